@@ -1,0 +1,51 @@
+# Everything a fresh machine needs: Python >= 3.11 and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types layers unit test-slow test-orange benchmarks clean
+
+demo: $(STAMP)
+	$(BIN)/axfi-kc demo
+
+test: lint types layers unit
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+layers: $(STAMP)
+	$(BIN)/lint-imports
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not orange"
+
+test-slow: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "slow"
+
+# Orange3 brings Qt and over a gigabyte, so it has an environment of its own.
+test-orange: .venv-orange/.installed
+	QT_QPA_PLATFORM=offscreen .venv-orange/bin/python -m pytest -m orange tests
+
+benchmarks: $(STAMP)
+	$(BIN)/python -m pip install --quiet ".[benchmarks]"
+	$(BIN)/python benchmarks/trees.py
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+.venv-orange/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-orange
+	.venv-orange/bin/python -m pip install --quiet --upgrade pip
+	.venv-orange/bin/python -m pip install --quiet --editable ".[dev,orange]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-orange build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

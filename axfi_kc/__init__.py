@@ -1,0 +1,53 @@
+"""Exact formal explanations and AxFi feature scores for tractable models.
+
+>>> import axfi_kc as ax
+>>> domain = ax.Domain([ax.Integer("age", 18, 90), ax.Categorical("race", ["a", "b", "c"])])
+>>> explainer = ax.Explainer(lambda p: p[0] > 60 and p[1] == "b", domain)
+>>> explainer.explain({"age": 70, "race": "b"}).scores("shapley")
+{'age': Fraction(43, 146), 'race': Fraction(1, 3)}
+"""
+
+from axfi_kc import axioms, errors
+from axfi_kc._version import __version__
+from axfi_kc.compilers import read_model
+from axfi_kc.domain import Domain
+from axfi_kc.errors import AxfiError
+from axfi_kc.explainer import Batch, Explainer, Explanation
+from axfi_kc.explanations import AXp, CXp, covered_points, find_axps, find_cxps, is_waxp, is_wcxp, relevant_features
+from axfi_kc.features import Categorical, Integer, Real
+from axfi_kc.forest import CXpForest
+from axfi_kc.measures import Histogram, Uniform, Weights
+from axfi_kc.models import TableModel
+from axfi_kc.problem import Problem
+from axfi_kc.scores import banzhaf_like, shapley_like
+
+__all__ = [
+    "AXp",
+    "AxfiError",
+    "Batch",
+    "CXp",
+    "CXpForest",
+    "Categorical",
+    "Domain",
+    "Explainer",
+    "Explanation",
+    "Histogram",
+    "Integer",
+    "Problem",
+    "Real",
+    "TableModel",
+    "Uniform",
+    "Weights",
+    "__version__",
+    "axioms",
+    "banzhaf_like",
+    "covered_points",
+    "errors",
+    "find_axps",
+    "find_cxps",
+    "is_waxp",
+    "is_wcxp",
+    "read_model",
+    "relevant_features",
+    "shapley_like",
+]

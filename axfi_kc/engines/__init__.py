@@ -1,0 +1,6 @@
+"""Engines: how the CXps of a model form, and their weights, are found."""
+
+from axfi_kc.engines.families import Found, WeightedSets, check_countable, check_weights, features_of_members
+from axfi_kc.engines.selection import Engine, engine_for
+
+__all__ = ["Engine", "Found", "WeightedSets", "check_countable", "check_weights", "engine_for", "features_of_members"]

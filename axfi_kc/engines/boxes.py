@@ -1,0 +1,182 @@
+"""CXps and weights of a model that is a list of boxes: a decision tree, a truth table.
+
+For each box with a dissimilar output let I be the features on which it misses the instance. The
+CXps are the minimal sets among the I, and the weight of Y is the sum, over the boxes with I = Y,
+of the product over Y of what the box holds. One pass, no search.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+from fractions import Fraction
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.engines.families import Found, cell_worths, features_of_members, members_of_words
+from axfi_kc.measures import exact
+from axfi_kc.models import Boxes, TableModel, TreeSum, boxes_of
+from axfi_kc.similarity import Similarity
+
+__all__ = ["BoxEngine"]
+
+_WORD = 64
+_INT64 = 2**63
+Cells = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.float64]
+
+
+class _Literals(NamedTuple):
+    """The restricted features of each box, flat; box b has ``offset[b]:offset[b + 1]``."""
+
+    offset: npt.NDArray[np.int64]
+    feature: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    last: npt.NDArray[np.int64]
+    subset: npt.NDArray[np.int64]  # where a categorical literal's flags start in `inside`, else -1
+    inside: npt.NDArray[np.uint8]
+
+
+class BoxEngine:
+    """Explains instances of a model given as boxes.
+
+    Parameters
+    ----------
+    model
+        A single tree, a truth table, or boxes.
+    similarity
+        Which outputs count as similar.
+
+    Notes
+    -----
+    Per instance: the literals of the dissimilar boxes, plus boxes times CXps.
+    """
+
+    def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity) -> None:
+        self.boxes = boxes_of(model)
+        self._literals = _literals_of(self.boxes)
+        self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
+        self._worths: dict[tuple[str, bool], Any] = {}
+
+    @property
+    def constant(self) -> Hashable | None:
+        """The one output of a constant model; None otherwise."""
+        return self.boxes.outputs[0] if len(self.boxes.outputs) == 1 else None
+
+    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+        """Return the CXps and weights of each instance.
+
+        Parameters
+        ----------
+        codes
+            The instances' codes, a row each.
+        weights
+            The kind of weights.
+        max_size
+            Only CXps of at most so many features.
+        """
+        from axfi_kc.engines import box_kernels
+
+        cells = self.boxes.grid.locate(codes)
+        home = self._home(cells)
+        limit = cells.shape[1] if max_size is None else max_size
+        starts, sets, pairs = box_kernels.minimal_misses(
+            cells,
+            self._low[home],
+            self._high[home],
+            self._rank[self.boxes.output],
+            *self._literals,
+            -(-cells.shape[1] // _WORD),
+            limit,
+        )
+        outputs = [self.boxes.outputs[k] for k in home.tolist()]
+        worths, wholes = cell_worths(self.boxes.grid, weights)
+        totals = np.ones(len(sets), dtype=np.int64) if weights == "unit" else self._totals(weights, worths, sets, pairs)
+        return Found(outputs, starts, sets, totals, wholes, weights)
+
+    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar.
+
+        Notes
+        -----
+        Linear in the literals: some dissimilar box must miss the instance within `mask` only.
+        """
+        cells = self.boxes.grid.locate(code[np.newaxis])
+        (home,) = self._home(cells)
+        rank = self._rank[self.boxes.output]
+        candidates = (rank < self._low[home]) | (rank >= self._high[home])
+        for i in range(cells.shape[1]):
+            if not mask >> i & 1:
+                candidates &= ~self.boxes.misses(i, cells[:, i])[0]
+        return bool(candidates.any())
+
+    def _home(self, cells: Cells) -> npt.NDArray[np.int32]:
+        """Return the position in ``boxes.outputs`` of each point's output."""
+        from axfi_kc.engines import box_kernels
+
+        return self.boxes.output[box_kernels.home_boxes(cells, *self._literals)]
+
+    def _totals(
+        self, weights: str, worths: tuple[tuple[int, ...], ...], sets: npt.NDArray[np.uint64], pairs: Cells
+    ) -> npt.NDArray[Any]:
+        """Return for each set the sum over its boxes of the product of their worths."""
+        from axfi_kc.engines import box_kernels
+
+        largest = int(np.bitwise_count(sets).sum(axis=1).max(initial=1))
+        narrow = prod(sorted(map(sum, worths))[-largest:]) < _INT64
+        key = (weights, narrow)
+        if key not in self._worths:
+            self._worths[key] = self._worth_of_boxes(worths, narrow=narrow)
+        of_box = self._worths[key]
+        if narrow:
+            return box_kernels.narrow_totals(pairs, sets, self._literals.offset, self._literals.feature, of_box)
+        totals = [0] * len(sets)
+        members = features_of_members(members_of_words(sets, len(worths)))
+        for box, found in pairs.tolist():
+            row = of_box[box]
+            totals[found] += prod([row[i] for i in members[found]])
+        wide = np.empty(len(sets), dtype=object)
+        wide[:] = totals
+        return wide
+
+    def _worth_of_boxes(self, worths: tuple[tuple[int, ...], ...], *, narrow: bool) -> Any:
+        """Return what boxes are worth: int64 per literal, or rows of Python ints per box."""
+        table = self.boxes.worths(worths, wide=not narrow)
+        box = np.repeat(np.arange(len(self.boxes)), np.diff(self._literals.offset))
+        return table[box, self._literals.feature] if narrow else table.tolist()
+
+
+def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tuple[Cells, Cells, Cells]:
+    ids = np.arange(len(outputs))
+    if delta is None:
+        return ids, ids, ids + 1
+    values = [exact(y, "regression output") for y in outputs]
+    order = sorted(values)
+    low = [bisect_left(order, y - delta) for y in values]
+    high = [bisect_right(order, y + delta) for y in values]
+    return (np.array([bisect_left(order, y) for y in values]), np.array(low), np.array(high))
+
+
+def _literals_of(boxes: Boxes) -> _Literals:
+    cells = np.array(boxes.grid.n_cells)
+    restricted = (boxes.first > 0) | (boxes.last < cells)
+    for i, inside in boxes.subsets.items():
+        restricted[:, i] = ~inside.all(axis=1)
+    box, feature = np.nonzero(restricted)
+    subset, flags, start = (np.full(len(box), -1, dtype=np.int64), [np.zeros(0, np.uint8)], 0)
+    for i, inside in boxes.subsets.items():
+        mine = np.flatnonzero(feature == i)
+        subset[mine] = start + np.arange(len(mine)) * inside.shape[1]
+        flags.append(inside[box[mine]].astype(np.uint8).reshape(-1))
+        start += len(flags[-1])
+    return _Literals(
+        offset=np.searchsorted(box, np.arange(len(boxes) + 1)),
+        feature=feature,
+        first=boxes.first[box, feature].astype(np.int64),
+        last=boxes.last[box, feature].astype(np.int64),
+        subset=subset,
+        inside=np.concatenate(flags),
+    )

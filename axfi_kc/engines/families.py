@@ -1,0 +1,196 @@
+"""What every engine returns: weighted sets of features, as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import lcm, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.errors import WeightError
+from axfi_kc.features import Feature, Real
+from axfi_kc.grid import Grid
+
+__all__ = [
+    "WEIGHTS",
+    "Found",
+    "WeightedSets",
+    "cell_worths",
+    "check_countable",
+    "check_weights",
+    "features_of_members",
+    "members_of_words",
+    "words_of_masks",
+]
+
+WEIGHTS = ("ratio", "count", "unit")
+_WORD = 64
+
+
+def check_weights(kind: str) -> None:
+    """Raise unless `kind` names a kind of weight."""
+    if kind not in WEIGHTS:
+        raise WeightError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, but {kind!r} was given.")
+
+
+def cell_worths(grid: Grid, kind: str) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """Return per feature what each cell is worth, and what a set is divided by for it.
+
+    ``"ratio"``: cells are worth their probability, as integers over one denominator per
+    feature. ``"count"``: their number of values (a real feature has none; see
+    :func:`check_countable`). ``"unit"``: 1.
+    """
+    ones = (1,) * len(grid.axes)
+    if kind == "ratio":
+        return tuple(axis.numerators for axis in grid.axes), tuple(axis.denominator for axis in grid.axes)
+    if kind == "count":
+        return tuple(axis.counts or (1,) * axis.n_cells for axis in grid.axes), ones
+    return tuple((1,) * axis.n_cells for axis in grid.axes), ones
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSets:
+    """The CXps of one instance as feature masks; weight k is ``numerators[k] / denominator``."""
+
+    masks: tuple[int, ...]
+    numerators: tuple[int, ...]
+    denominator: int
+    kind: str
+
+    @property
+    def weights(self) -> dict[int, Fraction | int]:
+        """The weight of each set: an int for counts and units, else a Fraction."""
+        if self.kind == "ratio":
+            return {m: Fraction(w, self.denominator) for m, w in zip(self.masks, self.numerators, strict=True)}
+        return dict(zip(self.masks, self.numerators, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What an engine found for a batch of instances, flat.
+
+    The weight of CXp k is ``totals[k] / (divisors[k] * prod(wholes[i] for i in CXp k))``.
+
+    Attributes
+    ----------
+    outputs
+        The model's output at each instance.
+    starts
+        The CXps of instance n are ``starts[n]:starts[n + 1]``.
+    words
+        Each CXp as words of 64 features.
+    totals
+        Integers: int64 where every one fits, else Python ints.
+    wholes
+        One positive integer per feature.
+    kind
+        ``"ratio"``, ``"count"`` or ``"unit"``; only ratios are divided by anything.
+    divisors
+        One positive integer per CXp; None stands for ones.
+    """
+
+    outputs: Sequence[Hashable]
+    starts: npt.NDArray[np.int64]
+    words: npt.NDArray[np.uint64]
+    totals: npt.NDArray[Any]
+    wholes: tuple[int, ...]
+    kind: str
+    divisors: list[int] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Found]) -> Found:
+        """Return several batches of one engine, at least one, as one."""
+        if len(parts) == 1:
+            return parts[0]
+        shifts = np.cumsum([0, *(len(p.totals) for p in parts)])
+        starts = [p.starts[:-1] + shift for p, shift in zip(parts, shifts, strict=False)]
+        divided = any(p.divisors is not None for p in parts)
+        return cls(
+            outputs=[y for p in parts for y in p.outputs],
+            starts=np.concatenate([*starts, shifts[-1:]]),
+            words=np.concatenate([p.words for p in parts]),
+            totals=np.concatenate([p.totals for p in parts]),
+            wholes=parts[0].wholes,
+            kind=parts[0].kind,
+            divisors=[d for p in parts for d in p.divisors or [1] * len(p.totals)] if divided else None,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of instances."""
+        return len(self.starts) - 1
+
+    def sets(self, instance: int) -> WeightedSets:
+        """Return the CXps of one instance."""
+        a, b = int(self.starts[instance]), int(self.starts[instance + 1])
+        numerators, denominators = self.scaled
+        return WeightedSets(
+            tuple(masks_of_words(self.words[a:b])), tuple(numerators[a:b]), denominators[instance], self.kind
+        )
+
+    @cached_property
+    def members(self) -> npt.NDArray[np.bool_]:
+        """Tell for each CXp and each feature whether it is a member."""
+        return members_of_words(self.words, len(self.wholes))
+
+    @cached_property
+    def scaled(self) -> tuple[list[int], list[int]]:
+        """The CXps' weights as integers, and what those of each instance are divided by."""
+        if self.kind != "ratio":
+            return self.totals.tolist(), [1] * len(self)
+        wholes, features = self.wholes, features_of_members(self.members)
+        divisors = self.divisors or [1] * len(self.totals)
+        numerators, denominators, totals = [], [], self.totals.tolist()
+        for a, b in pairwise(self.starts.tolist()):
+            union = set().union(*features[a:b])
+            divisor = lcm(*divisors[a:b])
+            denominators.append(divisor * prod([wholes[i] for i in union]))
+            numerators += [
+                totals[k] * (divisor // divisors[k]) * prod([wholes[i] for i in union.difference(features[k])])
+                for k in range(a, b)
+            ]
+        return numerators, denominators
+
+
+def check_countable(found: Found, features: Sequence[Feature]) -> None:
+    """Raise if counts were asked for and some CXp contains a real feature."""
+    real = np.array([isinstance(f, Real) for f in features])
+    if found.kind != "count" or not real.any():
+        return
+    met = np.flatnonzero(found.members.any(axis=0) & real)
+    if len(met):
+        raise WeightError(
+            f"weights='count' needs discrete features, but {features[met[0]].name!r}, which is real, is in a CXp; "
+            "use weights='ratio', or declare the feature integer."
+        )
+
+
+def members_of_words(words: npt.NDArray[np.uint64], n_features: int) -> npt.NDArray[np.bool_]:
+    """Tell for each set, given as words of 64 bits, and each feature whether it is a member."""
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    return bits[:, :n_features].astype(np.bool_)
+
+
+def features_of_members(members: npt.NDArray[np.bool_]) -> list[list[int]]:
+    """Return the features of each set, given as a row of flags."""
+    row, feature = np.nonzero(members)
+    ends, flat = (np.searchsorted(row, np.arange(len(members) + 1)).tolist(), feature.tolist())
+    return [flat[a:b] for a, b in pairwise(ends)]
+
+
+def masks_of_words(words: npt.NDArray[np.uint64]) -> list[int]:
+    """Return feature sets given as words of 64 bits as Python ints."""
+    columns = [column.tolist() for column in words.T]
+    return [sum(word << _WORD * k for k, word in enumerate(row)) for row in zip(*columns, strict=True)]
+
+
+def words_of_masks(masks: Iterable[int], n_features: int) -> npt.NDArray[np.uint64]:
+    """Return feature sets given as Python ints as rows of words of 64 bits."""
+    width = -(-n_features // _WORD)
+    rows = [[mask >> _WORD * k & (1 << _WORD) - 1 for k in range(width)] for mask in masks]
+    return np.array(rows, dtype=np.uint64).reshape(len(rows), width)

@@ -1,0 +1,48 @@
+"""Which engine explains which model form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.engines.boxes import BoxEngine
+from axfi_kc.engines.families import Found
+from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.models import Boxes, TableModel, TreeSum
+from axfi_kc.similarity import Similarity
+
+__all__ = ["Engine", "engine_for"]
+
+
+class Engine(Protocol):
+    """Finds the CXps of a model's instances, with their weights."""
+
+    @property
+    def constant(self) -> Hashable | None:
+        """The one output of a model known to be constant; None otherwise."""
+        ...
+
+    def explain(self, codes: npt.NDArray[np.float64], *, weights: str = "ratio", max_size: int | None = None) -> Found:
+        """Return the CXps and weights of each instance, given by its codes."""
+        ...
+
+    def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar."""
+        ...
+
+
+@singledispatch
+def engine_for(model: Any, similarity: Similarity) -> Engine:
+    """Return the engine for a neutral form; building it is the work done once per model."""
+    raise UnsupportedModelError(f"No engine explains {type(model).__name__}; expected a neutral form from read_model.")
+
+
+@engine_for.register(TableModel)
+@engine_for.register(TreeSum)
+@engine_for.register(Boxes)
+def _boxes(model: TableModel | TreeSum | Boxes, similarity: Similarity) -> Engine:
+    return BoxEngine(model, similarity)

@@ -1,0 +1,105 @@
+"""Every exception this library raises on purpose.
+
+Each one derives from :class:`AxfiError` and from the built-in a caller would expect, so both
+``except ax.AxfiError`` and ``except ValueError`` work. A message says what was expected, what
+was found and what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AxfiError",
+    "BudgetError",
+    "CircuitError",
+    "ConstantModelError",
+    "DomainError",
+    "IncompleteError",
+    "MissingExtraError",
+    "SimilarityError",
+    "UnfittedModelError",
+    "UnknownFeatureError",
+    "UnsupportedModelError",
+    "WeightError",
+]
+
+
+class AxfiError(Exception):
+    """Base of every error raised on purpose by axfi_kc."""
+
+
+class DomainError(AxfiError, ValueError):
+    """A domain is ill-formed, or a value does not belong to it."""
+
+
+class UnknownFeatureError(AxfiError, KeyError):
+    """A feature name is not one of the domain's."""
+
+    def __str__(self) -> str:
+        """Return the message itself; ``KeyError`` would show its repr."""
+        return str(self.args[0])
+
+
+class UnsupportedModelError(AxfiError, TypeError):
+    """No reader knows this model, or it uses something that has no exact neutral form."""
+
+
+class UnfittedModelError(AxfiError, ValueError):
+    """The estimator has not been fitted."""
+
+
+class ConstantModelError(AxfiError, ValueError):
+    """The model has one output over its whole domain: there is nothing to explain."""
+
+
+class SimilarityError(AxfiError, ValueError):
+    """The notion of similar outputs does not fit the model (regression needs ``delta``)."""
+
+
+class WeightError(AxfiError, ValueError):
+    """The kind of weight is unknown, or does not exist for these features."""
+
+
+class IncompleteError(AxfiError, ValueError):
+    """The answer needs all CXps, but only some were asked for (``max_size``)."""
+
+
+class CircuitError(AxfiError, ValueError):
+    """A circuit is ill-formed, or lacks the property that an operation needs."""
+
+
+class MissingExtraError(AxfiError, ImportError):
+    """An optional dependency is not installed."""
+
+    @classmethod
+    def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
+        """Return the error that names the pip command for `extra`."""
+        return cls(f"{purpose} needs {package}, which is not installed: pip install 'axfi-kc[{extra}]'.")
+
+
+class BudgetError(AxfiError, RuntimeError):
+    """A budget of seconds or nodes was spent before the answer was complete.
+
+    Attributes
+    ----------
+    cxps
+        The CXps found so far, as tuples of feature names; each one is certified.
+    axps
+        The AXps found so far, likewise.
+    nodes, seconds
+        What was spent.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cxps: tuple[tuple[str, ...], ...] = (),
+        axps: tuple[tuple[str, ...], ...] = (),
+        nodes: int = 0,
+        seconds: float = 0.0,
+    ) -> None:
+        super().__init__(message)
+        self.cxps = cxps
+        self.axps = axps
+        self.nodes = nodes
+        self.seconds = seconds

@@ -1,0 +1,199 @@
+"""Contrastive and abductive explanations of one problem.
+
+A set S of features is a weak CXp if some point that agrees with the instance outside S has a
+dissimilar output, and a weak AXp if every point that agrees with the instance on S has a
+similar one. CXps and AXps are the subset-minimal ones; each family consists of the minimal
+hitting sets of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from axfi_kc.engines import WeightedSets, check_countable, check_weights
+from axfi_kc.errors import DomainError
+from axfi_kc.features import Categorical, Integer
+from axfi_kc.problem import Problem
+from axfi_kc.sets import features_of, minimal_hitting_sets, sorted_sets
+
+__all__ = [
+    "AXp",
+    "CXp",
+    "covered_points",
+    "find_axps",
+    "find_cxps",
+    "is_waxp",
+    "is_wcxp",
+    "relevant_features",
+    "weighted_cxps",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CXp:
+    """A contrastive explanation: a minimal set of features whose change can change the output.
+
+    Attributes
+    ----------
+    features
+        The features' names, in the domain's order.
+    weight
+        What its adversarial examples weigh: a probability within its box (``ratio``), their
+        number (``count``) or 1 (``unit``).
+    """
+
+    features: tuple[str, ...]
+    weight: Fraction | int
+
+
+@dataclass(frozen=True, slots=True)
+class AXp:
+    """An abductive explanation: a minimal set of features that, kept, keeps the output."""
+
+    features: tuple[str, ...]
+
+
+def weighted_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None = None) -> WeightedSets:
+    """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
+    check_weights(weights)
+    found = problem.engine.explain(problem.codes[np.newaxis], weights=weights, max_size=max_size)
+    check_countable(found, problem.domain.features)
+    return found.sets(0)
+
+
+def find_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None = None) -> tuple[CXp, ...]:
+    """Return all CXps of `problem` with their exact weights, smallest first.
+
+    Parameters
+    ----------
+    problem
+        What to explain.
+    weights
+        ``"ratio"``: the probability of the CXp's adversarial examples within its box;
+        ``"count"``: their number; ``"unit"``: 1.
+    max_size
+        Only CXps of at most so many features.
+
+    Raises
+    ------
+    WeightError
+        For counts of a CXp that contains a real feature.
+
+    Notes
+    -----
+    For a tree, boxes (paths) times features; never a sample.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
+    >>> problem = Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2))
+    >>> find_cxps(problem)
+    (CXp(features=('a',), weight=Fraction(1, 2)), CXp(features=('b',), weight=Fraction(1, 3)))
+    """
+    found = weighted_cxps(problem, weights=weights, max_size=max_size)
+    return named_cxps(found, problem.domain.names)
+
+
+def named_cxps(found: WeightedSets, names: tuple[str, ...]) -> tuple[CXp, ...]:
+    """Return weighted masks as CXps with names, smallest first."""
+    weight_of = found.weights
+    return tuple(CXp(tuple(names[i] for i in features_of(m)), weight_of[m]) for m in sorted_sets(weight_of))
+
+
+def named_axps(cxps: Iterable[int], names: tuple[str, ...]) -> tuple[AXp, ...]:
+    """Return the AXps that belong to the given CXps (masks), smallest first."""
+    return tuple(AXp(tuple(names[i] for i in features_of(m))) for m in minimal_hitting_sets(cxps))
+
+
+def find_axps(problem: Problem) -> tuple[AXp, ...]:
+    """Return all AXps of `problem`, smallest first.
+
+    Notes
+    -----
+    The minimal hitting sets of the CXps; there may be exponentially many.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
+    >>> find_axps(Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2)))
+    (AXp(features=('a', 'b')),)
+    """
+    return named_axps(weighted_cxps(problem, weights="unit").masks, problem.domain.names)
+
+
+def relevant_features(problem: Problem) -> tuple[str, ...]:
+    """Return the features that occur in some CXp (equally: in some AXp)."""
+    union = 0
+    for mask in weighted_cxps(problem, weights="unit").masks:
+        union |= mask
+    return problem.domain.names_of(union)
+
+
+def is_wcxp(problem: Problem, features: Iterable[str]) -> bool:
+    """Tell whether changing only `features` can make the output dissimilar.
+
+    Notes
+    -----
+    Linear in a tree or table. Conditioning the problem's circuit and asking whether it is
+    consistent gives the same answer.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
+    >>> problem = Problem.of(lambda p: p[0] or p[1] > 0, domain, (1, 2))
+    >>> is_wcxp(problem, {"a"}), is_wcxp(problem, {"a", "b"})
+    (False, True)
+    """
+    return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features))
+
+
+def is_waxp(problem: Problem, features: Iterable[str]) -> bool:
+    """Tell whether keeping `features` keeps the output similar, whatever the others do.
+
+    Notes
+    -----
+    A set is a weak AXp exactly when its complement is not a weak CXp.
+    """
+    kept = problem.domain.mask(features)
+    free = ((1 << len(problem.domain)) - 1) & ~kept
+    return not is_wcxp(problem, problem.domain.names_of(free))
+
+
+def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the adversarial examples that a CXp covers, as points of the domain.
+
+    These are the dissimilar points that agree with the instance outside the CXp.
+
+    Raises
+    ------
+    DomainError
+        If one of its features is real: then the points are uncountable.
+
+    Notes
+    -----
+    Goes through the whole box of the CXp.
+    """
+    domain = problem.domain
+    free = domain.mask(cxp.features)
+    instance = domain.decode(problem.codes)
+    choices = [_values(domain.features[i]) if free >> i & 1 else (x,) for i, x in enumerate(instance)]
+    for point in product(*choices):
+        if problem.is_dissimilar(problem.model.predict([point])[0]):
+            yield point
+
+
+def _values(feature: Any) -> Iterable[Any]:
+    if isinstance(feature, Categorical):
+        return feature.values
+    if isinstance(feature, Integer):
+        return range(feature.low, feature.high + 1)
+    raise DomainError(f"The points of a CXp with real feature {feature.name!r} cannot be listed; use its weight.")

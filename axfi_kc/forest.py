@@ -1,0 +1,188 @@
+"""The CXp-Forest: the characteristic function behind the AxFi scores.
+
+Each CXp Y becomes a small decision tree that asks, feature by feature, whether some feature of
+Y is in S, and the forest's value is the weighted mean of their answers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import TYPE_CHECKING
+
+from axfi_kc.engines import WeightedSets
+from axfi_kc.errors import UnknownFeatureError
+from axfi_kc.sets import features_of, sorted_sets
+from axfi_kc.tabular import unknown
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["CXpForest"]
+
+
+@dataclass(frozen=True, eq=False)
+class CXpForest:
+    """Weighted CXps as a game: ``v_r(S) = (1/n) * sum of w(Y) over the Y that S meets``.
+
+    Attributes
+    ----------
+    features
+        The names of all features.
+    masks
+        The CXps, as ints whose bit i is feature i.
+    numerators, denominator
+        The weight of CXp k is ``numerators[k] / denominator``.
+
+    Examples
+    --------
+    >>> forest = CXpForest.of({("x1", "x2"): 1, ("x1", "x3"): 4, ("x2", "x3"): 2}, features=["x1", "x2", "x3"])
+    >>> forest.value({"x1"}), forest.value({"x1", "x2", "x3"})
+    (Fraction(5, 3), Fraction(7, 3))
+    """
+
+    features: tuple[str, ...]
+    masks: tuple[int, ...]
+    numerators: tuple[int, ...]
+    denominator: int
+
+    @classmethod
+    def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:
+        """Make a forest of explicit CXps: ``{features of a CXp: its weight}``."""
+        names = tuple(features)
+        position = {n: i for i, n in enumerate(names)}
+        masks: dict[int, Fraction] = {}
+        for cxp, weight in weights.items():
+            strange = next((n for n in cxp if n not in position), None)
+            if strange is not None:
+                raise unknown(strange, names)
+            mask = sum(1 << position[n] for n in set(cxp))
+            masks[mask] = masks.get(mask, Fraction(0)) + Fraction(weight)
+        ordered = sorted_sets(masks)
+        denominator = lcm(*(masks[m].denominator for m in ordered)) if ordered else 1
+        return cls(names, tuple(ordered), tuple(int(masks[m] * denominator) for m in ordered), denominator)
+
+    @classmethod
+    def of_sets(cls, found: WeightedSets, features: tuple[str, ...]) -> CXpForest:
+        """Make a forest of what an engine found, over one common denominator."""
+        return cls(features, found.masks, found.numerators, found.denominator)
+
+    def __len__(self) -> int:
+        """Return n, the number of CXps."""
+        return len(self.masks)
+
+    def __add__(self, other: CXpForest) -> CXpForest:
+        """Return the forest whose value is the sum of both values at every S.
+
+        Weights are rescaled to the new number of trees; equal sets are merged.
+        """
+        if not isinstance(other, CXpForest):
+            return NotImplemented
+        if self.features != other.features:
+            raise UnknownFeatureError("Two forests can be added when they have the same features in the same order.")
+        shares: dict[int, Fraction] = {}
+        for forest in (self, other):
+            for mask, numerator in zip(forest.masks, forest.numerators, strict=True):
+                shares[mask] = shares.get(mask, Fraction(0)) + Fraction(numerator, forest.denominator * len(forest))
+        n = len(shares)
+        return CXpForest.of({self._names(mask): n * share for mask, share in shares.items()}, features=self.features)
+
+    def _names(self, mask: int) -> tuple[str, ...]:
+        return tuple(self.features[i] for i in features_of(mask))
+
+    @property
+    def weights(self) -> dict[tuple[str, ...], Fraction]:
+        """The weight of each CXp, by its feature names, smallest CXp first."""
+        of = dict(zip(self.masks, self.numerators, strict=True))
+        return {self._names(m): Fraction(of[m], self.denominator) for m in sorted_sets(of)}
+
+    def value(self, S: Iterable[str]) -> Fraction:
+        """Return v_r(S): how much adversarial weight fixing the features `S` excludes.
+
+        Notes
+        -----
+        Linear in the number of CXps.
+        """
+        position = {n: i for i, n in enumerate(self.features)}
+        mask = 0
+        for name in S:
+            if name not in position:
+                raise unknown(name, self.features)
+            mask |= 1 << position[name]
+        return self.value_of_mask(mask)
+
+    def value_of_mask(self, mask: int) -> Fraction:
+        """Return v_r of a set given as an int whose bit i is feature i."""
+        hit = sum(w for m, w in zip(self.masks, self.numerators, strict=True) if m & mask)
+        return Fraction(hit, self.denominator * (len(self) or 1))
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        """The forest as a networkx DiGraph, one tree per CXp.
+
+        Nodes are numbered 1, 2, ... as in the paper's figure. A node has ``tree`` (the number of
+        its tree, from 1), ``kind`` (``"feature"`` or ``"leaf"``), ``label``, and ``feature`` or
+        ``value`` (0 or 1). Roots carry ``weight`` and ``cxp``. An edge has ``member``: whether
+        it is taken when the feature is in S. The graph has ``n`` and ``features``.
+        """
+        import networkx as nx
+
+        graph = nx.DiGraph(n=len(self), features=self.features)
+        for number, (cxp, weight) in enumerate(self.weights.items(), start=1):
+            self._add_tree(graph, number, cxp, weight)
+        return graph
+
+    def _add_tree(self, graph: nx.DiGraph, number: int, cxp: tuple[str, ...], weight: Fraction) -> None:
+        node = graph.number_of_nodes() + 1
+        graph.add_node(node, tree=number, kind="feature", label=cxp[0], feature=cxp[0], weight=weight, cxp=cxp)
+        for following in (*cxp[1:], None):
+            absent, present = graph.number_of_nodes() + 1, graph.number_of_nodes() + 2
+            if following is None:
+                graph.add_node(absent, tree=number, kind="leaf", label="0", value=0)
+            else:
+                graph.add_node(absent, tree=number, kind="feature", label=following, feature=following)
+            graph.add_node(present, tree=number, kind="leaf", label="1", value=1)
+            graph.add_edge(node, absent, member=False, label="not in S")
+            graph.add_edge(node, present, member=True, label="in S")
+            node = absent
+
+    def to_graphml(self, path: str | os.PathLike[str]) -> None:
+        """Write the forest as GraphML; weights become strings such as ``"5/3"``."""
+        import networkx as nx
+
+        nx.write_graphml(self._plain_graph(), path)
+
+    def _plain_graph(self) -> nx.DiGraph:
+        """Return the graph with attributes that a file can hold."""
+        import networkx as nx
+
+        plain = nx.DiGraph(n=len(self), features=" ".join(self.features))
+        for node, data in self.graph.nodes(data=True):
+            plain.add_node(node, **{k: v if isinstance(v, int) else _text(v) for k, v in data.items()})
+        plain.add_edges_from(self.graph.edges(data=True))
+        return plain
+
+    def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the forest in Graphviz's language, and write it to `path` if one is given."""
+        lines = ["digraph cxp_forest {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
+        for node, data in self.graph.nodes(data=True):
+            shape = "ellipse" if data["kind"] == "feature" else "box"
+            note = f"\\nw = {data['weight']}" if "weight" in data else ""
+            label = data["label"].replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'  {node} [shape={shape}, label="{label}{note}"];')
+        for a, b, data in self.graph.edges(data=True):
+            style = "bold" if data["member"] else "dashed"
+            lines.append(f'  {a} -> {b} [style={style}, label="{data["label"]}"];')
+        text = "\n".join([*lines, "}"]) + "\n"
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,277 @@
+"""The cells into which a model cuts its domain.
+
+A tree compares a feature with finitely many thresholds, so on each feature it can tell apart
+only finitely many *cells*: intervals between cuts, or single categories. Everything after the
+reader works on cell numbers; what a cell is worth (its probability, its number of points) is
+kept here as integers over one denominator per feature.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import DomainError
+from axfi_kc.features import Categorical, Feature, Integer, Real
+from axfi_kc.measures import Histogram, Uniform, Weights
+
+__all__ = ["Axis", "Cut", "Grid", "float32_cuts"]
+
+_LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cut:
+    """A split of the reals: left are ``x <= value`` if `closed`, else ``x < value``.
+
+    Cuts are ordered from left to right; at one value the open cut comes first, and the
+    point itself lies between the two.
+    """
+
+    value: float
+    closed: bool
+
+    @property
+    def last_left(self) -> float:
+        """The largest float64 on the left."""
+        return self.value if self.closed else math.nextafter(self.value, -math.inf)
+
+
+def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
+    """Return the cuts that ``float32(x) <= t`` (or ``<``, if `strict`) makes on the reals.
+
+    Tree libraries round x to float32, to nearest and ties to even, before they compare. The
+    set of reals that go left therefore ends half-way between two neighbouring float32
+    numbers, and the half-way point itself goes where rounding to even sends it.
+
+    Examples
+    --------
+    >>> cut, = float32_cuts([0.5], strict=False)
+    >>> cut.closed, cut.value > 0.5, bool(np.float32(cut.value) <= 0.5)
+    (True, True, True)
+    """
+    limits = np.asarray(thresholds, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        last = limits.astype(np.float32)
+    too_far = last >= limits if strict else last > limits
+    last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
+    following = np.nextafter(last, np.float32(np.inf))
+    middle = (last.astype(np.float64) + following.astype(np.float64)) / 2
+    even = (last.view(np.int32) & 1) == 0
+    middle = np.where(np.isfinite(middle), middle, limits)
+    return [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """The cells of one feature, from left to right.
+
+    Attributes
+    ----------
+    feature
+        The feature that is cut.
+    cuts
+        For integer and real features, the cuts between neighbouring cells; a categorical
+        feature has one cell per value.
+    numerators, denominator
+        The probability of cell k is ``numerators[k] / denominator``.
+    counts
+        The number of values in each cell; None for a real feature.
+    """
+
+    feature: Feature
+    cuts: tuple[Cut, ...]
+    numerators: tuple[int, ...]
+    denominator: int
+    counts: tuple[int, ...] | None
+    _last_left: npt.NDArray[np.float64] = field(repr=False)
+
+    @classmethod
+    def of(cls, feature: Feature, cuts: Iterable[Cut] = ()) -> Axis:
+        """Cut `feature`; cuts that leave one side empty are dropped."""
+        if isinstance(feature, Categorical):
+            kept: tuple[Cut, ...] = ()
+            shares = _shares_of_values(feature)
+            counts: tuple[int, ...] | None = (1,) * feature.size
+        elif isinstance(feature, Integer):
+            kept = _integer_cuts(feature, cuts)
+            shares = _integer_shares(feature, kept)
+            counts = tuple(np.diff([feature.low, *(int(c.value) + 1 for c in kept), feature.high + 1]).tolist())
+        else:
+            kept = _real_cuts(feature, cuts)
+            shares = _real_shares(feature, kept)
+            counts = None
+        denominator = math.lcm(*(s.denominator for s in shares))
+        numerators = tuple(s.numerator * (denominator // s.denominator) for s in shares)
+        return cls(feature, kept, numerators, denominator, counts, np.array([c.last_left for c in kept]))
+
+    @classmethod
+    def of_values(cls, feature: Feature) -> Axis:
+        """Make every value of a finite feature a cell of its own."""
+        if isinstance(feature, Integer):
+            if feature.size > _LARGEST_TABLE:
+                raise DomainError(
+                    f"Feature {feature.name!r} has {feature.size} values, too many to list; narrow its bounds."
+                )
+            return cls.of(feature, (Cut(float(k), closed=True) for k in range(feature.low, feature.high)))
+        if isinstance(feature, Real):
+            raise DomainError(
+                f"Feature {feature.name!r} is real and has no list of values; declare it integer or categorical."
+            )
+        return cls.of(feature)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return len(self.numerators)
+
+    def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return the cell of each code (cost: a binary search each)."""
+        if isinstance(self.feature, Categorical):
+            return codes.astype(np.int64)
+        return np.searchsorted(self._last_left, codes, side="left").astype(np.int64)
+
+    def left_of(self, cut: Cut) -> int:
+        """Return how many cells lie left of `cut`."""
+        if isinstance(self.feature, Integer):
+            cut = _integer_cut(cut)
+        return bisect_right(self.cuts, cut) + self._covers(cut)
+
+    def _covers(self, cut: Cut) -> bool:
+        """Tell whether the last cell, which no cut of ours ends, also lies left of `cut`."""
+        last = self.feature
+        if isinstance(last, Categorical):
+            return False
+        return bool(cut.value > last.high or (cut.closed and cut.value == last.high))
+
+    def describe(self, cells: Sequence[int]) -> str:
+        """Return a set of neighbouring cells, or of categories, in the user's own terms.
+
+        Examples
+        --------
+        >>> axis = Axis.of(Integer("age", 18, 90), [Cut(41.5, closed=True)])
+        >>> axis.describe([0]), axis.describe([1])
+        ('age <= 41', 'age >= 42')
+        """
+        name = self.feature.name
+        if isinstance(self.feature, Categorical):
+            values = [repr(self.feature.values[c]) for c in sorted(cells)]
+            return f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}"
+        return " or ".join(self._describe_run(a, b) for a, b in _runs(sorted(cells)))
+
+    def _describe_run(self, first: int, last: int) -> str:
+        name, integer = self.feature.name, isinstance(self.feature, Integer)
+        low = self.cuts[first - 1] if first else None
+        high = self.cuts[last] if last < len(self.cuts) else None
+        least = None if low is None else (int(low.value) + 1 if integer else low.value)
+        most = None if high is None else (int(high.value) if integer else high.value)
+        if least is None and most is None:
+            return f"any {name}"
+        if integer and least == most:
+            return f"{name} = {least}"
+        opening = "" if low is None else f"{name} {'>' if low.closed and not integer else '>='} {least:.7g}"
+        closing = "" if high is None else f"{name} {'<=' if high.closed or integer else '<'} {most:.7g}"
+        return " and ".join(part for part in (opening, closing) if part)
+
+
+def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for c in cells:
+        if runs and runs[-1][1] == c - 1:
+            runs[-1] = (runs[-1][0], c)
+        else:
+            runs.append((c, c))
+    return runs
+
+
+def _integer_cut(cut: Cut) -> Cut:
+    """Return `cut` as the closed cut after the last integer on its left."""
+    floor = math.floor(cut.value)
+    return Cut(float(floor - (floor == cut.value and not cut.closed)), closed=True)
+
+
+def _integer_cuts(feature: Integer, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    rounded = {_integer_cut(cut) for cut in cuts}
+    return tuple(sorted(c for c in rounded if feature.low <= c.value < feature.high))
+
+
+def _real_cuts(feature: Real, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    first, last = (feature.low, False), (feature.high, True)
+    return tuple(sorted(c for c in set(cuts) if first < (Fraction(c.value), c.closed) < last))
+
+
+def _shares_of_values(feature: Categorical | Integer) -> tuple[Fraction, ...]:
+    if isinstance(feature.measure, Weights):
+        return feature.measure.shares
+    return (Fraction(1, feature.size),) * feature.size
+
+
+def _integer_shares(feature: Integer, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
+    starts = [feature.low, *(int(c.value) + 1 for c in cuts), feature.high + 1]
+    spans = [(a - feature.low, b - feature.low) for a, b in itertools.pairwise(starts)]
+    if isinstance(feature.measure, Uniform):
+        return tuple(Fraction(b - a, feature.size) for a, b in spans)
+    return tuple(sum(feature.measure.shares[a:b], Fraction(0)) for a, b in spans)
+
+
+def _real_shares(feature: Real, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
+    width = feature.high - feature.low
+    inner = [Fraction(c.value) for c in cuts]
+    if not width:
+        return (Fraction(1),)
+    if isinstance(feature.measure, Histogram):
+        below = [Fraction(0), *map(feature.measure.below, inner), Fraction(1)]
+    else:
+        below = [Fraction(0), *((c - feature.low) / width for c in inner), Fraction(1)]
+    return tuple(b - a for a, b in itertools.pairwise(below))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of every feature of a domain.
+
+    Examples
+    --------
+    >>> grid = Grid.of_values(Domain([Integer("a", 0, 2), Categorical("b", "xy")]))
+    >>> grid.n_cells, grid.n_points
+    ((3, 2), 6)
+    """
+
+    domain: Domain
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, cuts: Sequence[Iterable[Cut]]) -> Grid:
+        """Cut each feature of `domain` by its own `cuts`."""
+        return cls(domain, tuple(Axis.of(f, c) for f, c in zip(domain.features, cuts, strict=True)))
+
+    @classmethod
+    def of_values(cls, domain: Domain) -> Grid:
+        """Make every value of a finite domain a cell of its own."""
+        return cls(domain, tuple(Axis.of_values(f) for f in domain.features))
+
+    @cached_property
+    def n_cells(self) -> tuple[int, ...]:
+        """The number of cells of each feature."""
+        return tuple(axis.n_cells for axis in self.axes)
+
+    @property
+    def n_points(self) -> int:
+        """The number of cell vectors."""
+        return math.prod(self.n_cells)
+
+    def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return the cells of points given by their codes, a row each."""
+        cells = np.empty(codes.shape, dtype=np.int64)
+        for i, axis in enumerate(self.axes):
+            cells[:, i] = axis.locate(codes[:, i])
+        return cells

@@ -1,0 +1,24 @@
+"""Neutral model forms: what every reader produces and every engine consumes.
+
+A form is a function on cells (see :mod:`axfi_kc.grid`), free of the library that trained it.
+"""
+
+from axfi_kc.models.boxes import Boxes, boxes_of, relabelled
+from axfi_kc.models.tables import TableModel
+from axfi_kc.models.trees import Argmax, Positive, Score, Split, TreeNodes, TreeSum
+
+__all__ = [
+    "Argmax",
+    "Boxes",
+    "Model",
+    "Positive",
+    "Score",
+    "Split",
+    "TableModel",
+    "TreeNodes",
+    "TreeSum",
+    "boxes_of",
+    "relabelled",
+]
+
+Model = TableModel | TreeSum | Boxes

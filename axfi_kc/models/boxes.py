@@ -1,0 +1,231 @@
+"""A model as a partition of the space into boxes, each with one output.
+
+The paths of a decision tree are such boxes, and so are the points of a truth table. CXps and
+their weights can be read off them in one pass, without search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.features import Categorical
+from axfi_kc.grid import Grid
+from axfi_kc.models.tables import TableModel
+from axfi_kc.models.trees import TreeSum
+
+__all__ = ["Boxes", "boxes_of", "relabelled"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """Disjoint boxes that cover the space.
+
+    Attributes
+    ----------
+    grid
+        The cells of each feature.
+    first, last
+        Box b holds cells ``first[b, i] <= c < last[b, i]`` of feature i ...
+    subsets
+        ... and, for a categorical feature i, of these only the cells c with
+        ``subsets[i][b, c]``.
+    output
+        The position in `outputs` of each box's output.
+    outputs
+        The distinct outputs.
+    """
+
+    grid: Grid
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+    subsets: dict[int, npt.NDArray[np.bool_]]
+    output: npt.NDArray[np.int32]
+    outputs: tuple[Hashable, ...]
+
+    def __len__(self) -> int:
+        """Return the number of boxes."""
+        return len(self.output)
+
+    @property
+    def domain(self) -> Domain:
+        """The space the model is defined on."""
+        return self.grid.domain
+
+    @property
+    def is_regression(self) -> bool | None:
+        """None: boxes are what their user says, a regression exactly when ``delta`` is given."""
+        return None
+
+    def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
+        """Return the outputs at points given by their cells, a row each."""
+        missed = np.zeros((len(cells), len(self)), dtype=np.bool_)
+        for i in range(cells.shape[1]):
+            missed |= self.misses(i, cells[:, i])
+        return [self.outputs[k] for k in self.output[np.argmin(missed, axis=1)].tolist()]
+
+    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Hashable]:
+        """Return the outputs at points given by their codes, a row each."""
+        return self.decide(self.grid.locate(codes))
+
+    def predict(self, X: Any) -> list[Hashable]:
+        """Return the outputs at points given as the user has them."""
+        return self.outputs_at(self.domain.encode(X))
+
+    def cells(self, box: int, feature: int) -> list[int]:
+        """Return the cells of `feature` that `box` holds."""
+        span = range(int(self.first[box, feature]), int(self.last[box, feature]))
+        inside = self.subsets.get(feature)
+        return [c for c in span if inside is None or inside[box, c]]
+
+    def literals(self, box: int) -> list[tuple[int, list[int]]]:
+        """Return the features that `box` restricts, each with its cells."""
+        found = ((i, self.cells(box, i)) for i in range(len(self.grid.axes)))
+        return [(i, cells) for i, cells in found if len(cells) < self.grid.n_cells[i]]
+
+    def misses(self, feature: int, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Tell for each point (its cell of `feature`) and each box whether the box misses it."""
+        inside = self.subsets.get(feature)
+        if inside is not None:
+            return ~inside.T[cells]
+        at = cells[:, np.newaxis]
+        return (at < self.first[:, feature]) | (at >= self.last[:, feature])
+
+    def worths(self, worth: Sequence[Sequence[int]], *, wide: bool) -> npt.NDArray[Any]:
+        """Return what each box is worth on each feature: the sum over its cells.
+
+        Parameters
+        ----------
+        worth
+            Per feature, the worth of each cell.
+        wide
+            Whether to hold Python integers (any size) or int64.
+        """
+        dtype = object if wide else np.int64
+        found = np.empty(self.first.shape, dtype=dtype)
+        for i, of_cell in enumerate(worth):
+            inside = self.subsets.get(i)
+            if inside is not None:
+                found[:, i] = inside.astype(dtype) @ np.array(of_cell, dtype=dtype)
+            else:
+                below = np.cumsum(np.array([0, *of_cell], dtype=dtype))
+                found[:, i] = below[self.last[:, i]] - below[self.first[:, i]]
+        return found
+
+
+@singledispatch
+def boxes_of(model: Any) -> Boxes:
+    """Return `model` as boxes.
+
+    Notes
+    -----
+    A tree has a box per path, at a cost of nodes times features; a table one per point.
+    """
+    raise UnsupportedModelError(f"{type(model).__name__} has no list of boxes; expected a table or a single tree.")
+
+
+@boxes_of.register
+def _themselves(model: Boxes) -> Boxes:
+    return model
+
+
+@boxes_of.register
+def _of_table(model: TableModel) -> Boxes:
+    cells = np.indices(model.grid.n_cells, dtype=np.int32).reshape(model.table.ndim, -1).T
+    return Boxes(model.grid, cells, cells + 1, {}, model.table.reshape(-1), model.outputs)
+
+
+@boxes_of.register
+def _of_tree(model: TreeSum) -> Boxes:
+    if model.n_trees != 1:
+        raise UnsupportedModelError(
+            f"Only a single tree has a list of paths, but this model has {model.n_trees} trees."
+        )
+    nodes, grid = len(model.feature), model.grid
+    first = np.zeros((nodes, len(grid.axes)), dtype=np.int32)
+    last = np.tile(np.array(grid.n_cells, dtype=np.int32), (nodes, 1))
+    subsets = {
+        i: np.ones((nodes, axis.n_cells), dtype=np.bool_)
+        for i, axis in enumerate(grid.axes)
+        if isinstance(axis.feature, Categorical)
+    }
+    for node in _parents_first(model):
+        _narrow(model, node, first, last, subsets)
+    kept = _feasible_leaves(model, first, last, subsets)
+    leaf_outputs = model.leaf_outputs()
+    position: dict[Any, int] = {}
+    output = [position.setdefault(leaf_outputs[k], len(position)) for k in model.leaf[kept].tolist()]
+    return Boxes(
+        grid,
+        first[kept],
+        last[kept],
+        {i: inside[kept] for i, inside in subsets.items()},
+        np.array(output, dtype=np.int32),
+        tuple(position),
+    )
+
+
+def relabelled(model: TableModel | TreeSum | Boxes, names: Mapping[Hashable, Hashable]) -> Boxes:
+    """Return `model` with each output replaced by its name in `names`.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> same = TableModel.from_outputs(Domain([Integer("a", 0, 1)]), [0, 1])
+    >>> relabelled(same, {0: "no", 1: "yes"}).predict([[1]])
+    ['yes']
+    """
+    boxes = boxes_of(model)
+    return replace(boxes, outputs=tuple(names[y] for y in boxes.outputs))
+
+
+def _parents_first(model: TreeSum) -> list[int]:
+    """Return the inner nodes, each before its children."""
+    order, stack = [], [0]
+    while stack:
+        node = stack.pop()
+        if model.feature[node] >= 0:
+            order.append(node)
+            stack += [int(model.right[node]), int(model.left[node])]
+    return order
+
+
+def _narrow(
+    model: TreeSum,
+    node: int,
+    first: npt.NDArray[np.int32],
+    last: npt.NDArray[np.int32],
+    subsets: dict[int, npt.NDArray[np.bool_]],
+) -> None:
+    """Give both children of `node` its box, cut by its test."""
+    i = int(model.feature[node])
+    start = int(model.mask_offset[node])
+    goes_left = model.left_mask[start : start + model.grid.n_cells[i]].astype(np.bool_)
+    for child, mask in ((int(model.left[node]), goes_left), (int(model.right[node]), ~goes_left)):
+        first[child], last[child] = first[node], last[node]
+        for inside in subsets.values():
+            inside[child] = inside[node]
+        if i in subsets:
+            subsets[i][child] &= mask
+        else:
+            allowed = np.flatnonzero(mask)
+            low, high = (int(allowed[0]), int(allowed[-1]) + 1) if len(allowed) else (0, 0)
+            first[child, i] = max(first[child, i], low)
+            last[child, i] = max(min(last[child, i], high), first[child, i])
+
+
+def _feasible_leaves(
+    model: TreeSum, first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], subsets: dict[int, npt.NDArray[np.bool_]]
+) -> npt.NDArray[np.int64]:
+    feasible = (model.feature < 0) & (first < last).all(axis=1)
+    for inside in subsets.values():
+        feasible &= inside.any(axis=1)
+    return np.flatnonzero(feasible)

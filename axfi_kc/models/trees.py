@@ -1,0 +1,280 @@
+"""Sums of decision trees: one tree, a forest, a boosted ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.features import Categorical, Feature, Integer
+from axfi_kc.grid import Axis, Cut, Grid
+
+__all__ = ["Argmax", "Positive", "Score", "Split", "TreeNodes", "TreeSum"]
+
+
+@dataclass(frozen=True, slots=True)
+class Argmax:
+    """The output is the label of the largest score, the lowest index at a tie."""
+
+    labels: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """The output is ``labels[1]`` if the one score is above zero, else ``labels[0]``."""
+
+    labels: tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The output is the one score itself, times `scale`: a regression."""
+
+    scale: Fraction = Fraction(1)
+
+
+Split = Cut | frozenset[float]
+"""How a node splits its column: left of a cut, or within a set of codes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeNodes:
+    """One tree as its library stores it, tests on model columns; the root is node 0.
+
+    Attributes
+    ----------
+    column
+        The model column tested at each node, -1 at a leaf.
+    splits
+        What goes left at each node; None at a leaf.
+    left, right
+        The children; -1 at a leaf.
+    values
+        The vector of scores at each node (read at leaves only), shape ``(nodes, scores)``.
+    """
+
+    column: npt.NDArray[np.int64]
+    splits: Sequence[Split | None]
+    left: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    values: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeSum:
+    """Trees over cells, whose leaf vectors are added to `base`, and a rule for the output.
+
+    Attributes
+    ----------
+    grid
+        The cells of each feature.
+    tree_offset
+        The nodes of tree t are ``tree_offset[t]:tree_offset[t + 1]``, root first.
+    feature
+        The feature tested at each node, -1 at a leaf.
+    left, right
+        Children, as positions in these arrays; -1 at a leaf.
+    mask_offset, left_mask
+        Cell c of the tested feature goes left iff ``left_mask[mask_offset[node] + c]``.
+    leaf
+        The row of `values` at a leaf, -1 elsewhere.
+    values
+        Leaf vectors, shape ``(leaves, scores)``; the rationals these floats denote.
+    base
+        The scores before any tree.
+    rule
+        From scores to output.
+    """
+
+    grid: Grid
+    tree_offset: npt.NDArray[np.int64]
+    feature: npt.NDArray[np.int32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    mask_offset: npt.NDArray[np.int64]
+    left_mask: npt.NDArray[np.uint8]
+    leaf: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+    base: tuple[Fraction, ...]
+    rule: Argmax | Positive | Score
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain,
+        trees: Sequence[TreeNodes],
+        *,
+        rule: Argmax | Positive | Score,
+        base: Sequence[Fraction] | None = None,
+    ) -> TreeSum:
+        """Put trees with tests on columns onto the cells they cut out of `domain`.
+
+        Notes
+        -----
+        Linear in the number of nodes times the cells of a feature.
+        """
+        owners = _owners(domain, max((int(t.column.max(initial=-1)) for t in trees), default=-1) + 1)
+        grid = Grid.of(domain, _cuts(domain, trees, owners))
+        tests = [_test(grid, owners, int(c), s) for t in trees for c, s in zip(t.column, t.splits, strict=True)]
+        offsets = np.cumsum([0, *(len(t.column) for t in trees)]).astype(np.int64)
+        widths = np.array([0, *(len(mask) for _, mask in tests)])
+        is_leaf = np.concatenate([t.column for t in trees]) < 0
+        leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
+        values = np.concatenate([t.values for t in trees]).astype(np.float64)[is_leaf]
+        return cls(
+            grid=grid,
+            tree_offset=offsets,
+            feature=np.array([f for f, _ in tests], dtype=np.int32),
+            left=_shifted([t.left for t in trees], offsets, is_leaf),
+            right=_shifted([t.right for t in trees], offsets, is_leaf),
+            mask_offset=np.cumsum(widths)[:-1].astype(np.int64),
+            left_mask=np.concatenate([np.zeros(0, np.uint8), *(mask for _, mask in tests)]),
+            leaf=leaf,
+            values=values,
+            base=tuple(base) if base is not None else (Fraction(0),) * values.shape[1],
+            rule=rule,
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """The number of trees."""
+        return len(self.tree_offset) - 1
+
+    @property
+    def domain(self) -> Domain:
+        """The space the model is defined on."""
+        return self.grid.domain
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the output is a number."""
+        return isinstance(self.rule, Score)
+
+    def leaves(self, cells: npt.NDArray[np.int64], tree: int = 0) -> npt.NDArray[np.int32]:
+        """Return the leaf of `tree` that each point reaches (cost: depth, per point)."""
+        nodes = np.full(len(cells), self.tree_offset[tree], dtype=np.int64)
+        rows = np.arange(len(cells))
+        while True:
+            active = self.feature[nodes] >= 0
+            if not active.any():
+                return self.leaf[nodes]
+            at, points = nodes[active], rows[active]
+            goes_left = self.left_mask[self.mask_offset[at] + cells[points, self.feature[at]]]
+            nodes[active] = np.where(goes_left, self.left[at], self.right[at])
+
+    def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
+        """Return the outputs at points given by their cells, a row each."""
+        reached = [self.leaves(cells, t) for t in range(self.n_trees)]
+        if self.n_trees == 1:
+            outputs = self.leaf_outputs()
+            return [outputs[k] for k in reached[0].tolist()]
+        exact_values = [[Fraction(float(x)) for x in row] for row in self.values]
+        points = zip(*(r.tolist() for r in reached), strict=True)
+        return [
+            self._output([sum(column, b) for b, *column in zip(self.base, *(exact_values[k] for k in p), strict=True)])
+            for p in points
+        ]
+
+    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Any]:
+        """Return the outputs at points given by their codes, a row each."""
+        return self.decide(self.grid.locate(codes))
+
+    def predict(self, X: Any) -> list[Any]:
+        """Return the outputs at points given as the user has them."""
+        return self.outputs_at(self.domain.encode(X))
+
+    def leaf_outputs(self) -> list[Any]:
+        """Return the output at each leaf of a single tree."""
+        return [
+            self._output([b + Fraction(float(x)) for b, x in zip(self.base, row, strict=True)]) for row in self.values
+        ]
+
+    def _output(self, scores: Sequence[Fraction]) -> Any:
+        if isinstance(self.rule, Argmax):
+            return self.rule.labels[max(range(len(scores)), key=lambda k: (scores[k], -k))]
+        if isinstance(self.rule, Positive):
+            return self.rule.labels[scores[0] > 0]
+        return scores[0] * self.rule.scale
+
+
+_Owner = tuple[int, int]  # a feature, and which of its columns
+
+
+def _owners(domain: Domain, width: int) -> list[_Owner]:
+    owners = [(i, k) for i, f in enumerate(domain.features) for k in range(len(f.columns))]
+    if width > len(owners):
+        raise UnsupportedModelError(
+            f"The model tests column {width - 1}, but the domain describes {len(owners)} columns; "
+            "make the domain from the data the model was trained on."
+        )
+    return owners
+
+
+def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) -> list[set[Cut]]:
+    cuts: list[set[Cut]] = [set() for _ in domain.features]
+    for tree in trees:
+        for column, split in zip(tree.column.tolist(), tree.splits, strict=True):
+            if column >= 0 and split is not None:
+                i = owners[column][0]
+                cuts[i].update([split] if isinstance(split, Cut) else _around(domain.features[i], split))
+    return cuts
+
+
+def _around(feature: Feature, codes: frozenset[float]) -> list[Cut]:
+    """Return the cuts that set `codes` apart on an ordered feature."""
+    if isinstance(feature, Integer):
+        return [Cut(edge, closed=True) for c in codes for edge in (c - 1, c)]
+    if isinstance(feature, Categorical):
+        return []
+    raise UnsupportedModelError(
+        f"The model splits feature {feature.name!r} by sets of categories, but the domain has it as real; "
+        "declare it categorical."
+    )
+
+
+def _test(grid: Grid, owners: Sequence[_Owner], column: int, split: Split | None) -> tuple[int, npt.NDArray[np.uint8]]:
+    """Return the feature that a node tests and its mask of the cells that go left."""
+    if column < 0 or split is None:
+        return -1, np.zeros(0, np.uint8)
+    i, component = owners[column]
+    axis = grid.axes[i]
+    if isinstance(axis.feature, Categorical):
+        codes = _numeric_codes(axis.feature, component)
+        inside = [c <= split.last_left if isinstance(split, Cut) else c in split for c in codes]
+        return i, np.array(inside, dtype=np.uint8)
+    mask = np.zeros(axis.n_cells, np.uint8)
+    if isinstance(split, Cut):
+        mask[: axis.left_of(split)] = 1
+    else:
+        mask[_cells_of(axis, split)] = 1
+    return i, mask
+
+
+def _cells_of(axis: Axis, codes: frozenset[float]) -> list[int]:
+    feature = axis.feature
+    inside = sorted(c for c in codes if isinstance(feature, Integer) and feature.low <= c <= feature.high)
+    return axis.locate(np.array(inside, dtype=np.float64)).tolist() if inside else []
+
+
+def _numeric_codes(feature: Categorical, component: int) -> list[float]:
+    codes = [row[component] for row in feature.codes]
+    strange = next((c for c in codes if not isinstance(c, int | float | np.number)), None)
+    if strange is not None:
+        raise UnsupportedModelError(
+            f"The model compares feature {feature.name!r} with numbers, but its domain holds {strange!r}; "
+            "give the domain the codes the model was trained on (Categorical(..., columns=..., codes=...))."
+        )
+    return [float(c) for c in codes]
+
+
+def _shifted(
+    children: Sequence[npt.NDArray[np.int64]], offsets: npt.NDArray[np.int64], is_leaf: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int32]:
+    joined = np.concatenate([c + o for c, o in zip(children, offsets, strict=False)])
+    return np.where(is_leaf, -1, joined).astype(np.int32)

@@ -1,0 +1,10 @@
+"""Model front ends, and the compilation of models into circuits.
+
+:func:`read_model` turns a trained model into a neutral form; :func:`compile_dissimilar` turns a
+form and the outputs that count as different into a circuit.
+"""
+
+from axfi_kc.compilers.circuits import compile_dissimilar
+from axfi_kc.compilers.registry import read_model
+
+__all__ = ["compile_dissimilar", "read_model"]
