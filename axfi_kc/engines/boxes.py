@@ -36,7 +36,7 @@ class _Literals(NamedTuple):
     feature: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
     last: npt.NDArray[np.int64]
-    subset: npt.NDArray[np.int64]  # where a categorical literal's flags start in `inside`, else -1
+    subset: npt.NDArray[np.int64]  # where the flags of a literal given as a set start in `inside`, else -1
     inside: npt.NDArray[np.uint8]
 
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.features import Categorical
 from axfi_kc.grid import Grid
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import TreeSum
@@ -35,7 +34,7 @@ class Boxes:
     first, last
         Box b holds cells ``first[b, i] <= c < last[b, i]`` of feature i ...
     subsets
-        ... and, for a categorical feature i, of these only the cells c with
+        ... and, for a feature i split by sets of values, of these only the cells c with
         ``subsets[i][b, c]``.
     output
         The position in `outputs` of each box's output.
@@ -151,11 +150,7 @@ def _of_tree(model: TreeSum) -> Boxes:
     nodes, grid = len(model.feature), model.grid
     first = np.zeros((nodes, len(grid.axes)), dtype=np.int32)
     last = np.tile(np.array(grid.n_cells, dtype=np.int32), (nodes, 1))
-    subsets = {
-        i: np.ones((nodes, axis.n_cells), dtype=np.bool_)
-        for i, axis in enumerate(grid.axes)
-        if isinstance(axis.feature, Categorical)
-    }
+    subsets = {i: np.ones((nodes, grid.n_cells[i]), dtype=np.bool_) for i in _split_by_sets(model)}
     for node in _parents_first(model):
         _narrow(model, node, first, last, subsets)
     kept = _feasible_leaves(model, first, last, subsets)
@@ -187,6 +182,21 @@ def relabelled(model: TableModel | TreeSum | Boxes, names: Mapping[Hashable, Has
     return replace(boxes, outputs=tuple(names[y] for y in boxes.outputs))
 
 
+def _split_by_sets(model: TreeSum) -> set[int]:
+    """Return the features that some node splits otherwise than into a left and a right part."""
+    found = set()
+    for node in np.flatnonzero(model.feature >= 0).tolist():
+        goes_left = _goes_left(model, node)
+        if not goes_left[: int(goes_left.sum())].all():
+            found.add(int(model.feature[node]))
+    return found
+
+
+def _goes_left(model: TreeSum, node: int) -> npt.NDArray[np.bool_]:
+    start = int(model.mask_offset[node])
+    return model.left_mask[start : start + model.grid.n_cells[model.feature[node]]].astype(np.bool_)
+
+
 def _parents_first(model: TreeSum) -> list[int]:
     """Return the inner nodes, each before its children."""
     order, stack = [], [0]
@@ -207,8 +217,7 @@ def _narrow(
 ) -> None:
     """Give both children of `node` its box, cut by its test."""
     i = int(model.feature[node])
-    start = int(model.mask_offset[node])
-    goes_left = model.left_mask[start : start + model.grid.n_cells[i]].astype(np.bool_)
+    goes_left = _goes_left(model, node)
     for child, mask in ((int(model.left[node]), goes_left), (int(model.right[node]), ~goes_left)):
         first[child], last[child] = first[node], last[node]
         for inside in subsets.values():
