@@ -157,8 +157,8 @@ class Categorical:
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
         position = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
-        numbers: list[Any] = _as_floats(self.name, block.reshape(-1)).reshape(block.shape).tolist()
-        rows = [tuple(row) for row in numbers]
+        numbers = _as_floats(self.name, block.reshape(-1)).reshape(block.shape)
+        rows = [tuple(row.tolist()) for row in numbers]
         wrong = next((row for row in rows if row not in position), None)
         if wrong is not None:
             raise DomainError(

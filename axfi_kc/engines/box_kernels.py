@@ -14,7 +14,7 @@ from numba import njit
 __all__ = ["home_boxes", "minimal_misses", "narrow_totals"]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _misses(cell: Any, literal: Any, first: Any, last: Any, subset: Any, inside: Any) -> Any:
     """Tell whether a literal excludes a cell."""
     if subset[literal] >= 0:
@@ -89,7 +89,8 @@ def minimal_misses(
             if low[n] <= rank[box] < high[n]:
                 continue
             size = 0
-            missed[:] = 0
+            for w in range(n_words):
+                missed[w] = 0
             for literal in range(offset[box], offset[box + 1]):
                 i = feature[literal]
                 if _misses(cells[n, i], literal, first, last, subset, inside):
@@ -122,7 +123,8 @@ def minimal_misses(
                 else:
                     k += 1
             if verdict == 1:
-                slots[n_slots] = missed
+                for w in range(n_words):
+                    slots[n_slots, w] = missed[w]
                 alive[n_alive] = n_slots
                 slot_of[box] = n_slots
                 n_slots += 1

@@ -1,0 +1,51 @@
+"""Data sets and reference results that are not part of the repository.
+
+They are looked for in the folder named by the environment variable AXFI_SHARED, by default
+``../shared`` next to the checkout; tests that need them are skipped when they are absent.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("AXFI_SHARED", ROOT.parent / "shared"))
+
+TREE_SETS = ("adult", "compas", "recidivism", "auto-mpg", "boston")
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A table of features, a target, and how the paper treats them."""
+
+    X: Any
+    y: Any
+    delta: float | None
+    categorical: list[str]
+
+
+def shared_file(*parts: str) -> Path:
+    """Return a path below the shared folder, or skip the test."""
+    path = SHARED.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"{'/'.join(parts)} is not available; set AXFI_SHARED to the folder that holds it")
+    return path
+
+
+def tree_set(name: str) -> DataSet:
+    """Return one of the paper's five data sets for decision trees."""
+    import pandas as pd
+
+    if name in ("adult", "compas", "recidivism"):
+        data = pd.read_csv(shared_file("data", name, f"{name}_cat.csv"))
+        return DataSet(data.iloc[:, :-1], data.iloc[:, -1], None, list(data.columns[:-1]))
+    if name == "auto-mpg":
+        data = pd.read_csv(shared_file("data", name, "auto-mpg.csv")).drop(columns="name")
+        return DataSet(data.drop(columns="mpg"), data["mpg"], 1.5, [])
+    data = pd.read_csv(shared_file("data", name, "boston_house_prices.csv"))
+    return DataSet(data.iloc[:, :-1], data.iloc[:, -1], 1.5, [])

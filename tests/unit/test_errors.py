@@ -1,0 +1,167 @@
+"""Bad input gets one clear sentence and a specific exception."""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import axfi_kc as ax
+from axfi_kc import errors
+
+DOMAIN = ax.Domain([ax.Integer("age", 18, 90), ax.Real("bmi", 10, 50), ax.Categorical("race", [0, 1, 2])])
+X = np.array([[20, 20.0, 0], [50, 30.0, 1], [70, 40.0, 2], [80, 15.0, 1]])
+TREE = DecisionTreeClassifier(random_state=0).fit(X, [0, 1, 0, 1])
+
+
+def explainer(**options) -> ax.Explainer:
+    return ax.Explainer(TREE, DOMAIN, **options)
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        ([91, 20, 0], "'age' must be an integer from 18 to 90, but 91.0 was found"),
+        ([20.5, 20, 0], "'age' must be an integer"),
+        ([20, 9.9, 0], "'bmi' must be a number from 10 to 50, but 9.9 was found"),
+        ([20, math.inf, 0], "'bmi' must be a number"),
+        ([20, 20, 3], "'race' must be one of 0, 1, 2, but 3"),
+        ([20, math.nan, 0], "'bmi' is NaN"),
+        ([math.nan, 20, 0], "'age' is NaN"),
+        ([20, "tall", 0], "'bmi' takes numbers, but 'tall' was found"),
+        ([20, 20], "Expected 3 values per point, but 2 were given"),
+        ([20, 20, 0, 0], "Expected 3 values per point, but 4 were given"),
+        ({"age": 20, "bmi": 20}, "no value for feature 'race'"),
+        (7, "Expected one point"),
+        ("age", "Expected one point"),
+    ],
+)
+def test_points_outside_the_domain(point, words: str) -> None:
+    with pytest.raises(errors.DomainError, match=words):
+        explainer().explain(point)
+
+
+def test_nan_is_outside_a_categorical_feature() -> None:
+    with pytest.raises(errors.DomainError, match="'race' must be one of"):
+        explainer().explain([20, 20, math.nan])
+
+
+def test_unknown_feature_name() -> None:
+    with pytest.raises(errors.UnknownFeatureError, match=r"no feature 'Age'.*'age', 'bmi', 'race'"):
+        explainer().explain({"Age": 20, "bmi": 20, "race": 0})
+    with pytest.raises(errors.UnknownFeatureError, match="no feature 'sex'"):
+        explainer().explain(X[0]).forest.value({"sex"})
+    with pytest.raises(errors.UnknownFeatureError, match="set of feature names"):
+        ax.is_wcxp(explainer().explain(X[0]).problem, "age")
+
+
+def test_unfitted_estimator() -> None:
+    with pytest.raises(errors.UnfittedModelError, match=r"DecisionTreeClassifier.*call fit first"):
+        ax.Explainer(DecisionTreeClassifier(), DOMAIN)
+
+
+def test_unsupported_class() -> None:
+    with pytest.raises(errors.UnsupportedModelError, match=r"KNeighborsClassifier.*DecisionTreeClassifier"):
+        ax.Explainer(KNeighborsClassifier().fit(X, [0, 1, 0, 1]), DOMAIN)
+    with pytest.raises(errors.UnsupportedModelError, match=r"builtins\.str"):
+        ax.Explainer("model.json", DOMAIN)
+
+
+def test_multi_output_tree() -> None:
+    model = DecisionTreeClassifier().fit(X, [[0, 1], [1, 0], [0, 1], [1, 1]])
+    with pytest.raises(errors.UnsupportedModelError, match="2 outputs"):
+        ax.Explainer(model, DOMAIN)
+
+
+def test_constant_model() -> None:
+    with pytest.raises(errors.ConstantModelError, match="1 everywhere"):
+        ax.Explainer(DecisionTreeClassifier().fit(X, [1, 1, 1, 1]), DOMAIN)
+    narrow = ax.Domain([ax.Integer("age", 20, 20), ax.Real("bmi", 20, 20), ax.Categorical("race", [0])])
+    with pytest.raises(errors.ConstantModelError, match="widen the domain"):
+        ax.Explainer(TREE, narrow)
+
+
+def test_regression_and_delta() -> None:
+    regressor = DecisionTreeRegressor().fit(X, [0.5, 1.0, 2.0, 3.0])
+    with pytest.raises(errors.SimilarityError, match="needs delta"):
+        ax.Explainer(regressor, DOMAIN)
+    with pytest.raises(errors.SimilarityError, match="must not be negative"):
+        ax.Explainer(regressor, DOMAIN, delta=-1)
+    with pytest.raises(errors.SimilarityError, match="is a classifier"):
+        explainer(delta=1)
+    with pytest.raises(errors.DomainError, match="finite number"):
+        ax.Explainer(regressor, DOMAIN, delta=math.nan)
+
+
+def test_everything_within_delta_is_an_empty_explanation() -> None:
+    regressor = DecisionTreeRegressor().fit(X, [0.5, 1.0, 2.0, 3.0])
+    e = ax.Explainer(regressor, DOMAIN, delta=100).explain(X[0])
+    assert e.cxps == ()
+    assert [a.features for a in e.axps] == [()]
+    assert set(e.scores("shapley").values()) == set(e.scores("banzhaf").values()) == {0}
+    assert e.forest.value(DOMAIN.names) == 0
+
+
+def test_count_weights_with_a_real_feature() -> None:
+    model = DecisionTreeClassifier(random_state=0).fit(X, X[:, 1] > 25)
+    with pytest.raises(errors.WeightError, match="'bmi', which is real"):
+        ax.Explainer(model, DOMAIN, weights="count").explain(X[0])
+
+
+def test_count_weights_are_fine_when_no_cxp_contains_the_real_feature() -> None:
+    wide = np.array([[a, b, r] for a in (20, 80) for b in (15.0, 45.0) for r in (0, 1, 2)])
+    model = DecisionTreeClassifier(random_state=0).fit(wide, wide[:, 2] == 1)
+    e = ax.Explainer(model, DOMAIN, weights="count").explain(X[0])
+    assert [(c.features, c.weight) for c in e.cxps] == [(("race",), 1)]
+
+
+def test_bad_options() -> None:
+    with pytest.raises(errors.WeightError, match="'ratio', 'count', 'unit'"):
+        explainer(weights="mass")
+    with pytest.raises(errors.WeightError, match="'shapley', 'banzhaf'"):
+        explainer().explain(X[0]).scores("owen")
+    with pytest.raises(errors.DomainError, match="max_size"):
+        explainer(max_size=0)
+
+
+def test_axps_need_all_cxps() -> None:
+    with pytest.raises(errors.IncompleteError, match="without max_size"):
+        _ = explainer(max_size=1).explain(X[0]).axps
+
+
+def test_model_of_other_columns() -> None:
+    wide = DecisionTreeClassifier().fit(np.c_[X, X], [0, 1, 0, 1])
+    with pytest.raises(errors.DomainError, match="fitted on 6 columns, but the domain describes 3"):
+        ax.Explainer(wide, DOMAIN)
+
+
+def test_model_that_compares_strings_with_numbers() -> None:
+    domain = ax.Domain([ax.Integer("age", 18, 90), ax.Real("bmi", 10, 50), ax.Categorical("race", ["a", "b", "c"])])
+    model = DecisionTreeClassifier(random_state=0).fit(X, X[:, 2] == 1)
+    with pytest.raises(errors.UnsupportedModelError, match="compares feature 'race' with numbers"):
+        ax.Explainer(model, domain)
+
+
+def test_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without_pandas(name, *args, **kwargs):
+        if name == "pandas":
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    batch = explainer().explain_batch(X)
+    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    with pytest.raises(errors.MissingExtraError, match=r"pip install 'axfi-kc\[frames\]'"):
+        batch.scores()
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_every_error_is_an_axfi_error(name: str) -> None:
+    kind = getattr(errors, name)
+    assert issubclass(kind, errors.AxfiError)
+    assert name == "AxfiError" or len(kind.__mro__) > len(errors.AxfiError.__mro__) + 1
