@@ -116,6 +116,8 @@ def minimal_misses(
                     break
                 if below:
                     verdict = 0
+                    if k:  # what excluded one box is likely to exclude the next
+                        alive[k], alive[k >> 1] = alive[k >> 1], alive[k]
                     break
                 if above:
                     n_alive -= 1
