@@ -15,6 +15,7 @@ __all__ = [
     "DomainError",
     "IncompleteError",
     "MissingExtraError",
+    "ModelFileError",
     "SimilarityError",
     "UnfittedModelError",
     "UnknownFeatureError",
@@ -45,6 +46,10 @@ class UnsupportedModelError(AxfiError, TypeError):
 
 class UnfittedModelError(AxfiError, ValueError):
     """The estimator has not been fitted."""
+
+
+class ModelFileError(AxfiError, ValueError):
+    """A model file is damaged, or is not of the format it should be."""
 
 
 class ConstantModelError(AxfiError, ValueError):

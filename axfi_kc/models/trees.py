@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer
 from axfi_kc.grid import Axis, Cut, Grid
+from axfi_kc.models.sums import LeafSums, is_above, largest
 
 __all__ = ["Argmax", "Positive", "Score", "Split", "TreeNodes", "TreeSum"]
+
+_BLOCK = 8192  # points walked at a time, so that they stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,8 @@ class Score:
     scale: Fraction = Fraction(1)
 
 
-Split = Cut | frozenset[float]
-"""How a node splits its column: left of a cut, or within a set of codes."""
+Split = Cut | frozenset[Any]
+"""How a node splits its column: left of a cut, or within a set of the domain's codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +70,7 @@ class TreeNodes:
     values: npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TreeSum:
     """Trees over cells, whose leaf vectors are added to `base`, and a rule for the output.
 
@@ -158,28 +162,59 @@ class TreeSum:
 
     def leaves(self, cells: npt.NDArray[np.int64], tree: int = 0) -> npt.NDArray[np.int32]:
         """Return the leaf of `tree` that each point reaches (cost: depth, per point)."""
+        feature, mask_offset, left_mask, children = self._walk
+        flat, starts = cells.reshape(-1), np.arange(len(cells)) * cells.shape[1]
         nodes = np.full(len(cells), self.tree_offset[tree], dtype=np.int64)
-        rows = np.arange(len(cells))
         while True:
-            active = self.feature[nodes] >= 0
-            if not active.any():
+            tested = flat.take(starts + feature.take(nodes))
+            after = children.take(2 * nodes + left_mask.take(mask_offset.take(nodes) + tested))
+            if np.array_equal(after, nodes):
                 return self.leaf[nodes]
-            at, points = nodes[active], rows[active]
-            goes_left = self.left_mask[self.mask_offset[at] + cells[points, self.feature[at]]]
-            nodes[active] = np.where(goes_left, self.left[at], self.right[at])
+            nodes = after
+
+    @cached_property
+    def _walk(self) -> tuple[npt.NDArray[np.int64], ...]:
+        """Tested feature, start of its mask, masks, and (right, left) children; a leaf's are itself."""
+        is_leaf, own = self.feature < 0, np.arange(len(self.feature), dtype=np.int64)
+        widest = max(self.grid.n_cells)
+        children = np.stack([np.where(is_leaf, own, self.right), np.where(is_leaf, own, self.left)], axis=1)
+        return (
+            np.where(is_leaf, 0, self.feature).astype(np.int64),
+            np.where(is_leaf, 0, self.mask_offset),
+            np.concatenate([self.left_mask, np.zeros(widest, np.uint8)]).astype(np.int64),
+            children.reshape(-1),
+        )
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each."""
-        reached = [self.leaves(cells, t) for t in range(self.n_trees)]
         if self.n_trees == 1:
             outputs = self.leaf_outputs()
-            return [outputs[k] for k in reached[0].tolist()]
-        exact_values = [[Fraction(float(x)) for x in row] for row in self.values]
-        points = zip(*(r.tolist() for r in reached), strict=True)
-        return [
-            self._output([sum(column, b) for b, *column in zip(self.base, *(exact_values[k] for k in p), strict=True)])
-            for p in points
-        ]
+            return [outputs[k] for k in self.leaves(cells).tolist()]
+        totals = self._totals(cells)
+        if isinstance(self.rule, Argmax):
+            return [self.rule.labels[k] for k in largest(totals).tolist()]
+        if isinstance(self.rule, Positive):
+            return [self.rule.labels[k] for k in is_above(totals[:, :, 0]).tolist()]
+        scale = self.rule.scale / self._sums.denominator
+        return [k * scale for (k,) in self._sums.integers(totals)]
+
+    def scores_at(self, codes: npt.NDArray[np.float64]) -> list[list[Fraction]]:
+        """Return the exact scores, before the rule, at points given by their codes, a row each.
+
+        Notes
+        -----
+        Depth times trees per point, plus a Fraction per score.
+        """
+        return self._sums.fractions(self._totals(self.grid.locate(codes)))
+
+    @cached_property
+    def _sums(self) -> LeafSums:
+        return LeafSums.of(self.values, self.base, n_trees=self.n_trees)
+
+    def _totals(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        blocks = [cells[k : k + _BLOCK] for k in range(0, max(len(cells), 1), _BLOCK)]
+        parts = [self._sums.totals((self.leaves(b, t) for t in range(self.n_trees)), len(b)) for b in blocks]
+        return np.concatenate(parts, axis=1)
 
     def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Any]:
         """Return the outputs at points given by their codes, a row each."""
@@ -226,7 +261,7 @@ def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) 
     return cuts
 
 
-def _around(feature: Feature, codes: frozenset[float]) -> list[Cut]:
+def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
     """Return the cuts that set `codes` apart on an ordered feature."""
     if isinstance(feature, Integer):
         return [Cut(edge, closed=True) for c in codes for edge in (c - 1, c)]
@@ -245,8 +280,10 @@ def _test(grid: Grid, owners: Sequence[_Owner], column: int, split: Split | None
     i, component = owners[column]
     axis = grid.axes[i]
     if isinstance(axis.feature, Categorical):
-        codes = _numeric_codes(axis.feature, component)
-        inside = [c <= split.last_left if isinstance(split, Cut) else c in split for c in codes]
+        if isinstance(split, Cut):
+            inside = [c <= split.last_left for c in _numeric_codes(axis.feature, component)]
+        else:
+            inside = [row[component] in split for row in axis.feature.codes]
         return i, np.array(inside, dtype=np.uint8)
     mask = np.zeros(axis.n_cells, np.uint8)
     if isinstance(split, Cut):
@@ -256,7 +293,7 @@ def _test(grid: Grid, owners: Sequence[_Owner], column: int, split: Split | None
     return i, mask
 
 
-def _cells_of(axis: Axis, codes: frozenset[float]) -> list[int]:
+def _cells_of(axis: Axis, codes: frozenset[Any]) -> list[int]:
     feature = axis.feature
     inside = sorted(c for c in codes if isinstance(feature, Integer) and feature.low <= c <= feature.high)
     return axis.locate(np.array(inside, dtype=np.float64)).tolist() if inside else []
