@@ -2,12 +2,13 @@
 
 A reader module is imported only when a model of its library turns up, so nobody needs a library
 they do not use. To add a library, add its top-level package to ``_READERS`` and register
-functions for its classes with ``@reads(Class)`` in the module named there.
+functions for its classes with ``@reads(Class)`` in the modules named there.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 from functools import singledispatch
 from typing import Any
 
@@ -17,7 +18,12 @@ from axfi_kc.models import Boxes, Model, TableModel, TreeSum
 
 __all__ = ["read_model", "reads"]
 
-_READERS = {"Orange": "axfi_kc.compilers.orange", "sklearn": "axfi_kc.compilers.sklearn_trees"}
+_READERS = {
+    "Orange": ("orange",),
+    "lightgbm": ("lightgbm_models",),
+    "sklearn": ("sklearn_trees", "sklearn_ensembles", "sklearn_histograms"),
+    "xgboost": ("xgboost_models",),
+}
 
 
 @singledispatch
@@ -58,9 +64,8 @@ def read_model(model: Any, domain: Domain) -> Model:
     [1, 0]
     """
     for base in type(model).__mro__:
-        module = _READERS.get(base.__module__.partition(".")[0])
-        if module is not None:
-            importlib.import_module(module)
+        for module in _READERS.get(base.__module__.partition(".")[0], ()):
+            importlib.import_module(f"axfi_kc.compilers.{module}")
     return _read(model, domain)
 
 
@@ -70,9 +75,9 @@ reads = _read.register
 
 def supported() -> list[str]:
     """Return the classes that can be read, of all libraries whose readers import here."""
-    for module in set(_READERS.values()):
+    for module in itertools.chain(*_READERS.values()):
         try:
-            importlib.import_module(module)
+            importlib.import_module(f"axfi_kc.compilers.{module}")
         except ImportError:
             continue
     kinds = [k for k in _read.registry if k is not object and k.__module__.partition(".")[0] != "axfi_kc"]
