@@ -9,6 +9,7 @@
 
 from axfi_kc import axioms, errors
 from axfi_kc._version import __version__
+from axfi_kc.budget import Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError
@@ -25,6 +26,7 @@ __all__ = [
     "AXp",
     "AxfiError",
     "Batch",
+    "Budget",
     "CXp",
     "CXpForest",
     "Categorical",

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Budget, BudgetSpent
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Engine, Found, WeightedSets, check_countable, check_weights, engine_for
-from axfi_kc.errors import ConstantModelError, DomainError, IncompleteError, MissingExtraError
+from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, IncompleteError, MissingExtraError
 from axfi_kc.explanations import AXp, CXp, named_axps, named_cxps
 from axfi_kc.forest import CXpForest
 from axfi_kc.measures import Number
@@ -47,6 +48,7 @@ class Explanation:
     problem: Problem
     max_size: int | None
     _found: WeightedSets = field(repr=False)
+    _budget: Budget = field(default=Budget(), repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -81,13 +83,24 @@ class Explanation:
         ------
         IncompleteError
             If only CXps up to `max_size` are known: AXps need all of them.
+        BudgetError
+            If the explainer's budget was spent; it carries the AXps found so far.
         """
         if self.max_size is not None and self.max_size < len(self.domain):
             raise IncompleteError(
                 f"AXps need all CXps, but only those of at most {self.max_size} features were computed; "
                 "explain again without max_size."
             )
-        return named_axps(self._found.masks, self.domain.names)
+        try:
+            return named_axps(self._found.masks, self.domain.names, budget=self._budget)
+        except BudgetSpent as spent:
+            axps = tuple(self.domain.names_of(mask) for mask in spent.found)
+            raise BudgetError(
+                f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
+                "allow more, or use the CXps alone.",
+                cxps=tuple(c.features for c in self.cxps),
+                axps=axps,
+            ) from None
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -134,6 +147,7 @@ class Batch(Sequence[Explanation]):
     _codes: npt.NDArray[np.float64] = field(repr=False)
     _found: Found = field(repr=False)
     max_size: int | None
+    budget: Budget
     rows: tuple[Any, ...] = field(repr=False)
 
     def __len__(self) -> int:
@@ -150,7 +164,7 @@ class Batch(Sequence[Explanation]):
             return [self[k] for k in range(*position.indices(len(self)))]
         n = range(len(self))[position]
         problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
-        return Explanation(problem, self.max_size, self._found.sets(n))
+        return Explanation(problem, self.max_size, self._found.sets(n), self.budget)
 
     def __repr__(self) -> str:
         """Return the number of instances and of CXps."""
@@ -196,6 +210,10 @@ class Explainer:
         box; ``"count"``, their number; ``"unit"``, 1.
     max_size
         Only CXps of at most so many features (the paper's l0 radius).
+    budget
+        What the explanation of one instance may cost, in seconds and search nodes. When it is
+        spent, a BudgetError carries what is certain so far. Single trees need no search and no
+        budget.
 
     Raises
     ------
@@ -223,6 +241,7 @@ class Explainer:
         delta: Number | None = None,
         weights: str = "ratio",
         max_size: int | None = None,
+        budget: Budget | None = None,
     ) -> None:
         check_weights(weights)
         if max_size is not None and max_size < 1:
@@ -230,9 +249,10 @@ class Explainer:
         self.domain = domain
         self.weights = weights
         self.max_size = max_size
+        self.budget = budget or Budget()
         self._model: Model = read_model(model, domain)
         self._similarity = Similarity.of(self._model, delta)
-        self._engine: Engine = engine_for(self._model, self._similarity)
+        self._engine: Engine = engine_for(self._model, self._similarity, self.budget)
         if self._engine.constant is not None:
             raise ConstantModelError(
                 f"The model gives {_shown(self._engine.constant)} everywhere in the domain, so no change "
@@ -280,7 +300,7 @@ class Explainer:
         return self._batch(codes, list(self._parts(parts, n_jobs, progress)), index)
 
     def _batch(self, codes: npt.NDArray[np.float64], parts: list[Found], index: tuple[Any, ...]) -> Batch:
-        return Batch(self._model, self._similarity, codes, Found.joined(parts), self.max_size, index)
+        return Batch(self._model, self._similarity, codes, Found.joined(parts), self.max_size, self.budget, index)
 
     def _parts(self, parts: list[npt.NDArray[np.float64]], n_jobs: int, progress: bool) -> Iterator[Found]:
         if n_jobs == 1:

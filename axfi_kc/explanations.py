@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.budget import Budget
 from axfi_kc.engines import WeightedSets, check_countable, check_weights
 from axfi_kc.errors import DomainError
 from axfi_kc.features import Categorical, Integer
@@ -107,9 +108,9 @@ def named_cxps(found: WeightedSets, names: tuple[str, ...]) -> tuple[CXp, ...]:
     return tuple(CXp(tuple(names[i] for i in features_of(m)), weight_of[m]) for m in sorted_sets(weight_of))
 
 
-def named_axps(cxps: Iterable[int], names: tuple[str, ...]) -> tuple[AXp, ...]:
+def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | None = None) -> tuple[AXp, ...]:
     """Return the AXps that belong to the given CXps (masks), smallest first."""
-    return tuple(AXp(tuple(names[i] for i in features_of(m))) for m in minimal_hitting_sets(cxps))
+    return tuple(AXp(tuple(names[i] for i in features_of(m))) for m in minimal_hitting_sets(cxps, budget=budget))
 
 
 def find_axps(problem: Problem) -> tuple[AXp, ...]:

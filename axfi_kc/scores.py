@@ -110,7 +110,11 @@ def score_numerators(found: Found, kind: str) -> tuple[npt.NDArray[Any], list[in
     share, common = _shares(kind, sizes.tolist())
     whole = prod(found.wholes)
     most = max(map(int, found.totals), default=0) if found.kind == "count" else 1
-    if found.divisors is not None or whole * common * most * int(numbers.max(initial=1)) >= _INT64:
+    if (
+        found.divisors is not None
+        or found.totals.dtype == object
+        or whole * common * most * int(numbers.max(initial=1)) >= _INT64
+    ):
         return _wide_numerators(found, share, common)
     outside = np.where(found.members, 1, np.array(found.wholes, dtype=np.int64)).prod(axis=1)
     parts = found.totals * outside * np.array([share[s] for s in sizes.tolist()], dtype=np.int64)

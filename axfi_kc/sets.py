@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import DONE, STORE_FULL, Budget, BudgetSpent, Meter
 
 __all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "sorted_sets"]
 
@@ -47,46 +52,69 @@ def minimal_sets(family: Iterable[int]) -> list[int]:
     return kept
 
 
-def minimal_hitting_sets(family: Iterable[int]) -> list[int]:
+def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None) -> list[int]:
     """Return the minimal sets that meet every set of `family`, sorted.
 
     The AXps of a problem are the minimal hitting sets of its CXps, and the other way round.
 
+    Raises
+    ------
+    BudgetSpent
+        If there is a budget and it was spent, with the sets found so far.
+
     Notes
     -----
-    Depth first with critical sets: an element is added only while each element so far is the
-    only one to hit some set, so every leaf of the search is a new answer and none is met twice.
-    Exponential output is possible and no fault of the search.
+    Depth first with critical sets (the MMCS search of Murakami and Uno): an element is added only
+    while each element so far is the only one to hit some set. Exponential output is possible and
+    no fault of the search.
 
     Examples
     --------
     >>> minimal_hitting_sets([0b011, 0b101])
     [1, 6]
     """
-    return sorted_sets(_hitting_sets(minimal_sets(family)))
+    from axfi_kc import hitting_kernels as kernels
+
+    sets = minimal_sets(family)
+    elements = sorted({i for s in sets for i in features_of(s)})
+    state = _hitting_state(sets, elements)
+    found = np.zeros((256, len(elements)), np.uint8)
+    registers = np.zeros(kernels.REGISTERS, np.int64)
+    registers[kernels.FRESH] = 1
+    meter = Meter(budget or Budget())
+    meter.attach(registers)
+    while True:
+        status = kernels.minimal_hitting_sets(*state, found, registers)
+        if status == STORE_FULL:
+            found = np.concatenate([found, np.empty_like(found)])
+        elif status == DONE or not meter.extend():
+            masks = _masks(found[: registers[kernels.N_OUT]], elements)
+            if status == DONE:
+                return sorted_sets(masks)
+            raise BudgetSpent(masks)
 
 
-def _hitting_sets(sets: list[int]) -> Iterator[int]:
-    """Yield the minimal hitting sets of `sets` (the search of Murakami and Uno)."""
-    n = len(sets)
-    occurs: dict[int, int] = {}  # element -> the sets (as bits) it is in
-    for k, s in enumerate(sets):
-        for e in features_of(s):
-            occurs[e] = occurs.get(e, 0) | 1 << k
-    everything = 0
-    for s in sets:
-        everything |= s
-    stack: list[tuple[int, int, dict[int, int], int]] = [(0, (1 << n) - 1, {}, everything)]
-    while stack:
-        chosen, unhit, critical, candidates = stack.pop()
-        if not unhit:
-            yield chosen
-            continue
-        pivot = min((sets[k] & candidates for k in features_of(unhit)), key=int.bit_count)
-        rest = candidates & ~pivot
-        for e in features_of(pivot):
-            kept = {c: hit & ~occurs[e] for c, hit in critical.items()}
-            if all(kept.values()):
-                kept[e] = occurs[e] & unhit
-                stack.append((chosen | 1 << e, unhit & ~occurs[e], kept, rest))
-            rest |= 1 << e
+def _masks(rows: npt.NDArray[np.uint8], elements: list[int]) -> list[int]:
+    bits = [1 << e for e in elements]
+    return [sum(b for b, chosen in zip(bits, row, strict=True) if chosen) for row in rows.tolist()]
+
+
+def _hitting_state(sets: list[int], elements: list[int]) -> tuple[npt.NDArray[np.generic], ...]:
+    """Return the arguments of the kernel before its first step."""
+    n, words = len(elements), max(1, -(-len(sets) // 64))
+    members = np.zeros((64 * words, n), np.uint8)
+    for row, s in enumerate(sets):
+        members[row] = [s >> e & 1 for e in elements]
+    occurs = np.ascontiguousarray(np.packbits(members.T, axis=1, bitorder="little")).view(np.uint64)
+    depth = min(n, len(sets)) + 2
+    uncovered = np.zeros((depth, words), np.uint64)
+    uncovered[0] = np.packbits(np.arange(64 * words) < len(sets), bitorder="little").view(np.uint64)
+    return (
+        members[: len(sets)],
+        occurs,
+        np.zeros(depth, np.int64),
+        np.ones((depth, n), np.uint8),
+        np.zeros((depth, n), np.uint8),
+        uncovered,
+        np.zeros((depth, depth, words), np.uint64),
+    )

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from axfi_kc import Categorical, Domain, Histogram, Integer, Problem, Real, TableModel
 from axfi_kc.grid import Cut
-from axfi_kc.models import Argmax, Score, Split, TreeNodes, TreeSum
+from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 from tests.oracle import Judge, space_of
 
 weights = st.integers(0, 5)
+COARSE = st.integers(-2, 2).map(float)  # ties are common
+FINE = st.sampled_from([0.0, 1.0, -1.0, 0.1, -0.1, 1e9, -1e9, 2.0**-70, -(2.0**-70), 1 + 2.0**-50])  # beyond int64
 
 
 @st.composite
@@ -29,7 +31,8 @@ def features(draw: st.DrawFn, name: str, *, finite: bool = False) -> Categorical
     if kind == "categorical":
         n = draw(st.integers(1, 4))
         values = draw(st.permutations(range(n)))
-        return Categorical(name, values, weights=draw(st.none() | positive_weights(n)))
+        columns = [f"{name}_{k}" for k in range(n)] if n > 1 and draw(st.booleans()) else None
+        return Categorical(name, values, weights=draw(st.none() | positive_weights(n)), columns=columns)
     low = draw(st.integers(-3, 3))
     high = low + draw(st.integers(0, 4))
     if kind == "integer":
@@ -85,6 +88,8 @@ def table_cases(draw: st.DrawFn, *, n_outputs: int = 3) -> Case:
 
 @st.composite
 def splits(draw: st.DrawFn, feature: Categorical | Integer | Real) -> Split:
+    if len(feature.columns) > 1:
+        return Cut(draw(st.sampled_from([0.0, 0.5, 0.5, 1.0])), closed=draw(st.booleans()))
     if isinstance(feature, Categorical) and draw(st.booleans()):
         return frozenset(float(c) for c in draw(st.sets(st.sampled_from(feature.values))))
     if isinstance(feature, Integer) and draw(st.integers(0, 3)) == 0:
@@ -94,29 +99,43 @@ def splits(draw: st.DrawFn, feature: Categorical | Integer | Real) -> Split:
 
 @st.composite
 def tree_nodes(draw: st.DrawFn, domain: Domain, *, n_scores: int, max_leaves: int = 9) -> TreeNodes:
-    """Grow a tree by splitting random leaves."""
+    """Grow a tree by splitting random leaves; tests are on model columns."""
+    owners = column_owners(domain)
     column, split, left, right = [-1], [None], [-1], [-1]
     leaves = [0]
     for _ in range(draw(st.integers(0, max_leaves - 1))):
         node = leaves.pop(draw(st.integers(0, len(leaves) - 1)))
-        column[node] = draw(st.integers(0, len(domain) - 1))
-        split[node] = draw(splits(domain.features[column[node]]))
+        column[node] = draw(st.integers(0, len(owners) - 1))
+        split[node] = draw(splits(domain.features[owners[column[node]][0]]))
         left[node], right[node] = len(column), len(column) + 1
         leaves += [len(column), len(column) + 1]
         column += [-1, -1]
         split += [None, None]
         left += [-1, -1]
         right += [-1, -1]
-    values = draw(st.lists(st.integers(-2, 2), min_size=len(column) * n_scores, max_size=len(column) * n_scores))
+    leaf_values = FINE if draw(st.booleans()) else COARSE
+    values = draw(st.lists(leaf_values, min_size=len(column) * n_scores, max_size=len(column) * n_scores))
     table = np.array(values, dtype=np.float64).reshape(len(column), n_scores)
     return TreeNodes(np.array(column), split, np.array(left), np.array(right), table)
 
 
-def walk(tree: TreeNodes, x: tuple[Any, ...]) -> list[Fraction]:
+def column_owners(domain: Domain) -> list[tuple[int, int]]:
+    return [(i, k) for i, f in enumerate(domain.features) for k in range(len(f.columns))]
+
+
+def column_values(domain: Domain, x: tuple[Any, ...]) -> list[Any]:
+    """Return what the model sees of a point: one-hot codes for features with several columns."""
+    found: list[Any] = []
+    for f, value in zip(domain.features, x, strict=True):
+        found += [int(value == v) for v in f.values] if len(f.columns) > 1 else [value]
+    return found
+
+
+def walk(domain: Domain, tree: TreeNodes, x: tuple[Any, ...]) -> list[Fraction]:
     """Return the leaf vector at `x`, comparing the values themselves."""
-    node = 0
+    seen, node = column_values(domain, x), 0
     while tree.column[node] >= 0:
-        value, split = Fraction(x[tree.column[node]]), tree.splits[node]
+        value, split = Fraction(seen[tree.column[node]]), tree.splits[node]
         if isinstance(split, Cut):
             bound = Fraction(split.value)
             goes_left = value <= bound if split.closed else value < bound
@@ -131,7 +150,7 @@ def breakpoints(domain: Domain, trees: list[TreeNodes], v: tuple[Any, ...]) -> l
     for tree in trees:
         for column, split in zip(tree.column, tree.splits, strict=True):
             if isinstance(split, Cut):
-                found[column].add(split.value)
+                found[column_owners(domain)[column][0]].add(split.value)
     return found
 
 
@@ -146,11 +165,37 @@ def tree_cases(draw: st.DrawFn) -> Case:
     v = draw(points(domain))
 
     def output(x: tuple[Any, ...]) -> Any:
-        scores = walk(tree, x)
+        scores = walk(domain, tree, x)
         return scores[0] if regression else "abc"[scores.index(max(scores))]
 
     judge = Judge(space_of(domain, breakpoints(domain, [tree], v)), output, v, delta)
     return Case(Problem.of(model, domain, v, delta=delta), judge)
 
 
-cases = st.one_of(table_cases(), tree_cases())
+@st.composite
+def ensemble_cases(draw: st.DrawFn) -> Case:
+    """Sums of two to four trees: binary, multi-class or regression, with a base and with ties."""
+    domain = draw(domains())
+    kind = draw(st.sampled_from(["binary", "classes", "regression"]))
+    n_scores = draw(st.integers(2, 3)) if kind == "classes" else 1
+    trees = draw(st.lists(tree_nodes(domain, n_scores=n_scores, max_leaves=6), min_size=2, max_size=4))
+    base = [Fraction(draw(st.integers(-3, 3)), draw(st.integers(1, 3))) for _ in range(n_scores)]
+    scale = Fraction(1, draw(st.integers(1, 3)))
+    rules = {"binary": Positive((0, 1)), "classes": Argmax(tuple("abc"[:n_scores])), "regression": Score(scale)}
+    model = TreeSum.of(domain, trees, rule=rules[kind], base=base)
+    delta = Fraction(draw(st.integers(0, 4)), 2) if kind == "regression" else None
+    v = draw(points(domain))
+
+    def output(x: tuple[Any, ...]) -> Any:
+        walked = [walk(domain, t, x) for t in trees]
+        scores = [sum((w[k] for w in walked), base[k]) for k in range(n_scores)]
+        if kind == "binary":
+            return int(scores[0] > 0)
+        return scores[0] * scale if kind == "regression" else "abc"[scores.index(max(scores))]
+
+    judge = Judge(space_of(domain, breakpoints(domain, trees, v)), output, v, delta)
+    return Case(Problem.of(model, domain, v, delta=delta), judge)
+
+
+cases = st.one_of(table_cases(), tree_cases(), ensemble_cases())
+box_cases = st.one_of(table_cases(), tree_cases())

@@ -25,6 +25,7 @@ __all__ = [
     "check_countable",
     "check_weights",
     "features_of_members",
+    "masks_of_words",
     "members_of_words",
     "words_of_masks",
 ]

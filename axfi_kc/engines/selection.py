@@ -9,13 +9,17 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Budget
 from axfi_kc.engines.boxes import BoxEngine
+from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.families import Found
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Boxes, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
 
 __all__ = ["Engine", "engine_for"]
+
+_NO_LIMIT = Budget()
 
 
 class Engine(Protocol):
@@ -36,13 +40,20 @@ class Engine(Protocol):
 
 
 @singledispatch
-def engine_for(model: Any, similarity: Similarity) -> Engine:
-    """Return the engine for a neutral form; building it is the work done once per model."""
+def engine_for(model: Any, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
+    """Return the engine for a neutral form; building it is the work done once per model.
+
+    The budget limits searches; tables and single trees are explained in one pass and need none.
+    """
     raise UnsupportedModelError(f"No engine explains {type(model).__name__}; expected a neutral form from read_model.")
 
 
 @engine_for.register(TableModel)
-@engine_for.register(TreeSum)
 @engine_for.register(Boxes)
-def _boxes(model: TableModel | TreeSum | Boxes, similarity: Similarity) -> Engine:
+def _boxes(model: TableModel | Boxes, similarity: Similarity, _: Budget = _NO_LIMIT) -> Engine:
     return BoxEngine(model, similarity)
+
+
+@engine_for.register
+def _trees(model: TreeSum, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
+    return BoxEngine(model, similarity) if model.n_trees == 1 else EnsembleEngine(model, similarity, budget)

@@ -211,6 +211,13 @@ class TreeSum:
     def _sums(self) -> LeafSums:
         return LeafSums.of(self.values, self.base, n_trees=self.n_trees)
 
+    @cached_property
+    def integers(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.object_], int]:
+        """Leaf vectors and base as Python integers, and what they are divided by."""
+        leaves = np.array(self._sums.integers(self._sums.leaves), dtype=object).reshape(self.values.shape)
+        base = np.array(self._sums.integers(self._sums.base[:, np.newaxis])[0], dtype=object)
+        return leaves, base, self._sums.denominator
+
     def _totals(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         blocks = [cells[k : k + _BLOCK] for k in range(0, max(len(cells), 1), _BLOCK)]
         parts = [self._sums.totals((self.leaves(b, t) for t in range(self.n_trees)), len(b)) for b in blocks]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 import axfi_kc as ax
 from axfi_kc import axioms
 from axfi_kc.forest import CXpForest
-from tests.strategies import Case, cases
+from tests.strategies import Case, box_cases, cases
 
 MANY = settings(max_examples=500, deadline=None)
 SCORES = (ax.shapley_like, ax.banzhaf_like)
@@ -76,7 +76,7 @@ def test_consistency_with_relevancy_where_weights_are_positive(case: Case) -> No
 
 
 @MANY
-@given(cases)
+@given(box_cases)
 def test_independence_from_the_output(case: Case) -> None:
     problem = case.problem
     outputs = problem.engine.boxes.outputs

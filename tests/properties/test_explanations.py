@@ -12,9 +12,9 @@ from axfi_kc.features import Real
 from axfi_kc.queries import condition, count, evaluate, is_consistent, is_decomposable, probability
 from axfi_kc.scores import score, score_numerators
 from tests.oracle import banzhaf, hitting_value, shapley, subsets
-from tests.strategies import Case, cases, table_cases, tree_cases
+from tests.strategies import Case, box_cases, cases, ensemble_cases, table_cases
 
-MANY = settings(max_examples=600, deadline=None)
+MANY = settings(max_examples=300, deadline=None)
 
 
 def families(case: Case) -> dict[frozenset[int], Fraction]:
@@ -23,8 +23,14 @@ def families(case: Case) -> dict[frozenset[int], Fraction]:
 
 
 @MANY
-@given(cases)
+@given(box_cases)
 def test_cxps_and_ratios(case: Case) -> None:
+    assert families(case) == {Y: case.judge.ratio(Y) for Y in case.judge.cxps()}
+
+
+@settings(max_examples=2500, deadline=None)
+@given(ensemble_cases())
+def test_cxps_and_ratios_of_ensembles(case: Case) -> None:
     assert families(case) == {Y: case.judge.ratio(Y) for Y in case.judge.cxps()}
 
 
@@ -37,16 +43,23 @@ def test_axps(case: Case) -> None:
 
 @MANY
 @given(cases)
-def test_weak_explanations_by_engine_and_by_circuit(case: Case) -> None:
+def test_weak_explanations(case: Case) -> None:
     problem, names = case.problem, case.problem.domain.names
     for S in subsets(len(names)):
         chosen = [names[i] for i in S]
         expected = case.judge.is_wcxp(S)
         assert ax.is_wcxp(problem, chosen) == expected
         assert ax.is_waxp(problem, chosen) == case.judge.is_waxp(S)
+
+
+@MANY
+@given(box_cases)
+def test_weak_explanations_by_circuit(case: Case) -> None:
+    problem = case.problem
+    for S in subsets(len(problem.domain)):
         fixed = {i: int(c) for i, c in enumerate(problem.cells) if i not in S}
-        assert is_consistent(problem.circuit, fixed) == expected
-        assert is_consistent(condition(problem.circuit, fixed)) == expected
+        assert is_consistent(problem.circuit, fixed) == case.judge.is_wcxp(S)
+        assert is_consistent(condition(problem.circuit, fixed)) == case.judge.is_wcxp(S)
 
 
 @MANY
@@ -91,7 +104,7 @@ def test_counts_and_covered_points(case: Case) -> None:
 
 
 @MANY
-@given(tree_cases())
+@given(cases)
 def test_max_size_keeps_exactly_the_small_cxps(case: Case) -> None:
     everything = ax.find_cxps(case.problem)
     for size in range(1, len(case.problem.domain) + 1):
@@ -100,7 +113,7 @@ def test_max_size_keeps_exactly_the_small_cxps(case: Case) -> None:
 
 
 @MANY
-@given(cases)
+@given(box_cases)
 def test_circuit_is_the_set_of_dissimilar_points(case: Case) -> None:
     problem, space = case.problem, case.judge.space
     m = len(problem.domain)

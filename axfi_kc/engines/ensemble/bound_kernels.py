@@ -1,0 +1,119 @@
+"""The trees as the kernels see them, and the bound of a box; compiled by numba."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+__all__ = ["Ensemble", "best_leaf", "cut_point", "exceeds", "inner"]
+
+# a function that only kernels call: no wrappers, which are slow to compile
+inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+class Ensemble(NamedTuple):
+    """Preorder trees, left child first. Group j < J bounds score j from above.
+
+    Group J + j holds the same trees with ranks reversed and bounds it from below.
+    """
+
+    n_cells: np.ndarray  # int32[m]
+    start: np.ndarray  # int32[2J + 1], trees of a group
+    root: np.ndarray  # int32[trees]
+    node: np.ndarray  # int32[N, 4]: feature or -1 at a leaf; right child;
+    # threshold (cells below it go left), or -1 - offset
+    # of the prefix counts of left cells; best rank below
+    counts: np.ndarray  # int32[...]
+    value: np.ndarray  # int64[N, L] at leaves
+    base: np.ndarray  # int64[J, L]
+    touch_start: np.ndarray  # int32[2J * m + 1]
+    touch: np.ndarray  # int32[...], trees of a group that test a feature
+
+
+@inner
+def best_leaf(node, counts, n, lo, hi, p, todo):
+    """First undecided node at or below `n`, and the best leaf, inside box `p`.
+
+    Unsigned indices spare numba's check for negative ones.
+    """
+    row = np.uint64(p)
+    root = -1
+    best = -1
+    leaf = -1
+    todo[0] = n
+    sp = 1
+    while sp > 0:
+        sp -= 1
+        k = np.uint32(todo[np.uint32(sp)])
+        while node[k, 3] > best:
+            if node[k, 0] < 0:
+                best = node[k, 3]
+                leaf = np.int64(k)
+                break
+            f = np.uint32(node[k, 0])
+            t = node[k, 2]
+            if t >= 0:
+                left = lo[row, f] < t
+                right = hi[row, f] > t
+            else:
+                a = lo[row, f]
+                b = hi[row, f]
+                c = counts[b - 1 - t] - counts[a - 1 - t]
+                left = c > 0
+                right = c < b - a
+            if left and right:
+                if root < 0:
+                    root = np.int64(k)
+                x = np.uint32(k + 1)
+                y = np.uint32(node[k, 1])
+                if node[y, 3] > node[x, 3]:
+                    x, y = y, x
+                todo[np.uint32(sp)] = y
+                sp += 1
+                k = x
+            elif left:
+                k = np.uint32(k + 1)
+            else:
+                k = np.uint32(node[k, 1])
+    return (leaf if root < 0 else root), leaf
+
+
+@inner
+def exceeds(value, base, j, total, leaf, p, first, last):
+    """Whether base j plus the leaves ``leaf[p, first:last]`` is > 0, exactly.
+
+    `total` is limb 0 of that sum; the other limbs add less than one unit per
+    tree and are only read when that could matter.
+    """
+    limbs = value.shape[1]
+    if limbs == 1 or total > 0:
+        return total > 0
+    if total + (last - first) + 1 <= 0:
+        return False
+    carry = np.int64(0)
+    rest = np.int64(0)
+    for k in range(limbs - 1, 0, -1):
+        s = base[j, k] + carry
+        for t in range(first, last):
+            s += value[leaf[p, t], k]
+        carry = s >> 52
+        rest |= s & ((1 << 52) - 1)
+    total += carry
+    return total > 0 or (total == 0 and rest != 0)
+
+
+@inner
+def cut_point(node, counts, n, c, lo, hi):
+    """Where to split cells lo..hi-1 so that node `n` decides more; v has cell `c`."""
+    t = node[n, 2]
+    if t >= 0:
+        return t
+    if lo <= c < hi:
+        return c if lo < c else c + 1
+    first = counts[lo - t] - counts[lo - 1 - t]
+    k = lo + 1
+    while counts[k - t] - counts[k - 1 - t] == first:
+        k += 1
+    return k

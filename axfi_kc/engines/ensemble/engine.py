@@ -1,0 +1,145 @@
+"""Explains instances of boosted trees and forests."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget, BudgetSpent, Meter
+from axfi_kc.engines.ensemble.margins import Margins
+from axfi_kc.engines.families import Found, cell_worths, words_of_masks
+from axfi_kc.errors import BudgetError
+from axfi_kc.models import Score, TreeSum
+from axfi_kc.sets import features_of, sorted_sets
+from axfi_kc.similarity import Similarity
+
+if TYPE_CHECKING:
+    from axfi_kc.engines.ensemble.bound_kernels import Ensemble
+
+__all__ = ["EnsembleEngine"]
+
+_INT64 = 2**63
+_KEPT = 16  # laid-out ensembles, one per output: a classifier has few, a regression many
+Codes = npt.NDArray[np.float64]
+
+
+class EnsembleEngine:
+    """Explains instances of a sum of trees.
+
+    Parameters
+    ----------
+    model
+        Any number of trees.
+    similarity
+        Which outputs count as similar.
+    budget
+        What one instance may cost.
+
+    Notes
+    -----
+    Branch and bound: exponential at worst, milliseconds on models of ordinary size.
+    """
+
+    def __init__(self, model: TreeSum, similarity: Similarity, budget: Budget) -> None:
+        self._model = model
+        self._similarity = similarity
+        self._budget = budget
+        self._laid_out: dict[Hashable, Ensemble] = {}
+
+    @property
+    def constant(self) -> Hashable | None:
+        """The one output of a model whose trees are all constant; None otherwise."""
+        leaf_tree = np.searchsorted(self._model.tree_offset, np.flatnonzero(self._model.leaf >= 0), side="right")
+        order = np.argsort(leaf_tree, kind="stable")
+        same_tree = np.diff(leaf_tree[order]) == 0
+        changes = (np.diff(self._model.values[order], axis=0) != 0).any(axis=1)
+        if (same_tree & changes).any():
+            return None
+        anywhere = np.zeros((1, len(self._model.grid.axes)), dtype=np.int64)
+        return self._model.decide(anywhere)[0]
+
+    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+        """Return the CXps and weights of each instance.
+
+        Raises
+        ------
+        BudgetError
+            If the budget for one instance was spent; it carries the CXps certified so far.
+        """
+        cells = self._model.grid.locate(codes)
+        outputs = self._model.decide(cells)
+        worths, wholes = cell_worths(self._model.grid, weights)
+        limit = cells.shape[1] if max_size is None else max_size
+        starts, masks, totals = [0], list[int](), list[int]()
+        for v, output in zip(cells.astype(np.int32), outputs, strict=True):
+            found, weighed = self._explain_one(v, output, None if weights == "unit" else worths, limit)
+            masks += found
+            totals += weighed
+            starts.append(len(masks))
+        narrow = prod(wholes) < _INT64 and max(totals, default=0) < _INT64
+        return Found(
+            outputs=outputs,
+            starts=np.array(starts, dtype=np.int64),
+            words=words_of_masks(masks, cells.shape[1]),
+            totals=np.array(totals, dtype=np.int64 if narrow else object),
+            wholes=wholes,
+            kind=weights,
+        )
+
+    def _explain_one(
+        self,
+        v: npt.NDArray[np.int32],
+        output: Hashable,
+        worths: tuple[tuple[int, ...], ...] | None,
+        max_size: int,
+    ) -> tuple[list[int], list[int]]:
+        from axfi_kc.engines.ensemble.search import find_cxps, weigh
+
+        meter = Meter(self._budget)
+        try:
+            ensemble = self._ensemble(output)
+            masks = sorted_sets(find_cxps(ensemble, v, max_size=max_size, meter=meter))
+            if worths is None:
+                return masks, [1] * len(masks)
+            return masks, weigh(ensemble, v, [features_of(m) for m in masks], worths, meter=meter)
+        except BudgetSpent as spent:
+            raise self._budget_error(spent, meter) from None
+
+    def _budget_error(self, spent: BudgetSpent, meter: Meter) -> BudgetError:
+        cxps = tuple(self._model.domain.names_of(mask) for mask in sorted_sets(spent.found))
+        return BudgetError(
+            f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} CXps "
+            "found (the error's cxps, each certified); allow more, or set max_size.",
+            cxps=cxps,
+            nodes=meter.nodes,
+            seconds=meter.seconds,
+        )
+
+    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar."""
+        from axfi_kc.engines.ensemble.search import find_witness
+
+        cells = self._model.grid.locate(code[np.newaxis])
+        ensemble = self._ensemble(self._model.decide(cells)[0])
+        meter = Meter(self._budget)
+        try:
+            return find_witness(ensemble, cells[0].astype(np.int32), mask, meter=meter) is not None
+        except BudgetSpent as spent:
+            raise self._budget_error(spent, meter) from None
+
+    def _ensemble(self, output: Hashable) -> Ensemble:
+        """Return the trees laid out for instances with this output."""
+        from axfi_kc.engines.ensemble.layout import lay_out_trees
+
+        found = self._laid_out.get(output)
+        if found is None:
+            margins = Margins.of(self._model, output, self._similarity.delta)
+            found = lay_out_trees(self._model, *margins.limbs())
+            if len(self._laid_out) >= _KEPT and isinstance(self._model.rule, Score):
+                self._laid_out.clear()
+            self._laid_out[output] = found
+        return found

@@ -1,0 +1,81 @@
+"""Writes the trees of each score in preorder; compiled by numba."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["fill_ranks", "lay_out", "left_cells"]
+
+
+@njit(cache=True, nogil=True)
+def left_cells(n_cells, feature, mask_offset, left_mask):
+    """Threshold or table of every inner node; see `Forest.node`.
+
+    Returns the codes and the prefix counts of the masks that are no prefix.
+    """
+    size = 0
+    code = np.zeros(feature.size, np.int32)
+    for n in range(feature.size):
+        if feature[n] < 0:
+            continue
+        k = n_cells[feature[n]]
+        t = 0
+        while t < k and left_mask[mask_offset[n] + t]:
+            t += 1
+        code[n] = t
+        for c in range(t, k):
+            if left_mask[mask_offset[n] + c]:
+                code[n] = -1 - size
+                size += k + 1
+                break
+    counts = np.zeros(size, np.int32)
+    for n in range(feature.size):
+        if code[n] < 0:
+            o = -1 - code[n]
+            for c in range(n_cells[feature[n]]):
+                counts[o + c + 1] = counts[o + c] + (left_mask[mask_offset[n] + c] != 0)
+    return code, counts
+
+
+@njit(cache=True, nogil=True)
+def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
+    """Append the trees with the given roots at row `at`, left child first.
+
+    Returns the new roots and the end.
+    """
+    starts = np.empty(roots.size, np.int32)
+    todo = np.empty(feature.size + 1, np.int64)
+    parent = np.empty(feature.size + 1, np.int64)
+    for t in range(roots.size):
+        starts[t] = at
+        todo[0] = roots[t]
+        parent[0] = -1
+        sp = 1
+        while sp > 0:
+            sp -= 1
+            n = todo[sp]
+            if parent[sp] >= 0:
+                node[parent[sp], 1] = at
+            node[at, 0] = feature[n]
+            node[at, 1] = -1
+            node[at, 2] = code[n]
+            if feature[n] >= 0:
+                todo[sp] = right[n]
+                parent[sp] = at
+                todo[sp + 1] = left[n]
+                parent[sp + 1] = -1
+                sp += 2
+            else:
+                for k in range(values.shape[1]):
+                    value[at, k] = values[leaf[n], k]
+            at += 1
+    return starts, at
+
+
+@njit(cache=True, nogil=True)
+def fill_ranks(node):
+    """Best rank below every inner node, from those of the leaves."""
+    for n in range(node.shape[0] - 1, -1, -1):
+        if node[n, 0] >= 0:
+            node[n, 3] = max(node[n + 1, 3], node[node[n, 1], 3])

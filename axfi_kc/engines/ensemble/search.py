@@ -1,0 +1,197 @@
+"""Drives the kernels: grows their arrays, meters them, and turns their answers into Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import DONE, FOUND, STACK_FULL, STORE_FULL, BudgetSpent, Meter
+from axfi_kc.engines.ensemble import cover_kernels, search_kernels
+from axfi_kc.engines.ensemble.bound_kernels import Ensemble
+from axfi_kc.engines.families import masks_of_words, words_of_masks
+
+__all__ = ["find_cxps", "find_witness", "weigh"]
+
+Cells = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+
+def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
+    """Return all CXps of v of at most `max_size` features, as masks.
+
+    Raises
+    ------
+    BudgetSpent
+        With the CXps certified so far.
+
+    Notes
+    -----
+    One branch and bound per score over the whole space, whose boxes are cut by the score and by
+    the CXps found so far; each dissimilar point is shrunk to a CXp at once.
+    """
+    registers = np.zeros(search_kernels.REGISTERS, np.int64)
+    registers[search_kernels.SCORE] = -1
+    registers[search_kernels.MAX_SIZE] = max_size
+    meter.attach(registers)
+    m = len(v)
+    stack, family, held = _stack(ensemble), _family(64, m), np.zeros(m, np.int64)
+    candidate, kept, free = _no_features(m), _no_features(m), _row((1 << m) - 1, m)
+    point = np.empty(m, np.int32)
+    while True:
+        status = search_kernels.search(ensemble, v, family, held, stack, candidate, kept, free, point, registers)
+        if status == STACK_FULL:
+            stack = _grown(stack)
+        elif status == STORE_FULL:
+            family = _grown(family)
+        elif status == DONE or not meter.extend():
+            found = masks_of_words(family.member[: registers[search_kernels.N_CXPS]])
+            if status == DONE:
+                return found
+            raise BudgetSpent(found)
+
+
+def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Cells | None:
+    """Return the cells of a dissimilar point that agrees with v outside `mask`, or None.
+
+    Notes
+    -----
+    Branch and bound, exponential in the size of the set at worst.
+    """
+    registers = np.zeros(search_kernels.REGISTERS, np.int64)
+    registers[search_kernels.ASK] = search_kernels.ONCE
+    registers[search_kernels.QUESTION_SCORE] = -1
+    meter.attach(registers)
+    m = len(v)
+    stack, family, held = _stack(ensemble), _family(1, m), np.zeros(m, np.int64)
+    unused, free, point = _no_features(m), _row(mask, m), np.empty(m, np.int32)
+    while True:
+        status = search_kernels.search(ensemble, v, family, held, stack, unused, unused, free, point, registers)
+        if status == DONE:
+            return None
+        if status == FOUND:
+            return point
+        if status == STACK_FULL:
+            stack = _grown(stack)
+        elif not meter.extend():
+            raise BudgetSpent([])
+
+
+def weigh(
+    ensemble: Ensemble,
+    v: Cells,
+    cxps: Sequence[Sequence[int]],
+    worths: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+) -> list[int]:
+    """Return the exact measure of the dissimilar points of each CXp of v.
+
+    Parameters
+    ----------
+    ensemble, v
+        The trees and the instance's cells.
+    cxps
+        The features of each CXp. They must be CXps: minimality is used.
+    worths
+        For each feature what each of its cells is worth, integers of any size.
+    meter
+        What the search may cost.
+
+    Returns
+    -------
+    list of int
+        For each CXp Y the sum, over the dissimilar points that agree with v outside Y, of the
+        product over Y of what their cells are worth.
+
+    Notes
+    -----
+    The kernel covers the points by disjoint boxes; each costs one product of differences of
+    prefix sums, in Python integers.
+    """
+    bounds, n_boxes = _cover(ensemble, v, cxps, meter)
+    below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
+    ends = iter(bounds.tolist())
+    weights = []
+    for Y, count in zip(cxps, n_boxes.tolist(), strict=True):
+        sums = [below[i] for i in Y]
+        weight = 0
+        for _ in range(count):
+            product = 1
+            for prefix in sums:
+                first = next(ends)
+                product *= prefix[next(ends)] - prefix[first]
+            weight += product
+        weights.append(weight)
+    return weights
+
+
+def _cover(
+    ensemble: Ensemble, v: Cells, cxps: Sequence[Sequence[int]], meter: Meter
+) -> tuple[Cells, npt.NDArray[np.int64]]:
+    """Return the bounds of all boxes, flat, and the number of boxes of each CXp."""
+    boxes = _boxes(ensemble)
+    offsets = np.cumsum([0, *map(len, cxps)], dtype=np.int64)
+    features = np.array([i for Y in cxps for i in Y], np.int32)
+    bounds, n_boxes = np.empty(4096, np.int32), np.zeros(len(cxps), np.int64)
+    registers = np.zeros(cover_kernels.REGISTERS, np.int64)
+    registers[cover_kernels.TOP] = -1
+    meter.attach(registers)
+    while True:
+        status = cover_kernels.cover(ensemble, v, offsets, features, boxes, bounds, n_boxes, registers)
+        if status == DONE:
+            return bounds[: registers[cover_kernels.N_OUT]], n_boxes
+        if status == STACK_FULL:
+            boxes = _grown(boxes)
+        elif status == STORE_FULL:
+            bounds = np.concatenate([bounds, np.empty_like(bounds)])
+        elif not meter.extend():
+            raise BudgetSpent([sum(1 << i for i in Y) for Y in cxps])
+
+
+def _grown(arrays: Any) -> Any:
+    """Return the same named tuple with twice the rows."""
+    return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
+
+
+def _no_features(m: int) -> Words:
+    return _row(0, m)
+
+
+def _row(mask: int, m: int) -> Words:
+    return words_of_masks([mask], m)[0]
+
+
+def _stack(ensemble: Ensemble) -> search_kernels.Stack:
+    depth, m = 48, len(ensemble.n_cells)
+    trees = int(np.diff(ensemble.start).max(initial=0))
+    return search_kernels.Stack(
+        lo=np.empty((depth, m), np.int32),
+        hi=np.empty((depth, m), np.int32),
+        root=np.empty((depth, trees), np.int32),
+        leaf=np.empty((depth, trees), np.int32),
+        total=np.empty(depth, np.int64),
+        changed=np.empty((depth, len(_no_features(m))), np.uint64),
+        latest=np.empty(depth, np.int32),
+        known=np.empty(depth, np.int64),
+    )
+
+
+def _family(rows: int, m: int) -> search_kernels.Family:
+    return search_kernels.Family(np.empty((rows, len(_no_features(m))), np.uint64), np.empty((rows, m), np.int32))
+
+
+def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
+    depth, m, n_scores, trees = 24, len(ensemble.n_cells), len(ensemble.base), len(ensemble.root)
+    return cover_kernels.Boxes(
+        lo=np.empty((depth, m), np.int32),
+        hi=np.empty((depth, m), np.int32),
+        root=np.empty((depth, trees), np.int32),
+        leaf=np.empty((depth, trees), np.int32),
+        total=np.empty((depth, 2 * n_scores), np.int64),
+        alive=np.empty((depth, n_scores), np.uint8),
+        whole=np.empty((depth, m), np.uint8),
+    )
