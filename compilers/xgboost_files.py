@@ -1,0 +1,324 @@
+"""XGBoost model files (JSON and UBJSON), parsed without XGBoost.
+
+A file is not trusted: whatever is missing, of the wrong type, out of range, cyclic or not finite
+raises :class:`~axfi_kc.errors.ModelFileError`. What the numbers mean is settled in
+:mod:`axfi_kc.compilers.xgboost_sums`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.compilers.document_entries import (
+    Floats,
+    Ints,
+    Literal,
+    check_finite,
+    check_range,
+    check_size,
+    count,
+    floats,
+    ints,
+    parse_json,
+    part,
+    rounded,
+)
+from axfi_kc.compilers.ubjson import parse_ubjson
+from axfi_kc.errors import ModelFileError, UnsupportedModelError
+
+__all__ = ["XGBoostFile", "XGBoostTree", "parse_document", "parse_xgboost"]
+
+_MOST_SCORES = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class XGBoostTree:
+    """One tree; the root is node 0, and every node is reached from it exactly once.
+
+    Attributes
+    ----------
+    column
+        The column tested at each node, -1 at a leaf.
+    threshold
+        ``float32(x) < threshold`` goes left; meaningless at leaves and at categorical splits.
+    listed
+        At a categorical split, the category numbers that go right; None elsewhere.
+    left, right
+        The children; -1 at a leaf.
+    values
+        Leaf values, shape ``(nodes, 1)`` or, for vector leaves, ``(nodes, targets)``.
+    """
+
+    column: Ints
+    threshold: Floats
+    listed: tuple[frozenset[int] | None, ...]
+    left: Ints
+    right: Ints
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class XGBoostFile:
+    """What a model file says, checked.
+
+    Attributes
+    ----------
+    version
+        The XGBoost version that wrote the file.
+    objective
+        The name of the objective, such as ``"binary:logistic"``.
+    base_score
+        The global bias as stored: one float32 number, or one per score.
+    n_classes, n_targets, n_columns
+        The parameters of those names (`n_classes` is 0 unless multi-class).
+    names
+        Column names; empty where the model has none.
+    categories
+        Per column, the category that each category number stands for; empty where the file
+        does not say so.
+    trees
+        All trees.
+    score
+        Which score each tree adds to.
+    weight
+        What each tree is multiplied by (DART); otherwise 1.
+    rounds
+        The trees of boosting round r are ``rounds[r]:rounds[r + 1]``.
+    best_iteration
+        The last round that early stopping keeps; None without early stopping.
+    """
+
+    version: tuple[int, ...]
+    objective: str
+    base_score: tuple[float, ...]
+    n_classes: int
+    n_targets: int
+    n_columns: int
+    names: tuple[str, ...]
+    categories: tuple[tuple[Any, ...], ...]
+    trees: tuple[XGBoostTree, ...]
+    score: tuple[int, ...]
+    weight: tuple[float, ...]
+    rounds: tuple[int, ...]
+    best_iteration: int | None
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores the trees add up to."""
+        return max(self.n_classes, self.n_targets, 1)
+
+
+def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoostFile:
+    """Return what a model file says.
+
+    Parameters
+    ----------
+    source
+        The path of a file that ``save_model`` wrote as JSON or UBJSON, or its bytes.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not such a file, or is damaged.
+    UnsupportedModelError
+        If its booster is not made of trees.
+
+    Notes
+    -----
+    Linear in the size of the file.
+    """
+    data = bytes(source) if isinstance(source, bytes | bytearray) else Path(source).read_bytes()
+    head = data[:64].lstrip()
+    if head[:1] != b"{":
+        raise ModelFileError(
+            f"Expected an XGBoost model in JSON or UBJSON, which begins with '{{', but found {data[:4]!r}; "
+            "write the model with save_model('model.json') or save_model('model.ubj')."
+        )
+    is_text = head[1:].lstrip()[:1] in (b'"', b"}", b"")
+    return parse_document(parse_json(data) if is_text else parse_ubjson(data))
+
+
+def parse_document(document: Any) -> XGBoostFile:
+    """Return what the parsed JSON or UBJSON `document` of a model says."""
+    learner = part(document, "learner", dict)
+    booster = part(learner, "gradient_booster", dict)
+    model, weight_drop = _model_of(booster)
+    params = part(learner, "learner_model_param", dict)
+    n_columns, n_classes = count(params, "num_feature"), count(params, "num_class", 0, most=_MOST_SCORES)
+    n_targets = count(params, "num_target", 1, most=_MOST_SCORES)
+    trees = tuple(_tree(t, n_columns) for t in part(model, "trees", list))
+    n_scores = max(n_classes, n_targets, 1)
+    score = ints(model, "tree_info", len(trees))
+    check_range(score, n_scores, "tree_info")
+    weight = np.ones(len(trees)) if weight_drop is None else floats(booster, "weight_drop", len(trees))
+    check_finite(weight, "weight_drop")
+    best = part(learner, "attributes", dict, {}).get("best_iteration")
+    return XGBoostFile(
+        version=tuple(ints(document, "version").tolist()),
+        objective=part(part(learner, "objective", dict), "name", str),
+        base_score=_base_score(params.get("base_score"), n_scores),
+        n_classes=n_classes,
+        n_targets=n_targets,
+        n_columns=n_columns,
+        names=_names(learner, n_columns),
+        categories=_categories(model.get("cats"), n_columns),
+        trees=trees,
+        score=tuple(score.tolist()),
+        weight=tuple(float(w) for w in weight),
+        rounds=_rounds(model, len(trees), n_scores),
+        best_iteration=None if best in (None, "-1") else count({"best_iteration": best}, "best_iteration"),
+    )
+
+
+def _model_of(booster: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    name = part(booster, "name", str)
+    if name == "gbtree":
+        return part(booster, "model", dict), None
+    if name == "dart":
+        return part(part(booster, "gbtree", dict), "model", dict), part(booster, "weight_drop", list | np.ndarray)
+    raise UnsupportedModelError(
+        f"Expected an XGBoost model of trees (booster gbtree or dart), but this one is {name!r}; "
+        "a gblinear model is better trained, and explained, as a scikit-learn linear model."
+    )
+
+
+def _base_score(text: Any, n_scores: int) -> tuple[float, ...]:
+    items = str(text).removeprefix("[").removesuffix("]").split(",")
+    try:
+        found = rounded([Literal(item) for item in items])
+    except ValueError as error:
+        raise ModelFileError(f"base_score should be a number or a list, but {str(text)[:40]!r} was found.") from error
+    check_finite(found, "base_score")
+    if len(found) not in (1, n_scores):
+        raise ModelFileError(f"base_score should hold 1 or {n_scores} numbers, but it holds {len(found)}.")
+    return tuple(found.tolist())
+
+
+def _names(learner: Any, n_columns: int) -> tuple[str, ...]:
+    names = part(learner, "feature_names", list, [])
+    if names and (len(names) != n_columns or not all(isinstance(n, str) for n in names)):
+        raise ModelFileError(f"feature_names should hold {n_columns} strings, but it holds {len(names)} items.")
+    return tuple(str(n) for n in names)
+
+
+def _rounds(model: Any, n_trees: int, n_scores: int) -> tuple[int, ...]:
+    if "iteration_indptr" in model:
+        rounds = ints(model, "iteration_indptr").tolist()
+    else:  # before 2.0: every round has as many trees
+        parallel = count(part(model, "gbtree_model_param", dict), "num_parallel_tree", 1)
+        rounds = list(range(0, n_trees + 1, max(parallel, 1) * n_scores))
+    if not rounds or rounds[0] != 0 or rounds[-1] != n_trees or any(a > b for a, b in pairwise(rounds)):
+        raise ModelFileError(f"The rounds of boosting should divide {n_trees} trees, but they end at {rounds[-1:]}.")
+    return tuple(rounds)
+
+
+def _categories(cats: Any, n_columns: int) -> tuple[tuple[Any, ...], ...]:
+    """Return the named categories of each column (written since 3.1; empty where there are none)."""
+    encodings = part(cats, "enc", list, []) if cats is not None else []
+    if not encodings:
+        return ()
+    check_size(encodings, "enc", n_columns)
+    return tuple(_category_names(e) for e in encodings)
+
+
+def _category_names(encoding: Any) -> tuple[Any, ...]:
+    values = part(encoding, "values", list | np.ndarray)
+    if "offsets" not in encoding:
+        numbers = values.tolist() if isinstance(values, np.ndarray) else values
+        return tuple(float(x) if isinstance(x, Literal) else x for x in numbers)
+    offsets, raw = ints(encoding, "offsets"), ints(encoding, "values")
+    check_range(offsets, len(raw) + 1, "offsets")
+    text = raw.astype(np.uint8).tobytes()
+    try:
+        return tuple(text[a:b].decode("utf-8") for a, b in pairwise(offsets.tolist()))
+    except UnicodeDecodeError as error:
+        raise ModelFileError("The names of categories should be UTF-8, but they are not.") from error
+
+
+def _tree(tree: Any, n_columns: int) -> XGBoostTree:
+    left = ints(tree, "left_children")
+    n = len(left)
+    right, column = ints(tree, "right_children", n), ints(tree, "split_indices", n)
+    threshold, order = floats(tree, "split_conditions", n), _reachable(left, right)
+    is_leaf, position = left < 0, np.full(n, -1, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    inner = order[~is_leaf[order]]
+    check_range(column[inner], n_columns, "split_indices")
+    listed = _listed(tree, n)
+    _check_split_types(tree, inner, listed)
+    check_finite(threshold[[k for k in inner.tolist() if listed[k] is None]], "split_conditions")
+    values = _leaf_values(tree, threshold, right, is_leaf)
+    check_finite(values[order[is_leaf[order]]], "leaf values")
+    return XGBoostTree(
+        column=np.where(is_leaf, -1, column)[order],
+        threshold=threshold[order],
+        listed=tuple(listed[k] for k in order.tolist()),
+        left=np.where(is_leaf, -1, position[left])[order],
+        right=np.where(is_leaf, -1, position[np.where(is_leaf, -1, right)])[order],
+        values=values[order],
+    )
+
+
+def _reachable(left: Ints, right: Ints) -> Ints:
+    """Return the nodes of a tree, root first, after checking that it is one."""
+    n = len(left)
+    lefts, rights = left.tolist(), right.tolist()
+    order, seen, stack = [], [False] * n, [0]
+    while stack:
+        node = stack.pop()
+        if not 0 <= node < n or seen[node]:
+            fault = "twice" if 0 <= node < n else "but does not exist"
+            raise ModelFileError(f"A tree has {n} nodes, each with one parent, but node {node} is a child {fault}.")
+        seen[node] = True
+        order.append(node)
+        if lefts[node] >= 0:
+            stack += [rights[node], lefts[node]]
+    return np.array(order, dtype=np.int64)
+
+
+def _listed(tree: Any, n: int) -> list[frozenset[int] | None]:
+    """Return the categories listed at each categorical split."""
+    listed: list[frozenset[int] | None] = [None] * n
+    if "categories_nodes" not in tree:
+        return listed
+    nodes, categories = ints(tree, "categories_nodes"), ints(tree, "categories")
+    starts, sizes = ints(tree, "categories_segments", len(nodes)), ints(tree, "categories_sizes", len(nodes))
+    check_range(nodes, n, "categories_nodes")
+    check_range(starts, len(categories) + 1, "categories_segments")
+    check_range(starts + sizes, len(categories) + 1, "categories_sizes")
+    for node, start, size in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+        listed[node] = frozenset(categories[start : start + size].tolist())
+    return listed
+
+
+def _check_split_types(tree: Any, inner: Ints, listed: list[frozenset[int] | None]) -> None:
+    """Raise unless exactly the splits marked categorical list categories."""
+    if "split_type" not in tree:
+        return
+    kinds = ints(tree, "split_type", len(listed)).tolist()
+    odd = next((k for k in inner.tolist() if (kinds[k] == 1) != (listed[k] is not None)), None)
+    if odd is not None:
+        raise ModelFileError(f"A categorical split should list its categories, and no other, but node {odd} differs.")
+
+
+def _leaf_values(tree: Any, scalar: Floats, right: Ints, is_leaf: npt.NDArray[np.bool_]) -> Floats:
+    """Return the leaf value, or vector, of each node."""
+    width = count(part(tree, "tree_param", dict), "size_leaf_vector", 1)
+    if width <= 1:
+        return scalar[:, np.newaxis]
+    if "leaf_weights" not in tree:
+        return floats(tree, "base_weights", len(scalar) * width).reshape(-1, width)
+    # Since 3.2 leaves are numbered, and a leaf's number stands where its right child would.
+    n_leaves = len(part(tree, "leaf_weights", list | np.ndarray)) // width
+    vectors = floats(tree, "leaf_weights", n_leaves * width).reshape(-1, width)
+    number = np.where(is_leaf, right, 0)
+    check_range(number, n_leaves, "right_children")
+    return vectors[number]
