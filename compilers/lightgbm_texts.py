@@ -1,0 +1,157 @@
+"""LightGBM's own text of a model, parsed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from axfi_kc.errors import ModelFileError, UnsupportedModelError
+
+__all__ = ["LightGBMText", "LightGBMTree", "parse_lightgbm"]
+
+_CATEGORICAL, _DEFAULT_LEFT, _ZERO_IS_MISSING = 1, 2, 4
+_MISSING_TYPE = 12
+_WORD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class LightGBMTree:
+    """One tree: inner nodes are numbered from 0, and child ``~k`` is leaf k.
+
+    Attributes
+    ----------
+    column
+        The column tested at each inner node.
+    threshold
+        ``x <= threshold`` goes left, unless the split is categorical.
+    members
+        At a categorical split, the category numbers that go left; None elsewhere.
+    zero_goes_left
+        Where zero counts as missing, whether it goes left; None where it is a number.
+    left, right
+        The children of each inner node.
+    leaves
+        The value of each leaf.
+    """
+
+    column: tuple[int, ...]
+    threshold: tuple[float, ...]
+    members: tuple[frozenset[int] | None, ...]
+    zero_goes_left: tuple[bool | None, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    leaves: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LightGBMText:
+    """What a model's text says.
+
+    Attributes
+    ----------
+    objective
+        The words of the objective, such as ``("multiclass", "num_class:3")``; may be empty.
+    n_scores
+        Trees per iteration.
+    is_averaged
+        Whether the sum is divided by the number of iterations (random forest).
+    names
+        Column names.
+    categories
+        Per column, the category that each number stands for; empty where numbers are meant.
+    trees
+        All trees, one per score in turn.
+    """
+
+    objective: tuple[str, ...]
+    n_scores: int
+    is_averaged: bool
+    names: tuple[str, ...]
+    categories: tuple[tuple[Any, ...], ...]
+    trees: tuple[LightGBMTree, ...]
+
+
+def parse_lightgbm(text: str) -> LightGBMText:
+    """Return what the text from ``Booster.model_to_string`` says.
+
+    Raises
+    ------
+    ModelFileError
+        If an entry is missing or does not parse.
+    UnsupportedModelError
+        If leaves hold linear models.
+
+    Notes
+    -----
+    Linear in the length of the text.
+    """
+    head, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
+    entries = _entries(head)
+    try:
+        names = tuple(entries["feature_names"].split(" "))
+        return LightGBMText(
+            objective=tuple(entries.get("objective", "").split()),
+            n_scores=int(entries["num_tree_per_iteration"]),
+            is_averaged="average_output" in entries,
+            names=names,
+            categories=_categories(text, entries["feature_infos"].split(" ")),
+            trees=tuple(_tree(_entries(block)) for block in blocks),
+        )
+    except (KeyError, ValueError, IndexError) as error:
+        raise ModelFileError(
+            f"Expected the text of a LightGBM model of version 3 or 4, but it does not parse ({error!r}); "
+            "save the model again."
+        ) from error
+
+
+def _entries(block: str) -> dict[str, str]:
+    pairs = (line.partition("=") for line in block.splitlines())
+    return {key: value for key, _, value in pairs}
+
+
+def _tree(entries: Mapping[str, str]) -> LightGBMTree:
+    if entries.get("is_linear", "0") != "0":
+        raise UnsupportedModelError(
+            "Expected a LightGBM model with constant leaves, but this one has linear trees; "
+            "train it without linear_tree."
+        )
+    kinds = [int(k) for k in entries["decision_type"].split()]
+    threshold = tuple(float(t) for t in entries["threshold"].split())
+    bounds, words = ([int(k) for k in entries.get(key, "").split()] for key in ("cat_boundaries", "cat_threshold"))
+    return LightGBMTree(
+        column=tuple(int(c) for c in entries["split_feature"].split()),
+        threshold=threshold,
+        members=tuple(
+            _bits(words[bounds[int(t)] : bounds[int(t) + 1]]) if kind & _CATEGORICAL else None
+            for kind, t in zip(kinds, threshold, strict=True)
+        ),
+        zero_goes_left=tuple(
+            bool(kind & _DEFAULT_LEFT) if kind & _MISSING_TYPE == _ZERO_IS_MISSING else None for kind in kinds
+        ),
+        left=tuple(int(k) for k in entries["left_child"].split()),
+        right=tuple(int(k) for k in entries["right_child"].split()),
+        leaves=tuple(float(x) for x in entries["leaf_value"].split()),
+    )
+
+
+def _bits(words: list[int]) -> frozenset[int]:
+    return frozenset(k for k in range(len(words) * _WORD) if words[k // _WORD] >> k % _WORD & 1)
+
+
+def _categories(text: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
+    """Return the names of the categories of columns that were categories in a DataFrame."""
+    is_categorical = [info != "none" and not info.startswith("[") for info in infos]
+    line = text.rpartition("\npandas_categorical:")[2].strip() if "\npandas_categorical:" in text else "null"
+    named = [tuple(c) for c in json.loads(line) or ()]
+    if not named:
+        return ((),) * len(infos)
+    if len(named) != sum(is_categorical):
+        raise UnsupportedModelError(
+            f"The model names the categories of {len(named)} columns but splits {sum(is_categorical)} by categories, "
+            "so it does not say which are which; give all categorical columns the dtype category, "
+            "and drop constant ones."
+        )
+    found = iter(named)
+    return tuple(next(found) if flag else () for flag in is_categorical)
