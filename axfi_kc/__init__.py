@@ -10,7 +10,7 @@
 from axfi_kc import axioms, errors
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
-from axfi_kc.compilers import read_model
+from axfi_kc.compilers import read_model, read_xgboost
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError
 from axfi_kc.explainer import Batch, Explainer, Explanation
@@ -50,6 +50,7 @@ __all__ = [
     "is_waxp",
     "is_wcxp",
     "read_model",
+    "read_xgboost",
     "relevant_features",
     "shapley_like",
 ]

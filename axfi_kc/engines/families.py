@@ -94,6 +94,8 @@ class Found:
         ``"ratio"``, ``"count"`` or ``"unit"``; only ratios are divided by anything.
     divisors
         One positive integer per CXp; None stands for ones.
+    nodes
+        Search nodes spent on each instance; None for an engine that does not search.
     """
 
     outputs: Sequence[Hashable]
@@ -103,6 +105,7 @@ class Found:
     wholes: tuple[int, ...]
     kind: str
     divisors: list[int] | None = None
+    nodes: list[int] | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[Found]) -> Found:
@@ -120,6 +123,7 @@ class Found:
             wholes=parts[0].wholes,
             kind=parts[0].kind,
             divisors=[d for p in parts for d in p.divisors or [1] * len(p.totals)] if divided else None,
+            nodes=None if parts[0].nodes is None else [n for p in parts for n in p.nodes or []],
         )
 
     def __len__(self) -> int:

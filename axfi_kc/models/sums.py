@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -40,7 +40,7 @@ class LeafSums:
     Examples
     --------
     >>> sums = LeafSums.of([[0.5], [2.0**-80]], [Fraction(1, 3)], n_trees=2)
-    >>> totals = sums.totals([np.array([0, 1]), np.array([0, 0])], 2)
+    >>> totals = sums.totals(np.array([[0, 0], [1, 0]]))
     >>> sums.fractions(totals)[0]
     [Fraction(4, 3)]
     """
@@ -68,23 +68,19 @@ class LeafSums:
         split = rows.size
         return cls(denominator, limbs[:, :split].reshape(-1, *rows.shape), limbs[:, split:])
 
-    def totals(self, reached: Iterable[npt.NDArray[np.integer]], n_points: int) -> Limbs:
+    def totals(self, reached: npt.NDArray[np.integer]) -> Limbs:
         """Return the scores of points that reach the given leaves, as limbs.
 
         Parameters
         ----------
         reached
-            Per tree, the leaf that each point reaches.
-        n_points
-            The number of points.
+            The leaf of each tree that each point reaches, shape ``(points, trees)``.
 
         Returns
         -------
         array of shape ``(limbs, points, scores)``; all limbs but the last lie in [0, 2**40)
         """
-        totals = np.repeat(self.base[:, np.newaxis], n_points, axis=1)
-        for leaves in reached:
-            totals += self.leaves.take(leaves, axis=1)
+        totals = self.leaves.take(reached, axis=1).sum(axis=2) + self.base[:, np.newaxis]
         for low, high in itertools.pairwise(totals):
             high += low >> _LIMB
             low &= _MASK

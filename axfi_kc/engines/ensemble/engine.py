@@ -74,9 +74,11 @@ class EnsembleEngine:
         outputs = self._model.decide(cells)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
-        starts, masks, totals = [0], list[int](), list[int]()
+        starts, masks, totals, nodes = [0], list[int](), list[int](), list[int]()
         for v, output in zip(cells.astype(np.int32), outputs, strict=True):
-            found, weighed = self._explain_one(v, output, None if weights == "unit" else worths, limit)
+            meter = Meter(self._budget)
+            found, weighed = self._explain_one(v, output, None if weights == "unit" else worths, limit, meter)
+            nodes.append(meter.nodes)
             masks += found
             totals += weighed
             starts.append(len(masks))
@@ -88,6 +90,7 @@ class EnsembleEngine:
             totals=np.array(totals, dtype=np.int64 if narrow else object),
             wholes=wholes,
             kind=weights,
+            nodes=nodes,
         )
 
     def _explain_one(
@@ -96,10 +99,10 @@ class EnsembleEngine:
         output: Hashable,
         worths: tuple[tuple[int, ...], ...] | None,
         max_size: int,
+        meter: Meter,
     ) -> tuple[list[int], list[int]]:
         from axfi_kc.engines.ensemble.search import find_cxps, weigh
 
-        meter = Meter(self._budget)
         try:
             ensemble = self._ensemble(output)
             masks = sorted_sets(find_cxps(ensemble, v, max_size=max_size, meter=meter))
