@@ -116,12 +116,12 @@ def _sum(text: LightGBMText, domain: Domain, rule: Argmax | Positive | Score) ->
 
 
 def _check_columns(text: LightGBMText, domain: Domain) -> None:
-    given = tuple(c.replace(" ", "_") for c in domain.columns)  # as the library writes them
-    unnamed = text.names == tuple(f"Column_{k}" for k in range(len(text.names)))
-    if unnamed or given == text.names:
-        check_columns(domain, len(text.names))
-    else:
-        check_columns(domain, len(text.names), text.names)
+    names = text.names
+    if names == tuple(f"Column_{k}" for k in range(len(names))):  # the library's own, for arrays
+        names = ()
+    # The library writes a blank in a name as an underscore.
+    given = [c if c.replace(" ", "_") == n else n for n, c in zip(names, domain.columns, strict=False)]
+    check_columns(domain, len(text.names), given)
     pairs = (pair for t in text.trees for pair in zip(t.column, t.members, strict=True))
     for column in sorted({c for c, members in pairs if members is not None}):
         if text.categories[column]:

@@ -248,22 +248,22 @@ def _tree(tree: Any, n_columns: int) -> XGBoostTree:
     n = len(left)
     right, column = ints(tree, "right_children", n), ints(tree, "split_indices", n)
     threshold, order = floats(tree, "split_conditions", n), _reachable(left, right)
-    is_leaf, position = left < 0, np.full(n, -1, dtype=np.int64)
+    is_leaf, position = left == -1, np.full(n, -1, dtype=np.int64)
     position[order] = np.arange(len(order))
-    inner = order[~is_leaf[order]]
+    inner, at_leaf = order[~is_leaf[order]], is_leaf[order]
     check_range(column[inner], n_columns, "split_indices")
     listed = _listed(tree, n)
     _check_split_types(tree, inner, listed)
     check_finite(threshold[[k for k in inner.tolist() if listed[k] is None]], "split_conditions")
-    values = _leaf_values(tree, threshold, right, is_leaf)
-    check_finite(values[order[is_leaf[order]]], "leaf values")
+    values = _leaf_values(tree, threshold, right, is_leaf)[order]
+    check_finite(values[at_leaf], "leaf values")
     return XGBoostTree(
-        column=np.where(is_leaf, -1, column)[order],
+        column=np.where(at_leaf, -1, column[order]),
         threshold=threshold[order],
         listed=tuple(listed[k] for k in order.tolist()),
-        left=np.where(is_leaf, -1, position[left])[order],
-        right=np.where(is_leaf, -1, position[np.where(is_leaf, -1, right)])[order],
-        values=values[order],
+        left=np.where(at_leaf, -1, position[np.where(at_leaf, 0, left[order])]),
+        right=np.where(at_leaf, -1, position[np.where(at_leaf, 0, right[order])]),
+        values=values,
     )
 
 
@@ -279,7 +279,7 @@ def _reachable(left: Ints, right: Ints) -> Ints:
             raise ModelFileError(f"A tree has {n} nodes, each with one parent, but node {node} is a child {fault}.")
         seen[node] = True
         order.append(node)
-        if lefts[node] >= 0:
+        if lefts[node] != -1:
             stack += [rights[node], lefts[node]]
     return np.array(order, dtype=np.int64)
 
