@@ -1,6 +1,10 @@
 """Which modules pytest must not import here."""
 
+import os
 from importlib.util import find_spec
+
+# Two test workers share two cores: libraries that spin up threads of their own only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Doctests import every module, but a reader needs its library; Orange3 lives in an environment of
 # its own (make test-orange).

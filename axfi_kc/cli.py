@@ -10,6 +10,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from axfi_kc._version import __version__
+from axfi_kc.compilers import read_xgboost
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError, MissingExtraError
 from axfi_kc.explainer import Explainer, Explanation
@@ -22,6 +23,7 @@ _EXAMPLES = """\
 examples:
   axfi-kc demo
   axfi-kc explain tree.skops data.csv --row 3
+  axfi-kc explain xgboost.json data.csv --target label --max-size 3
   axfi-kc explain regressor.skops data.csv --delta 1.5 --target price --pictures out/
 """
 
@@ -62,7 +64,7 @@ def _add_explain(commands: Any) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    explain.add_argument("model", type=Path, help="a scikit-learn model saved with skops (.skops) or pickled")
+    explain.add_argument("model", type=Path, help="a model: XGBoost .json or .ubj, skops .skops, or a pickle")
     explain.add_argument("data", type=Path, help="a CSV file with the model's columns; it also gives the bounds")
     explain.add_argument("--row", type=int, default=0, metavar="N", help="which row to explain, from 0 [%(default)s]")
     explain.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
@@ -85,8 +87,8 @@ def _explain(options: argparse.Namespace) -> None:
         data = data.drop(columns=options.target)
     if not 0 <= options.row < len(data):
         raise AxfiError(f"{options.data} has rows 0 to {len(data) - 1}, but row {options.row} was asked for.")
-    model = _load_model(options.model, allow_pickle=options.allow_pickle)
     domain = Domain.from_data(data, categorical=options.categorical)
+    model = _load_model(options.model, domain, allow_pickle=options.allow_pickle)
     explainer = Explainer(model, domain, delta=options.delta, weights=options.weights, max_size=options.max_size)
     explanation = explainer.explain(data.iloc[[options.row]])
     print(report(explanation))
@@ -107,14 +109,16 @@ def _read_csv(path: Path) -> Any:
         ) from error
 
 
-def _load_model(path: Path, *, allow_pickle: bool) -> Any:
+def _load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:
     if not path.is_file():
         raise AxfiError(f"There is no model file {path}; give the path of a saved model.")
+    if path.suffix in (".json", ".ubj"):
+        return read_xgboost(path, domain)
     if path.suffix == ".skops":
         return _load_skops(path)
     if not allow_pickle:
         raise AxfiError(
-            f"{path} is not a .skops file, and a pickle can run any code when it is loaded; "
+            f"{path} is no XGBoost or skops file, and a pickle can run any code when it is loaded; "
             "save the model with skops, or add --allow-pickle if you trust the file's maker."
         )
     import joblib

@@ -148,6 +148,18 @@ def test_command_line_says_what_is_wrong(saved, capsys, arguments: list[str], wo
     assert error.count("\n") == 1
 
 
+def test_command_line_explains_an_xgboost_file(tmp_path, cancer, capsys) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(cancer.data, cancer.target)
+    model.save_model(tmp_path / "model.json")
+    cancer.data.head(50).to_csv(tmp_path / "data.csv", index=False)
+    assert main(["explain", str(tmp_path / "model.json"), str(tmp_path / "data.csv"), "--row", "7"]) == 0
+    assert "prediction: 0" in capsys.readouterr().out
+    (tmp_path / "half.json").write_bytes((tmp_path / "model.json").read_bytes()[:5000])
+    assert main(["explain", str(tmp_path / "half.json"), str(tmp_path / "data.csv")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_truncated_skops_file(saved, capsys) -> None:
     whole = (saved / "tree.skops").read_bytes()
     (saved / "half.skops").write_bytes(whole[: len(whole) // 2])

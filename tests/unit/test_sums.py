@@ -30,7 +30,7 @@ def test_sums_are_those_of_fractions(kind, base) -> None:
         values = VALUES[kind](rng, (20, n_scores))
         sums = LeafSums.of(values, [base] * n_scores, n_trees=n_trees)
         reached = [rng.integers(0, 20, 200) for _ in range(n_trees)]
-        totals = sums.totals(reached, 200)
+        totals = sums.totals(np.stack(reached, axis=1))
         judged = [
             [sum((Fraction(values[r[p], k]) for r in reached), base) for k in range(n_scores)] for p in range(200)
         ]
