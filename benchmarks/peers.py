@@ -18,7 +18,7 @@ import veritas
 from pysat.examples.hitman import Hitman
 
 import axfi_kc as ax
-from axfi_kc.engines.ensemble.margins import Margins
+from axfi_kc.models.margins import Margins
 from axfi_kc.models import TreeSum
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
-from axfi_kc.engines.ensemble.margins import Margins
 from axfi_kc.engines.families import Found, cell_worths, words_of_masks
 from axfi_kc.errors import BudgetError
 from axfi_kc.models import Score, TreeSum
+from axfi_kc.models.margins import Margins
 from axfi_kc.sets import features_of, sorted_sets
 from axfi_kc.similarity import Similarity
 

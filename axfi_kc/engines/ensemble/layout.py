@@ -9,11 +9,10 @@ from axfi_kc.engines.ensemble.bound_kernels import Ensemble
 from axfi_kc.engines.ensemble.layout_kernels import fill_ranks, lay_out, left_cells
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import TreeSum
+from axfi_kc.models.margins import LIMB, LIMB_MASK
 
-__all__ = ["LIMB", "LIMB_MASK", "lay_out_trees"]
+__all__ = ["lay_out_trees"]
 
-LIMB = 52  # bits of every limb but the first
-LIMB_MASK = (1 << LIMB) - 1
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
 Ints = npt.NDArray[np.int64]
 

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.engines.ensemble.layout import LIMB, LIMB_MASK
-from axfi_kc.models import Argmax, Positive, TreeSum
+from axfi_kc.models.trees import Argmax, Positive, TreeSum
 
-__all__ = ["Margins"]
+__all__ = ["LIMB", "LIMB_MASK", "Margins"]
 
+LIMB = 52  # bits of every limb but the first
+LIMB_MASK = (1 << LIMB) - 1
 _FIRST_LIMB = 50  # bits: sums of 2,000 of these fit an int64
 _INT64 = 62
 Integers = npt.NDArray[np.object_]
