@@ -34,6 +34,8 @@ test-orange: .venv-orange/.installed
 benchmarks: $(STAMP)
 	$(BIN)/python -m pip install --quiet ".[benchmarks]"
 	$(BIN)/python benchmarks/trees.py
+	$(BIN)/python benchmarks/boosted.py
+	$(BIN)/python benchmarks/references.py
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

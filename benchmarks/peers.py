@@ -18,8 +18,8 @@ import veritas
 from pysat.examples.hitman import Hitman
 
 import axfi_kc as ax
-from axfi_kc.models.margins import Margins
 from axfi_kc.models import TreeSum
+from axfi_kc.models.margins import Margins
 
 
 class TimeIsUp(Exception):
