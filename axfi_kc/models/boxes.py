@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.grid import Grid
+from axfi_kc.models.gridded import GriddedModel
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import TreeSum
 
@@ -24,7 +24,7 @@ __all__ = ["Boxes", "boxes_of", "relabelled"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
+class Boxes(GriddedModel):
     """Disjoint boxes that cover the space.
 
     Attributes
@@ -54,11 +54,6 @@ class Boxes:
         return len(self.output)
 
     @property
-    def domain(self) -> Domain:
-        """The space the model is defined on."""
-        return self.grid.domain
-
-    @property
     def is_regression(self) -> bool | None:
         """None: boxes are what their user says, a regression exactly when ``delta`` is given."""
         return None
@@ -69,14 +64,6 @@ class Boxes:
         for i in range(cells.shape[1]):
             missed |= self.misses(i, cells[:, i])
         return [self.outputs[k] for k in self.output[np.argmin(missed, axis=1)].tolist()]
-
-    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Hashable]:
-        """Return the outputs at points given by their codes, a row each."""
-        return self.decide(self.grid.locate(codes))
-
-    def predict(self, X: Any) -> list[Hashable]:
-        """Return the outputs at points given as the user has them."""
-        return self.outputs_at(self.domain.encode(X))
 
     def cells(self, box: int, feature: int) -> list[int]:
         """Return the cells of `feature` that `box` holds."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.grid import Grid
+from axfi_kc.models.gridded import GriddedModel
 
 __all__ = ["TableModel"]
 
@@ -19,7 +20,7 @@ _LARGEST = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TableModel:
+class TableModel(GriddedModel):
     """A model given by its output at every point of a finite domain.
 
     Attributes
@@ -72,11 +73,6 @@ class TableModel:
         return cls.from_outputs(domain, (function(point) for point in domain.points()))
 
     @property
-    def domain(self) -> Domain:
-        """The space the model is defined on."""
-        return self.grid.domain
-
-    @property
     def is_regression(self) -> bool | None:
         """None: a table is what its user says, a regression exactly when ``delta`` is given."""
         return None
@@ -84,14 +80,6 @@ class TableModel:
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
         """Return the outputs at points given by their cells, a row each."""
         return [self.outputs[k] for k in self.table[tuple(cells.T)].tolist()]
-
-    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Hashable]:
-        """Return the outputs at points given by their codes, a row each."""
-        return self.decide(self.grid.locate(codes))
-
-    def predict(self, X: Any) -> list[Hashable]:
-        """Return the outputs at points given as the user has them."""
-        return self.outputs_at(self.domain.encode(X))
 
 
 def _plain(output: Any) -> Hashable:

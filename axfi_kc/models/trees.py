@@ -15,6 +15,7 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer
 from axfi_kc.grid import Axis, Cut, Grid
+from axfi_kc.models.gridded import GriddedModel
 from axfi_kc.models.sums import LeafSums, is_above, largest
 
 __all__ = ["Argmax", "Positive", "Score", "Split", "TreeNodes", "TreeSum"]
@@ -71,7 +72,7 @@ class TreeNodes:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeSum:
+class TreeSum(GriddedModel):
     """Trees over cells, whose leaf vectors are added to `base`, and a rule for the output.
 
     Attributes
@@ -151,11 +152,6 @@ class TreeSum:
         return len(self.tree_offset) - 1
 
     @property
-    def domain(self) -> Domain:
-        """The space the model is defined on."""
-        return self.grid.domain
-
-    @property
     def is_regression(self) -> bool:
         """Whether the output is a number."""
         return isinstance(self.rule, Score)
@@ -227,14 +223,6 @@ class TreeSum:
         step = max(1, _BLOCK // self.n_trees)
         blocks = [cells[k : k + step] for k in range(0, max(len(cells), 1), step)]
         return np.concatenate([self._sums.totals(self.leaves(b)) for b in blocks], axis=1)
-
-    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Any]:
-        """Return the outputs at points given by their codes, a row each."""
-        return self.decide(self.grid.locate(codes))
-
-    def predict(self, X: Any) -> list[Any]:
-        """Return the outputs at points given as the user has them."""
-        return self.outputs_at(self.domain.encode(X))
 
     def leaf_outputs(self) -> list[Any]:
         """Return the output at each leaf of a single tree."""
