@@ -53,7 +53,7 @@ FILE: dict[str, Any] = {
 MODEL = ("learner", "gradient_booster", "model")
 ROOT = (*MODEL, "trees", 0)
 PARAMS = ("learner", "learner_model_param")
-GONE = object()
+GONE = "(the entry is removed)"
 
 
 def edited(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
