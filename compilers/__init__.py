@@ -6,7 +6,8 @@ file, without the library that wrote it.
 """
 
 from axfi_kc.compilers.circuits import compile_dissimilar
+from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.compilers.registry import read_model
 from axfi_kc.compilers.xgboost_sums import read_xgboost
 
-__all__ = ["compile_dissimilar", "read_model", "read_xgboost"]
+__all__ = ["compile_dissimilar", "compile_linear", "read_model", "read_xgboost"]

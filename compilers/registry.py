@@ -14,14 +14,14 @@ from typing import Any
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Boxes, Model, TableModel, TreeSum
+from axfi_kc.models import Boxes, LinearModel, Model, TableModel, TreeSum
 
 __all__ = ["read_model", "reads"]
 
 _READERS = {
     "Orange": ("orange",),
     "lightgbm": ("lightgbm_models",),
-    "sklearn": ("sklearn_trees", "sklearn_ensembles", "sklearn_histograms"),
+    "sklearn": ("sklearn_trees", "sklearn_ensembles", "sklearn_histograms", "sklearn_linear"),
     "xgboost": ("xgboost_models",),
 }
 
@@ -87,6 +87,7 @@ def supported() -> list[str]:
 @_read.register(TableModel)
 @_read.register(TreeSum)
 @_read.register(Boxes)
+@_read.register(LinearModel)
 def _already_neutral(model: Model, domain: Domain) -> Model:
     if model.domain != domain:
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")

@@ -13,8 +13,9 @@ from axfi_kc.budget import Budget
 from axfi_kc.engines.boxes import BoxEngine
 from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.families import Found
+from axfi_kc.engines.linear import LinearEngine
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Boxes, TableModel, TreeSum
+from axfi_kc.models import Boxes, LinearModel, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
 
 __all__ = ["Engine", "engine_for"]
@@ -57,3 +58,8 @@ def _boxes(model: TableModel | Boxes, similarity: Similarity, _: Budget = _NO_LI
 @engine_for.register
 def _trees(model: TreeSum, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
     return BoxEngine(model, similarity) if model.n_trees == 1 else EnsembleEngine(model, similarity, budget)
+
+
+@engine_for.register
+def _linear(model: LinearModel, similarity: Similarity, _: Budget = _NO_LIMIT) -> Engine:
+    return LinearEngine(model, similarity)

@@ -4,15 +4,19 @@ A form is a function on cells (see :mod:`axfi_kc.grid`), free of the library tha
 """
 
 from axfi_kc.models.boxes import Boxes, boxes_of, relabelled
+from axfi_kc.models.linear import LinearModel, Lookup, Slope
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 
 __all__ = [
     "Argmax",
     "Boxes",
+    "LinearModel",
+    "Lookup",
     "Model",
     "Positive",
     "Score",
+    "Slope",
     "Split",
     "TableModel",
     "TreeNodes",
@@ -21,4 +25,4 @@ __all__ = [
     "relabelled",
 ]
 
-Model = TableModel | TreeSum | Boxes
+Model = TableModel | TreeSum | Boxes | LinearModel

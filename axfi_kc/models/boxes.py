@@ -17,6 +17,7 @@ import numpy.typing as npt
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.grid import Grid
 from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.models.linear import LinearModel
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import TreeSum
 
@@ -154,7 +155,9 @@ def _of_tree(model: TreeSum) -> Boxes:
     )
 
 
-def relabelled(model: TableModel | TreeSum | Boxes, names: Mapping[Hashable, Hashable]) -> Boxes:
+def relabelled(
+    model: TableModel | TreeSum | Boxes | LinearModel, names: Mapping[Hashable, Hashable]
+) -> Boxes | LinearModel:
     """Return `model` with each output replaced by its name in `names`.
 
     Examples
@@ -165,6 +168,8 @@ def relabelled(model: TableModel | TreeSum | Boxes, names: Mapping[Hashable, Has
     >>> relabelled(same, {0: "no", 1: "yes"}).predict([[1]])
     ['yes']
     """
+    if isinstance(model, LinearModel):
+        return model.relabelled(names)
     boxes = boxes_of(model)
     return replace(boxes, outputs=tuple(names[y] for y in boxes.outputs))
 

@@ -1,0 +1,238 @@
+"""CXps and weights of linear models, without search over points.
+
+Let d_i be the most that feature i alone can take off the margin of the instance, and g the
+margin. A set is a weak CXp iff its d_i reach g, so the CXps are minimal covers, and the weight of
+a CXp has a closed form (:mod:`axfi_kc.engines.linear_weights`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.engines.covers import union_covers
+from axfi_kc.engines.families import Found, features_of_members, members_of_words, words_of_masks
+from axfi_kc.engines.linear_sides import Side, common_unit, sides_of
+from axfi_kc.engines.linear_unions import UnionWeigher
+from axfi_kc.engines.linear_weights import SideWeigher
+from axfi_kc.errors import BudgetError
+from axfi_kc.models import Argmax, LinearModel, Positive
+from axfi_kc.models.linear import dyadic
+from axfi_kc.similarity import Similarity
+
+__all__ = ["LinearEngine"]
+
+_WORD = 64
+_BITS = 61  # of a sum of losses that the kernel holds in int64
+_MOST = 2_000_000  # CXps of one instance
+Codes = npt.NDArray[np.float64]
+Integers = npt.NDArray[Any]  # of Python ints
+
+_bit_length = np.frompyfunc(int.bit_length, 1, 1)
+
+
+class _Tasks(NamedTuple):
+    """What the instances of a batch can lose on each side, and must lose; all times ``2**shifts``."""
+
+    homes: npt.NDArray[np.int64]
+    losses: Integers  # per instance, side and feature
+    margins: Integers  # per instance and side
+    needs: Integers  # likewise: the least integer that makes the output dissimilar
+    shifts: npt.NDArray[np.int64]
+
+
+class LinearEngine:
+    """Explains instances of a linear model.
+
+    Parameters
+    ----------
+    model
+        The linear model.
+    similarity
+        Which outputs count as similar.
+
+    Notes
+    -----
+    Per instance: features times CXps to find them, and per CXp a power of an integer if its
+    features are real, else the combinations of its discrete values that are dissimilar.
+    """
+
+    def __init__(self, model: LinearModel, similarity: Similarity) -> None:
+        self.model = model
+        self._similarity = similarity
+        self._sides: dict[int, tuple[Side, ...]] = {}
+        self._weighers: dict[tuple[int, str], tuple[SideWeigher, ...] | UnionWeigher] = {}
+
+    @cached_property
+    def constant(self) -> Hashable | None:
+        """The one output of a constant model; None otherwise."""
+        rule = self.model.rule
+        if isinstance(rule, Argmax | Positive):
+            alone = (c for c in range(len(rule.labels)) if not any(s.is_reachable() for s in self.sides(c)))
+            return next((rule.labels[c] for c in alone), None)
+        if any(self.sides(0)[0].swings):
+            return None
+        side = self.sides(0)[0]
+        return Fraction(side.base + sum(side.least), common_unit(self.model, self._similarity.delta))
+
+    def sides(self, home: int) -> tuple[Side, ...]:
+        """Return the ways out of class number `home`."""
+        if home not in self._sides:
+            self._sides[home] = sides_of(self.model, self._similarity, home)
+        return self._sides[home]
+
+    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+        """Return the CXps and weights of each instance.
+
+        Parameters
+        ----------
+        codes
+            The instances' codes, a row each.
+        weights
+            The kind of weights.
+        max_size
+            Only CXps of at most so many features.
+
+        Raises
+        ------
+        BudgetError
+            For an instance with more than 2,000,000 CXps, or a CXp whose weight needs too many
+            combinations of discrete values.
+        """
+        outputs, tasks = self._tasks(codes)
+        starts, words = _covers(tasks, codes.shape[1] if max_size is None else max_size)
+        if weights == "unit":
+            return Found(outputs, starts, words, np.ones(len(words), np.int64), (1,) * codes.shape[1], weights)
+        features = features_of_members(members_of_words(words, codes.shape[1]))
+        totals, divisors = self._weights(tasks, starts, features, weights)
+        column = np.empty(len(totals), dtype=object)
+        column[:] = totals
+        return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
+
+    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar.
+
+        Notes
+        -----
+        Linear in features times sides.
+        """
+        _, tasks = self._tasks(code[np.newaxis])
+        free = [i for i in range(len(code)) if mask >> i & 1]
+        return bool((tasks.losses[0][:, free].sum(axis=1) >= tasks.needs[0]).any())
+
+    def _tasks(self, codes: Codes) -> tuple[list[Any], _Tasks]:
+        numerators, shifts = self.model.numerators_at(codes)
+        outputs = [self.model.output_of(row, q) for row, q in zip(numerators.tolist(), shifts.tolist(), strict=True)]
+        homes = self._homes(outputs)
+        n_sides = len(self.sides(0))
+        losses = np.zeros((len(codes), n_sides, codes.shape[1]), dtype=object)
+        margins, needs = (np.zeros((len(codes), n_sides), dtype=object) for _ in range(2))
+        exact = dyadic(codes)
+        for home in np.unique(homes).tolist():
+            rows = np.flatnonzero(homes == home)
+            for k, side in enumerate(self.sides(home)):
+                losses[rows, k], margins[rows, k] = side.losses(*(part[rows] for part in exact))
+                needs[rows, k] = margins[rows, k] + int(side.strict)
+        return outputs, _Tasks(homes, losses, margins, needs, shifts)
+
+    def _homes(self, outputs: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """Return the number of each output's class; 0 for a regression."""
+        rule = self.model.rule
+        if not isinstance(rule, Argmax | Positive):
+            return np.zeros(len(outputs), dtype=np.int64)
+        number = {label: k for k, label in enumerate(rule.labels)}
+        return np.array([number[y] for y in outputs], dtype=np.int64)
+
+    def _has_overlaps(self) -> bool:
+        """Tell whether the sides of one instance can overlap: those of several classes can."""
+        return isinstance(self.model.rule, Argmax) and len(self.model.rule.labels) > 2
+
+    def _weigher(self, home: int, kind: str) -> tuple[SideWeigher, ...] | UnionWeigher:
+        if (home, kind) not in self._weighers:
+            sides = self.sides(home)
+            self._weighers[home, kind] = (
+                UnionWeigher(sides, kind) if self._has_overlaps() else tuple(SideWeigher(s, kind) for s in sides)
+            )
+        return self._weighers[home, kind]
+
+    def _wholes(self, kind: str) -> tuple[int, ...]:
+        weigher = self._weigher(0, kind)
+        return (1,) * len(self.model.domain) if isinstance(weigher, UnionWeigher) else weigher[0].wholes
+
+    def _weights(
+        self, tasks: _Tasks, starts: npt.NDArray[np.int64], features: Sequence[Sequence[int]], kind: str
+    ) -> tuple[list[int], list[int]]:
+        found: list[tuple[int, int]] = []
+        losses, margins = tasks.losses.tolist(), tasks.margins.tolist()
+        spans = list(pairwise(starts.tolist()))
+        for n, (home, q) in enumerate(zip(tasks.homes.tolist(), tasks.shifts.tolist(), strict=True)):
+            weigher, sides = self._weigher(home, kind), list(zip(losses[n], margins[n], strict=True))
+            for chosen in features[slice(*spans[n])]:
+                slacks = [sum([row[i] for i in chosen]) - margin for row, margin in sides]
+                if isinstance(weigher, UnionWeigher):
+                    found.append(weigher.weight(chosen, slacks, q))
+                else:
+                    found.append(_disjoint_weight(weigher, chosen, slacks, q))
+        return [total for total, _ in found], [divisor for _, divisor in found]
+
+
+def _disjoint_weight(
+    weighers: Sequence[SideWeigher], features: Sequence[int], slacks: Sequence[int], shift: int
+) -> tuple[int, int]:
+    """Return the weight of a CXp that sides which exclude each other reach."""
+    total, divisor = 0, 1
+    for weigher, slack in zip(weighers, slacks, strict=True):
+        if slack >= 0:
+            part, divisor = weigher.weight(features, slack, shift)  # the divisor is the same on each side
+            total += part
+    return total, divisor
+
+
+def _covers(tasks: _Tasks, max_size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the CXps of each instance: starts, and words of 64 features."""
+    from axfi_kc.engines import linear_kernels as kernels
+
+    losses, low, high, rounded = _rounded(tasks)
+    n_words = -(-losses.shape[2] // _WORD)
+    starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, _MOST)
+    if (states == kernels.TOO_MANY).any():
+        raise _too_many()
+    if not (states == kernels.UNCERTAIN).any():
+        return starts, words
+    parts = [words[a:b] for a, b in pairwise(starts.tolist())]
+    for n in np.flatnonzero(states == kernels.UNCERTAIN).tolist():
+        parts[n] = words_of_masks(_exact_covers(tasks, n, max_size), tasks.losses.shape[2])
+    return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+
+
+def _exact_covers(tasks: _Tasks, n: int, max_size: int) -> list[int]:
+    found: list[int] = []
+    for chosen in union_covers(tasks.losses[n].tolist(), tasks.needs[n].tolist(), max_size=max_size):
+        found.append(sum(1 << i for i in chosen))
+        if len(found) > _MOST:
+            raise _too_many()
+    return found
+
+
+def _too_many() -> BudgetError:
+    return BudgetError(
+        f"An instance has more than {_MOST} candidate CXps; ask for the small ones with max_size.", nodes=_MOST
+    )
+
+
+def _rounded(tasks: _Tasks) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return losses and needs in int64, rounded where they are too large; see the kernel."""
+    sums = tasks.losses.sum(axis=2)
+    needs = np.minimum(tasks.needs, sums + 1)  # beyond the sum, it does not matter how far
+    cut = np.maximum(_bit_length(sums).astype(np.int64) - _BITS, 0)
+    by = cut.astype(object)
+    losses = np.right_shift(tasks.losses, by[:, :, np.newaxis]).astype(np.int64)
+    losses[tasks.losses == 0] = -1
+    low, high = np.right_shift(needs, by), -np.right_shift(-needs, by)
+    return losses, low.astype(np.int64), high.astype(np.int64), (cut > 0).astype(np.int64)

@@ -1,0 +1,167 @@
+"""Weights of the CXps of a linear model.
+
+Put every feature of a CXp Y at its worst value: h is then s below what is needed, the slack.
+Moving back costs slack, and the adversarial examples are the ways to spend at most s. A discrete
+feature spends one of finitely many *gaps*; a real one anything from zero up, and by minimality s
+is spent before its other end is reached. So the examples of real features form a corner simplex
+of volume ``s**r / r!`` over the product of the swings, and discrete features are summed over their
+gaps, by dynamic programming on what is spent. A histogram is a sum of steps, each of which starts
+at a gap: its density is treated like the values of a discrete feature, times one more dimension.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, repeat
+from math import factorial, lcm
+
+from axfi_kc.engines.linear_sides import Side
+from axfi_kc.errors import BudgetError
+from axfi_kc.features import Categorical, Feature, Integer, Real
+from axfi_kc.measures import Histogram, Weights
+
+__all__ = ["SideWeigher", "check_budget", "shares_of"]
+
+_LARGEST = 5_000_000  # combinations of discrete values looked at for one CXp
+
+
+def shares_of(feature: Categorical | Integer) -> Sequence[Fraction] | None:
+    """Return the probabilities of a discrete feature's values; None if they are all equal."""
+    return feature.measure.shares if isinstance(feature.measure, Weights) else None
+
+
+def check_budget(combinations: int, features: Sequence[Feature], chosen: Sequence[int]) -> None:
+    """Raise if a weight would need too many combinations of discrete values."""
+    if combinations > _LARGEST:
+        names = ", ".join(repr(features[i].name) for i in chosen)
+        raise BudgetError(
+            f"The weight of a CXp with the features {names} needs {combinations} combinations of values, "
+            f"more than {_LARGEST}; narrow their bounds, declare them real, or restrict the CXps with max_size.",
+            nodes=combinations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What a feature can spend: gaps in increasing order, and what each is worth."""
+
+    gaps: Sequence[int]
+    worths: Sequence[int] | None  # None: one each
+    below: Sequence[int]  # the worth of the first k gaps
+
+    @classmethod
+    def of(cls, gaps: Sequence[int], worths: Sequence[int] | None) -> _Steps:
+        if worths is None and isinstance(gaps, range):  # a long range is never listed
+            return cls(gaps if gaps.step > 0 else gaps[::-1], None, range(len(gaps) + 1))
+        pairs = sorted(zip(gaps, worths or repeat(1), strict=False))
+        return cls([g for g, _ in pairs], [w for _, w in pairs], [0, *accumulate(w for _, w in pairs)])
+
+    def up_to(self, limit: int) -> Iterator[tuple[int, int]]:
+        number = bisect_right(self.gaps, limit)
+        return zip(self.gaps[:number], self.worths or repeat(1), strict=False)
+
+
+class SideWeigher:
+    """Weighs the CXps of one side.
+
+    Parameters
+    ----------
+    side
+        The half-space of dissimilar points.
+    kind
+        ``"ratio"`` or ``"count"``.
+
+    Attributes
+    ----------
+    wholes
+        What a weight is divided by for each feature of its CXp.
+    """
+
+    def __init__(self, side: Side, kind: str) -> None:
+        self._side = side
+        self._kind = kind
+        self._is_real = [isinstance(f, Real) for f in side.features]
+        self._is_plain = [isinstance(f, Real) and not isinstance(f.measure, Histogram) for f in side.features]
+        self._steps: dict[int, _Steps] = {}
+        self.wholes = tuple(map(self._whole, range(len(side.features))))
+
+    def _whole(self, i: int) -> int:
+        feature = self._side.features[i]
+        if isinstance(feature, Real):
+            return lcm(*(d.denominator for d in self._densities(i))) if self._side.swings[i] else 1
+        if self._kind == "count":
+            return 1
+        shares = shares_of(feature)
+        return feature.size if shares is None else lcm(*(s.denominator for s in shares))
+
+    def _densities(self, i: int) -> list[Fraction]:
+        """Return the densities of real feature i per unit of h, from its worst end on."""
+        slope = abs(self._side.slope(i))
+        return [share / (slope * width) for share, _, width in self._side.bins(i)]
+
+    def weight(self, features: Sequence[int], slack: int, shift: int) -> tuple[int, int]:
+        """Return the weight of a CXp over the product of its features' `wholes`: total, divisor.
+
+        Parameters
+        ----------
+        features
+            The CXp.
+        slack
+            How far h falls below what is needed, times ``2**shift``.
+        shift
+            See :func:`axfi_kc.models.linear.dyadic`.
+
+        Notes
+        -----
+        A power for real features; for discrete ones the combinations of gaps below the slack.
+        """
+        stepped = [i for i in features if not self._is_plain[i]]
+        if not stepped:
+            dimension = len(features)
+            return slack**dimension, factorial(dimension) << shift * dimension
+        dimension = sum([self._is_real[i] for i in features])
+        if not dimension:
+            return self._total(stepped, (slack - self._side.strict) >> shift), 1
+        spent = self._spent(stepped, slack >> shift)
+        total = sum(worth * (slack - (used << shift)) ** dimension for used, worth in spent.items())
+        return total, factorial(dimension) << shift * dimension
+
+    def _total(self, features: Sequence[int], limit: int) -> int:
+        """Return the worth of all combinations that spend at most `limit`."""
+        *others, last = sorted(features, key=lambda i: bisect_right(self._steps_of(i).gaps, limit))
+        gaps, below = self._steps_of(last).gaps, self._steps_of(last).below
+        spent = self._spent(others, limit)
+        return sum(worth * below[bisect_right(gaps, limit - used)] for used, worth in spent.items())
+
+    def _spent(self, features: Sequence[int], limit: int) -> dict[int, int]:
+        """Return the worth of the combinations that spend each amount up to `limit`."""
+        spent = {0: 1}
+        for i in features:
+            steps, following = self._steps_of(i), dict[int, int]()
+            check_budget(len(spent) * bisect_right(steps.gaps, limit), self._side.features, features)
+            for used, worth in spent.items():
+                for gap, own in steps.up_to(limit - used):
+                    following[used + gap] = following.get(used + gap, 0) + worth * own
+            spent = following
+        return spent
+
+    def _steps_of(self, i: int) -> _Steps:
+        """Return what feature i can spend, made when first needed."""
+        if i not in self._steps:
+            feature = self._side.features[i]
+            if isinstance(feature, Real):
+                self._steps[i] = self._steps_of_bins(i)
+            else:
+                shares = shares_of(feature) if self._kind == "ratio" else None
+                worths = None if shares is None else [int(s * self.wholes[i]) for s in shares]
+                self._steps[i] = _Steps.of(self._side.gaps(i), worths)
+        return self._steps[i]
+
+    def _steps_of_bins(self, i: int) -> _Steps:
+        """Return where the density of a histogram changes, and by how much."""
+        slope, heights = abs(self._side.slope(i)), [int(d * self.wholes[i]) for d in self._densities(i)]
+        changes = [b - a for a, b in zip([0, *heights], heights, strict=False)]
+        return _Steps.of([int(slope * distance) for _, distance, _ in self._side.bins(i)], changes)
