@@ -21,7 +21,7 @@ __all__ = ["read_model", "reads"]
 _READERS = {
     "Orange": ("orange",),
     "lightgbm": ("lightgbm_models",),
-    "sklearn": ("sklearn_trees", "sklearn_ensembles", "sklearn_histograms", "sklearn_linear"),
+    "sklearn": ("sklearn_trees", "sklearn_ensembles", "sklearn_histograms", "sklearn_linear", "sklearn_pipelines"),
     "xgboost": ("xgboost_models",),
 }
 

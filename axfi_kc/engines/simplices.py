@@ -19,7 +19,7 @@ from axfi_kc.errors import BudgetError
 
 __all__ = ["share_below", "union_volume"]
 
-_LARGEST = 200_000  # splits of one simplex
+_LARGEST = 20_000  # splits of one simplex
 
 Rows = Sequence[Sequence[Fraction]]
 
@@ -67,7 +67,7 @@ def share_below(vertices: Rows) -> Fraction:
     Raises
     ------
     BudgetError
-        If it takes more than 200,000 splits.
+        If it takes more than 20,000 splits.
 
     Examples
     --------
