@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import pairwise
 from math import lcm, prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.engines import Found, features_of_members
+from axfi_kc.engines import Found
 from axfi_kc.errors import WeightError
 from axfi_kc.forest import CXpForest
 from axfi_kc.sets import features_of
@@ -125,13 +124,14 @@ def score_numerators(found: Found, kind: str) -> tuple[npt.NDArray[Any], list[in
 
 def _wide_numerators(found: Found, share: dict[int, int], common: int) -> tuple[npt.NDArray[Any], list[int]]:
     weights, wholes = found.scaled
-    features = features_of_members(found.members)
-    numerators = np.zeros((len(found), found.members.shape[1]), dtype=object)
-    for n, (a, b) in enumerate(pairwise(found.starts.tolist())):
-        totals = [0] * found.members.shape[1]
-        for k in range(a, b):
-            part = weights[k] * share[len(features[k])]
-            for i in features[k]:
-                totals[i] += part
-        numerators[n] = totals
-    return numerators, [w * common * (n or 1) for w, n in zip(wholes, np.diff(found.starts).tolist(), strict=True)]
+    numbers, n_features = np.diff(found.starts), found.members.shape[1]
+    row, feature = np.nonzero(found.members)
+    parts = np.array(weights, dtype=object) * np.array([share[s] for s in found.members.sum(axis=1).tolist()], object)
+    cell = np.repeat(np.arange(len(found)), numbers)[row] * n_features + feature
+    order = np.argsort(cell, kind="stable")
+    cells, first = np.unique(cell[order], return_index=True)
+    numerators = np.zeros(len(found) * n_features, dtype=object)
+    if len(cells):
+        numerators[cells] = np.add.reduceat(parts[row[order]], first)
+    denominators = [w * common * (n or 1) for w, n in zip(wholes, numbers.tolist(), strict=True)]
+    return numerators.reshape(len(found), n_features), denominators

@@ -148,17 +148,22 @@ class Found:
         """The CXps' weights as integers, and what those of each instance are divided by."""
         if self.kind != "ratio":
             return self.totals.tolist(), [1] * len(self)
-        wholes, features = self.wholes, features_of_members(self.members)
+        wholes = self.wholes
+        divided = any(w != 1 for w in wholes)
+        features: Sequence[Sequence[int]] = features_of_members(self.members) if divided else ()
         divisors = self.divisors or [1] * len(self.totals)
         numerators, denominators, totals = [], [], self.totals.tolist()
         for a, b in pairwise(self.starts.tolist()):
+            distinct = set(divisors[a:b])
+            divisor = lcm(*distinct)
+            missing = {d: divisor // d for d in distinct}
+            own = [t * missing[d] for t, d in zip(totals[a:b], divisors[a:b], strict=True)]
             union = set().union(*features[a:b])
-            divisor = lcm(*divisors[a:b])
             denominators.append(divisor * prod([wholes[i] for i in union]))
-            numerators += [
-                totals[k] * (divisor // divisors[k]) * prod([wholes[i] for i in union.difference(features[k])])
-                for k in range(a, b)
-            ]
+            if divided:
+                rests = (union.difference(mine) for mine in features[a:b])
+                own = [t * prod([wholes[i] for i in rest]) for t, rest in zip(own, rests, strict=True)]
+            numerators += own
         return numerators, denominators
 
 
@@ -191,6 +196,8 @@ def features_of_members(members: npt.NDArray[np.bool_]) -> list[list[int]]:
 def masks_of_words(words: npt.NDArray[np.uint64]) -> list[int]:
     """Return feature sets given as words of 64 bits as Python ints."""
     columns = [column.tolist() for column in words.T]
+    if len(columns) == 1:
+        return columns[0]
     return [sum(word << _WORD * k for k, word in enumerate(row)) for row in zip(*columns, strict=True)]
 
 
