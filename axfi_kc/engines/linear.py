@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from axfi_kc.engines.covers import union_covers
 from axfi_kc.engines.families import Found, features_of_members, members_of_words, words_of_masks
+from axfi_kc.engines.linear_batches import BatchWeigher
 from axfi_kc.engines.linear_sides import Side, common_unit, sides_of
 from axfi_kc.engines.linear_unions import UnionWeigher
 from axfi_kc.engines.linear_weights import SideWeigher
@@ -81,6 +82,12 @@ class LinearEngine:
         side = self.sides(0)[0]
         return Fraction(side.base + sum(side.least), common_unit(self.model, self._similarity.delta))
 
+    @cached_property
+    def _in_batches(self) -> BatchWeigher | None:
+        """What weighs whole batches, if the model allows it."""
+        side = self.sides(0)[0]
+        return BatchWeigher(side) if BatchWeigher.fits(side) and not self._has_overlaps() else None
+
     def sides(self, home: int) -> tuple[Side, ...]:
         """Return the ways out of class number `home`."""
         if home not in self._sides:
@@ -109,6 +116,9 @@ class LinearEngine:
         starts, words = _covers(tasks, codes.shape[1] if max_size is None else max_size)
         if weights == "unit":
             return Found(outputs, starts, words, np.ones(len(words), np.int64), (1,) * codes.shape[1], weights)
+        if self._in_batches is not None and weights == "ratio":
+            found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words)
+            return Found(outputs, starts, words, found[0], (1,) * codes.shape[1], weights, found[1])
         features = features_of_members(members_of_words(words, codes.shape[1]))
         totals, divisors = self._weights(tasks, starts, features, weights)
         column = np.empty(len(totals), dtype=object)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -199,6 +200,13 @@ def test_output_names_and_nested_pipelines() -> None:
     ).set_output(transform="pandas")
     model = Pipeline([("pre", pre), ("tree", DecisionTreeClassifier(max_depth=5))]).fit(X, y)
     assert read_model(model, people_domain(X)).predict(X) == model.predict(X).tolist()
+
+
+def test_forests_and_boosted_trees_behind_scalers_and_encoders() -> None:
+    X, y = people()
+    for final in (RandomForestClassifier(8, max_depth=4, random_state=0), GradientBoostingClassifier(n_estimators=8)):
+        model = Pipeline([("pre", preprocessing(sparse_output=False)), ("model", final)]).fit(X, y)
+        assert read_model(model, people_domain(X)).predict(X) == model.predict(X).tolist()
 
 
 def test_a_regression_behind_a_scaler_is_exact() -> None:

@@ -28,11 +28,22 @@ def parts(draw: st.DrawFn, feature: Any, n_scores: int) -> Slope | Lookup:
 
 
 @st.composite
+def intervals(draw: st.DrawFn, name: str) -> Real:
+    low = draw(st.integers(-3, 3))
+    return Real(name, low, low + draw(st.sampled_from([0, 1, Fraction(3, 2), 4])))
+
+
+@st.composite
 def models(
-    draw: st.DrawFn, *, finite: bool = False, rules: tuple[str, ...] = ("positive", "argmax", "score")
+    draw: st.DrawFn,
+    *,
+    finite: bool = False,
+    plain: bool = False,
+    rules: tuple[str, ...] = ("positive", "argmax", "score"),
 ) -> LinearModel:
-    n = draw(st.integers(1, 4))
-    domain = Domain([draw(features(f"x{i}", finite=finite or i >= 3)) for i in range(n)])
+    n = draw(st.integers(1, 3 if plain else 4))
+    mixed = [features(f"x{i}", finite=finite or i >= 3) for i in range(n)]
+    domain = Domain([draw(intervals(f"x{i}") if plain else mixed[i]) for i in range(n)])
     kind = draw(st.sampled_from(rules))
     n_scores = draw(st.integers(2, 4)) if kind == "argmax" else 1
     rule: Any = Score(draw(st.sampled_from([Fraction(1), Fraction(-2, 3)])))
@@ -56,7 +67,7 @@ def _value(feature: Any) -> st.SearchStrategy[Any]:
         return st.sampled_from(feature.values)
     if isinstance(feature, Integer):
         return st.integers(feature.low, feature.high)
-    return st.integers(8 * int(feature.low), 8 * int(feature.high)).map(lambda n: n / 8)
+    return st.integers(int(8 * feature.low), int(8 * feature.high)).map(lambda n: n / 8)
 
 
 def named(problem: Problem, sets: Any) -> set[tuple[str, ...]]:
@@ -77,6 +88,14 @@ def test_cxps_axps_and_outputs_equal_brute_force(case: tuple[Problem, LinearJudg
 @given(problems())
 @settings(max_examples=250, deadline=None)
 def test_ratios_equal_exact_integration(case: tuple[Problem, LinearJudge]) -> None:
+    problem, judge = case
+    for cxp in find_cxps(problem):
+        assert cxp.weight == judge.ratio(frozenset(map(problem.domain.index, cxp.features)))
+
+
+@given(problems(plain=True))
+@settings(max_examples=200, deadline=None)
+def test_the_closed_form_equals_exact_integration(case: tuple[Problem, LinearJudge]) -> None:
     problem, judge = case
     for cxp in find_cxps(problem):
         assert cxp.weight == judge.ratio(frozenset(map(problem.domain.index, cxp.features)))
