@@ -42,9 +42,9 @@ def _library_base(raw: bytes) -> tuple[float, ...]:
     learner["gradient_booster"] = {"name": "gbtree", "model": model}
     learner["learner_model_param"]["boost_from_average"] = "0"  # else an empty model awaits training
     learner["feature_names"], learner["feature_types"] = [], []
-    empty = xgb.Booster(model_file=bytearray(json.dumps(document).encode()))
+    empty = xgb.Booster({"nthread": 1}, model_file=bytearray(json.dumps(document).encode()))
     width = int(learner["learner_model_param"]["num_feature"])
-    margins = empty.predict(xgb.DMatrix(np.zeros((1, width))), output_margin=True)
+    margins = empty.predict(xgb.DMatrix(np.zeros((1, width)), nthread=1), output_margin=True)
     return tuple(np.asarray(margins, dtype=np.float64).reshape(-1).tolist())
 
 

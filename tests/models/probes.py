@@ -45,7 +45,7 @@ def around(thresholds: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([base, np.nextafter(base, np.inf), np.nextafter(base, -np.inf)]))
 
 
-def probes(domain: ax.Domain, thresholds: dict[int, Any], *, n: int = 1000, seed: int = 0) -> np.ndarray:
+def probes(domain: ax.Domain, thresholds: dict[int, Any], *, n: int = 600, seed: int = 0) -> np.ndarray:
     """Return codes of random points, and of points on each side of each feature's own thresholds."""
     rng = np.random.default_rng(seed)
     parts = [random_codes(domain, n, rng)]

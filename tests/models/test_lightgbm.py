@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -82,6 +83,16 @@ def test_zero_is_sent_against_the_order() -> None:
     assert any(left is not None and left != (threshold >= 0) for threshold, left in pairs)
     model = ax.read_model(estimator, DOMAIN)
     assert len(model.feature) > sum(2 * len(t.leaves) - 1 for t in text.trees)
+
+
+@pytest.mark.parametrize("threshold", ["0.", "-0.", "1.e-36", "-1.e-36", "5.e-324", "2.e-35", "-2.e-35"])
+def test_thresholds_near_zero(threshold) -> None:
+    """LightGBM itself avoids some of these, but a model may have them."""
+    text, usual = lgb.LGBMClassifier(**SETTINGS).fit(X, Y).booster_.model_to_string(), "1.0000000180025095e-35"
+    assert usual in text
+    mantissa, exponent = threshold.partition("e")[0], "".join(threshold.partition("e")[1:])
+    padded = mantissa.ljust(len(usual) - len(exponent), "0") + exponent  # the text also states its trees' lengths
+    check(lgb.Booster(model_str=re.sub(rf"(?<!-){re.escape(usual)}", padded, text)))
 
 
 def test_multi_class() -> None:

@@ -34,7 +34,7 @@ Y3 = np.digitize(Z, [-0.3, 0.9])
 TARGET = {"binary": Y, "multi": Y3, "reg": np.abs(Z), "count": np.abs(Z), "rank": Y3}
 
 
-def train(params: dict, *, rounds: int = 6, categorical: bool = False) -> xgb.Booster:
+def train(params: dict, *, rounds: int = 4, categorical: bool = False) -> xgb.Booster:
     objective = params["objective"]
     label = Y if objective == "reg:logistic" else TARGET[objective.partition(":")[0]]
     data = matrix(X, label, categorical=categorical)
@@ -42,11 +42,12 @@ def train(params: dict, *, rounds: int = 6, categorical: bool = False) -> xgb.Bo
         data.set_group([100] * 3)
     if objective.startswith("multi"):
         params = {"num_class": 3, **params}
-    return xgb.train({"max_depth": 3, "seed": 1, **params}, data, rounds)
+    return xgb.train({"max_depth": 3, "seed": 1, "nthread": 1, **params}, data, rounds)
 
 
 def matrix(points: np.ndarray, label=None, *, categorical: bool = False) -> xgb.DMatrix:
-    return xgb.DMatrix(points, label, feature_types=TYPES if categorical else None, enable_categorical=categorical)
+    types = TYPES if categorical else None
+    return xgb.DMatrix(points, label, feature_types=types, enable_categorical=categorical, nthread=1)
 
 
 def document_of(booster: xgb.Booster) -> dict:
@@ -147,7 +148,7 @@ def test_named_categories() -> None:
         }
     )
     label = (frame.x + frame.colour.isin(["red", "green"]) + (frame["size"] == 10) > 0.9).astype(int)
-    estimator = xgb.XGBClassifier(n_estimators=8, max_depth=4, enable_categorical=True, max_cat_to_onehot=1)
+    estimator = xgb.XGBClassifier(n_estimators=8, max_depth=4, enable_categorical=True, max_cat_to_onehot=1, n_jobs=1)
     estimator.fit(frame, label)
     if not document_of(estimator.get_booster())["learner"]["gradient_booster"]["model"].get("cats", {}).get("enc"):
         pytest.skip("this XGBoost does not save the names of categories")
@@ -175,7 +176,7 @@ def test_named_categories() -> None:
     ],
 )
 def test_estimators(kind, label, settings) -> None:
-    estimator = kind(n_estimators=6, max_depth=3, **settings).fit(X, label)
+    estimator = kind(n_estimators=6, max_depth=3, n_jobs=1, **settings).fit(X, label)
     model = ax.read_model(estimator, DOMAIN)
     codes = probes(DOMAIN, thresholds(estimator.get_booster()))
     if model.is_regression:
@@ -186,7 +187,7 @@ def test_estimators(kind, label, settings) -> None:
 
 
 def test_raw_margins_of_a_classifier_are_compared_with_a_half() -> None:
-    estimator = xgb.XGBClassifier(n_estimators=10, max_depth=3, objective="binary:logitraw").fit(X, Y)
+    estimator = xgb.XGBClassifier(n_estimators=10, max_depth=3, objective="binary:logitraw", n_jobs=1).fit(X, Y)
     codes = probes(DOMAIN, {})
     margins = estimator.predict(codes, output_margin=True)
     between = (margins > 0.01) & (margins < 0.49)
@@ -209,7 +210,7 @@ def test_one_hot_columns_belong_to_one_feature() -> None:
 
 def test_early_stopping() -> None:
     rng = np.random.default_rng(5)
-    estimator = xgb.XGBClassifier(n_estimators=60, max_depth=6, learning_rate=0.5, early_stopping_rounds=4)
+    estimator = xgb.XGBClassifier(n_estimators=60, max_depth=6, learning_rate=0.5, early_stopping_rounds=4, n_jobs=1)
     estimator.fit(X[:200], Y[:200], eval_set=[(X[200:], Y[200:])], verbose=False)
     booster = estimator.get_booster()
     kept, grown = estimator.best_iteration + 1, booster.num_boosted_rounds()
