@@ -17,8 +17,14 @@ import numpy as np
 
 from axfi_kc.compilers.lightgbm_texts import LightGBMText, LightGBMTree, parse_lightgbm
 from axfi_kc.compilers.registry import reads
-from axfi_kc.compilers.sklearn_trees import plain_labels
-from axfi_kc.compilers.tree_nodes import check_columns, check_whole_codes, codes_of_column, constant, spread
+from axfi_kc.compilers.tree_nodes import (
+    check_columns,
+    check_whole_codes,
+    codes_of_column,
+    constant,
+    plain_labels,
+    spread,
+)
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
 from axfi_kc.features import Categorical

@@ -24,8 +24,8 @@ from sklearn.ensemble import (
 )
 
 from axfi_kc.compilers.registry import reads
-from axfi_kc.compilers.sklearn_trees import check_fitted, check_width, nodes_of, plain_labels
-from axfi_kc.compilers.tree_nodes import spread
+from axfi_kc.compilers.sklearn_trees import check_fitted, check_width, nodes_of
+from axfi_kc.compilers.tree_nodes import plain_labels, spread
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum

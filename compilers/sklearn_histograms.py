@@ -17,8 +17,8 @@ import numpy.typing as npt
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from axfi_kc.compilers.registry import reads
-from axfi_kc.compilers.sklearn_trees import check_fitted, check_width, plain_labels
-from axfi_kc.compilers.tree_nodes import codes_of_column, constant, spread
+from axfi_kc.compilers.sklearn_trees import check_fitted, check_width
+from axfi_kc.compilers.tree_nodes import codes_of_column, constant, plain_labels, spread
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.grid import Cut

@@ -12,12 +12,13 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.registry import reads
+from axfi_kc.compilers.tree_nodes import plain_labels
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.grid import float32_cuts
 from axfi_kc.models import Argmax, Score, TreeNodes, TreeSum
 
-__all__ = ["check_width", "nodes_of", "plain_labels"]
+__all__ = ["check_fitted", "check_width", "nodes_of"]
 
 _LEAF = -1
 
@@ -43,11 +44,6 @@ def check_width(model: Any, domain: Domain) -> None:
             f"The model was fitted on column {odd[0]!r} where the domain has {odd[1]!r}; "
             "give the domain the same columns in the same order."
         )
-
-
-def plain_labels(labels: Any) -> tuple[Any, ...]:
-    """Return class labels as Python values."""
-    return tuple(np.asarray(labels).tolist())
 
 
 def nodes_of(tree: Any, values: np.ndarray[Any, Any]) -> TreeNodes:

@@ -13,7 +13,15 @@ from axfi_kc.errors import DomainError
 from axfi_kc.features import Categorical, Integer
 from axfi_kc.models import TreeNodes
 
-__all__ = ["check_columns", "check_known_categories", "check_whole_codes", "codes_of_column", "constant", "spread"]
+__all__ = [
+    "check_columns",
+    "check_known_categories",
+    "check_whole_codes",
+    "codes_of_column",
+    "constant",
+    "plain_labels",
+    "spread",
+]
 
 
 def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = None) -> None:
@@ -78,6 +86,11 @@ def check_known_categories(domain: Domain, column: int, categories: Sequence[Any
             f"The model knows {len(known)} categories of {domain.columns[column]!r}, but feature {name!r} "
             f"also holds {odd!r}; give the domain the categories the model was trained on."
         )
+
+
+def plain_labels(labels: Any) -> tuple[Any, ...]:
+    """Return class labels as Python values."""
+    return tuple(np.asarray(labels).tolist())
 
 
 def spread(values: npt.NDArray[np.float64], score: int, n_scores: int) -> npt.NDArray[np.float64]:

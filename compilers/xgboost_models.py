@@ -11,7 +11,7 @@ import xgboost as xgb
 
 from axfi_kc.compilers.document_entries import parse_json
 from axfi_kc.compilers.registry import reads
-from axfi_kc.compilers.sklearn_trees import plain_labels
+from axfi_kc.compilers.tree_nodes import plain_labels
 from axfi_kc.compilers.xgboost_files import XGBoostFile, parse_document
 from axfi_kc.compilers.xgboost_sums import Reading, objective_kind, sum_of_file
 from axfi_kc.domain import Domain
@@ -51,7 +51,7 @@ def _library_base(raw: bytes) -> tuple[float, ...]:
 def _fitted(model: Any) -> Any:
     try:
         return model.get_booster()
-    except Exception as error:  # NotFittedError is scikit-learn's, which may be absent
+    except (AttributeError, ValueError) as error:  # scikit-learn's NotFittedError is both
         name = type(model).__name__
         raise UnfittedModelError(
             f"Expected a fitted {name}, but this one has not been fitted; call fit first."

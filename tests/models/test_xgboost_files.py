@@ -165,7 +165,7 @@ def test_the_undamaged_file(write) -> None:
         ((*ROOT, "tree_param"), GONE),
         ((*ROOT, "tree_param"), {"size_leaf_vector": "3"}),
     ],
-    ids=str,
+    ids=lambda item: "gone" if item is GONE else str(item)[-60:],
 )
 def test_damaged_entries(path, value) -> None:
     with pytest.raises(ModelFileError) as caught:
