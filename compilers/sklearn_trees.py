@@ -18,7 +18,7 @@ from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelErro
 from axfi_kc.grid import float32_cuts
 from axfi_kc.models import Argmax, Score, TreeNodes, TreeSum
 
-__all__ = ["check_fitted", "check_width", "nodes_of"]
+__all__ = ["check_fitted", "check_width", "nodes_of", "plain_labels"]
 
 _LEAF = -1
 
