@@ -116,6 +116,13 @@ class XGBoostFile:
         return max(self.n_classes, self.n_targets, 1)
 
 
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read ({error.strerror}); give the path of a saved model.") from error
+
+
 def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoostFile:
     """Return what a model file says.
 
@@ -135,7 +142,7 @@ def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoost
     -----
     Linear in the size of the file.
     """
-    data = bytes(source) if isinstance(source, bytes | bytearray) else Path(source).read_bytes()
+    data = bytes(source) if isinstance(source, bytes | bytearray) else _bytes_of(Path(source))
     head = data[:64].lstrip()
     if head[:1] != b"{":
         raise ModelFileError(

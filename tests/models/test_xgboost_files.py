@@ -266,3 +266,8 @@ def test_decimals_are_rounded_once() -> None:
         assert float(below) == float(above) == middle  # so float64 cannot tell them apart
         assert rounded([below, above]).tolist() == [float(single), float(after)]
     assert rounded([Literal("1e-46"), Literal("0.1")]).tolist() == [0.0, float(np.float32(0.1))]
+
+
+def test_no_file_at_all(tmp_path) -> None:
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        ax.read_xgboost(tmp_path / "none.json", ax.Domain([ax.Real("x", 0, 1)]))
