@@ -1,7 +1,8 @@
 """Hot loops of the box engine, compiled by numba on first use and cached on disk.
 
-Long for speed: one pass over the boxes of each instance keeps the antichain of minimal missed
-sets up to date, with no allocation per box.
+One pass over the boxes of each instance keeps the antichain of minimal missed sets up to date,
+with no allocation per box. Up to 64 features a set is one word in a register, hence the two forms of
+that loop. The test of a literal is written out in each: inlined by numba it took four times as long.
 """
 
 from __future__ import annotations
@@ -14,14 +15,6 @@ from numba import njit
 __all__ = ["home_boxes", "minimal_misses", "narrow_totals"]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _misses(cell: Any, literal: Any, first: Any, last: Any, subset: Any, inside: Any) -> Any:
-    """Tell whether a literal excludes a cell."""
-    if subset[literal] >= 0:
-        return inside[subset[literal] + cell] == 0
-    return cell < first[literal] or cell >= last[literal]
-
-
 @njit(cache=True, nogil=True)
 def home_boxes(cells: Any, offset: Any, feature: Any, first: Any, last: Any, subset: Any, inside: Any) -> Any:
     """Return the box that holds each point (the boxes cover the space)."""
@@ -30,7 +23,12 @@ def home_boxes(cells: Any, offset: Any, feature: Any, first: Any, last: Any, sub
         for box in range(len(offset) - 1):
             misses = False
             for literal in range(offset[box], offset[box + 1]):
-                if _misses(cells[n, feature[literal]], literal, first, last, subset, inside):
+                cell = cells[n, feature[literal]]
+                if subset[literal] >= 0:
+                    outside = inside[subset[literal] + cell] == 0
+                else:
+                    outside = cell < first[literal] or cell >= last[literal]
+                if outside:
                     misses = True
                     break
             if not misses:
@@ -50,87 +48,136 @@ def _grown(array: Any, needed: int) -> Any:
     return larger
 
 
-@njit(cache=True, nogil=True)
-def minimal_misses(
-    cells: Any,
-    low: Any,
-    high: Any,
-    rank: Any,
-    offset: Any,
-    feature: Any,
-    first: Any,
-    last: Any,
-    subset: Any,
-    inside: Any,
-    n_words: int,
-    max_size: int,
+@njit(nogil=True)
+def _antichain_in_a_word(
+    cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any
 ) -> Any:
+    """Fill the slots for one point of at most 64 features; return how many are alive.
+
+    A slot holds a missed set; ``alive`` lists those that contain no other, ``slot_of`` names the
+    slot of each box, -1 for none.
+    """
+    offset, feature, first, last, subset, inside = lits
+    n_slots = n_alive = 0
+    for box in range(len(offset) - 1):
+        slot_of[box] = -1
+        if low <= rank[box] < high:
+            continue
+        size = 0
+        missed = np.uint64(0)
+        for literal in range(offset[box], offset[box + 1]):
+            i = feature[literal]
+            cell = cells[n, i]
+            if subset[literal] >= 0:
+                outside = inside[subset[literal] + cell] == 0
+            else:
+                outside = cell < first[literal] or cell >= last[literal]
+            if outside:
+                missed |= np.uint64(1) << np.uint64(i)
+                size += 1
+        if size > max_size:
+            continue
+        k = 0
+        fresh = True
+        while k < n_alive:
+            other = slots[alive[k], 0]
+            both = other & missed
+            if both == other:
+                fresh = False
+                if other == missed:
+                    slot_of[box] = alive[k]
+                break
+            if both == missed:
+                n_alive -= 1
+                alive[k] = alive[n_alive]
+            else:
+                k += 1
+        if fresh:
+            slots[n_slots, 0] = missed
+            alive[n_alive] = slot_of[box] = n_slots
+            n_slots += 1
+            n_alive += 1
+    return n_slots, n_alive
+
+
+@njit(nogil=True)
+def _antichain(
+    cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any
+) -> Any:
+    """Do the same for any number of features, word by word."""
+    offset, feature, first, last, subset, inside = lits
+    n_words = slots.shape[1]
+    missed = np.empty(n_words, np.uint64)
+    n_slots = n_alive = 0
+    for box in range(len(offset) - 1):
+        slot_of[box] = -1
+        if low <= rank[box] < high:
+            continue
+        size = 0
+        missed[:] = 0
+        for literal in range(offset[box], offset[box + 1]):
+            i = feature[literal]
+            cell = cells[n, i]
+            if subset[literal] >= 0:
+                outside = inside[subset[literal] + cell] == 0
+            else:
+                outside = cell < first[literal] or cell >= last[literal]
+            if outside:
+                missed[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+                size += 1
+        if size > max_size:
+            continue
+        k = 0
+        fresh = True
+        while k < n_alive:
+            below = above = True  # the other set is contained in this one; this one in the other
+            for w in range(n_words):
+                other = slots[alive[k], w]
+                both = other & missed[w]
+                below &= both == other
+                above &= both == missed[w]
+            if below:
+                fresh = False
+                if above:
+                    slot_of[box] = alive[k]
+                break
+            if above:
+                n_alive -= 1
+                alive[k] = alive[n_alive]
+            else:
+                k += 1
+        if fresh:
+            slots[n_slots] = missed
+            alive[n_alive] = slot_of[box] = n_slots
+            n_slots += 1
+            n_alive += 1
+    return n_slots, n_alive
+
+
+@njit(cache=True, nogil=True)
+def minimal_misses(cells: Any, low: Any, high: Any, rank: Any, lits: Any, n_words: int, max_size: int) -> Any:
     """Return for each point the minimal sets of features on which dissimilar boxes miss it.
 
-    A box is similar when ``low[n] <= rank[box] < high[n]``. The answer has ``starts`` (the sets
-    of point n are ``starts[n]:starts[n + 1]``), ``sets`` (words of 64 features), and ``pairs``
-    of (box, set): the boxes whose missed set is that set.
+    A box is similar when ``low[n] <= rank[box] < high[n]``; `lits` are the boxes' literals. The
+    answer has ``starts`` (the sets of point n are ``starts[n]:starts[n + 1]``), ``sets`` (words of
+    64 features), and ``pairs`` of (box, set): the boxes whose missed set is that set.
     """
-    n_boxes = len(offset) - 1
+    n_boxes = len(rank)
     starts = np.zeros(len(cells) + 1, np.int64)
     sets = np.empty((4 * len(cells) + 4, n_words), np.uint64)
     pairs = np.empty((8 * len(cells) + 8, 2), np.int64)
     n_pairs = 0
-    slot_of = np.empty(n_boxes, np.int64)  # the slot that holds a box's set, -1 for none
+    slot_of = np.empty(n_boxes, np.int64)
     slots = np.empty((n_boxes, n_words), np.uint64)
-    alive = np.empty(n_boxes, np.int64)  # slots on the antichain
-    place = np.empty(n_boxes, np.int64)  # of a slot, on the final antichain
-    missed = np.empty(n_words, np.uint64)
+    alive = np.empty(n_boxes, np.int64)
+    place = np.empty(n_boxes, np.int64)  # of a slot, among the sets
     for n in range(len(cells)):
-        n_slots = 0
-        n_alive = 0
-        for box in range(n_boxes):
-            slot_of[box] = -1
-            if low[n] <= rank[box] < high[n]:
-                continue
-            size = 0
-            for w in range(n_words):
-                missed[w] = 0
-            for literal in range(offset[box], offset[box + 1]):
-                i = feature[literal]
-                if _misses(cells[n, i], literal, first, last, subset, inside):
-                    missed[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-                    size += 1
-                    if size > max_size:
-                        break
-            if size > max_size:
-                continue
-            k = 0
-            verdict = 1  # 1: new, 0: not minimal, 2: met before
-            while k < n_alive:
-                slot = alive[k]
-                below = True  # the slot's set is contained in this one
-                above = True
-                for w in range(n_words):
-                    both = slots[slot, w] & missed[w]
-                    below &= both == slots[slot, w]
-                    above &= both == missed[w]
-                if below and above:
-                    slot_of[box] = slot
-                    verdict = 2
-                    break
-                if below:
-                    verdict = 0
-                    if k:  # what excluded one box is likely to exclude the next
-                        alive[k], alive[k >> 1] = alive[k >> 1], alive[k]
-                    break
-                if above:
-                    n_alive -= 1
-                    alive[k] = alive[n_alive]
-                else:
-                    k += 1
-            if verdict == 1:
-                for w in range(n_words):
-                    slots[n_slots, w] = missed[w]
-                alive[n_alive] = n_slots
-                slot_of[box] = n_slots
-                n_slots += 1
-                n_alive += 1
+        if n_words == 1:
+            n_slots, n_alive = _antichain_in_a_word(
+                cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive
+            )
+        else:
+            n_slots, n_alive = _antichain(cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive)
         start = starts[n]
         starts[n + 1] = start + n_alive
         sets = _grown(sets, start + n_alive)

@@ -83,14 +83,9 @@ class BoxEngine:
         cells = self.boxes.grid.locate(codes)
         home = self._home(cells)
         limit = cells.shape[1] if max_size is None else max_size
+        words = -(-cells.shape[1] // _WORD)
         starts, sets, pairs = box_kernels.minimal_misses(
-            cells,
-            self._low[home],
-            self._high[home],
-            self._rank[self.boxes.output],
-            *self._literals,
-            -(-cells.shape[1] // _WORD),
-            limit,
+            cells, self._low[home], self._high[home], self._rank[self.boxes.output], self._literals, words, limit
         )
         outputs = [self.boxes.outputs[k] for k in home.tolist()]
         worths, wholes = cell_worths(self.boxes.grid, weights)
