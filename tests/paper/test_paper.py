@@ -113,6 +113,14 @@ def test_gadget_tree(k: int) -> None:
     assert all(sum(c <= set(a.features) for options in choices for c in options) == k for a in e.axps)
 
 
+def test_gadget_tree_of_more_features_than_a_word_has_bits() -> None:
+    k = 30
+    e = ax.Explainer(gadget_tree(k), gadget_domain(k)).explain([1] * (3 * k))
+    pairs = {frozenset(p) for i in range(1, k + 1) for p in ((f"x{2 * i - 1}", f"x{2 * i}"), (f"x{2 * i}", f"y{i}"))}
+    assert {frozenset(c.features) for c in e.cxps} == pairs
+    assert {c.weight for c in e.cxps} == {F(1, 4)}
+
+
 def test_gadget_tree_is_the_function_of_the_paper() -> None:
     tree = gadget_tree(2)
     for x1, x2, x3, x4, y1, y2 in gadget_domain(2).points():
