@@ -1,0 +1,148 @@
+"""How the cells of a feature are written in bits.
+
+Every code gives a feature of two cells one bit, and a feature of one cell none. Most bit vectors
+are the code of no cell; whoever frees bits must add the constraint that leaves these out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axfi_kc.errors import CircuitError
+from axfi_kc.grid import Grid
+
+__all__ = ["CODES", "Bit", "Fork", "bits_of", "check_code", "mask_of", "members", "valid"]
+
+Fork = Callable[[int, Any, Any], Any]  # (position among the feature's bits, if 1, if 0) -> node
+
+
+@dataclass(frozen=True, slots=True)
+class Bit:
+    """One bit of a feature's code.
+
+    Attributes
+    ----------
+    name
+        The variable's name: ``x2_0`` is the first bit of feature 2.
+    feature
+        The feature it belongs to.
+    cells
+        The cells of that feature in whose code the bit is 1.
+    """
+
+    name: str
+    feature: int
+    cells: tuple[int, ...]
+
+
+def _order_cells(n: int) -> list[range]:
+    return [range(k + 1, n) for k in range(n - 1)]
+
+
+def _binary_cells(n: int) -> list[list[int]]:
+    width = (n - 1).bit_length()
+    return [[c for c in range(n) if c >> shift & 1] for shift in reversed(range(width))]
+
+
+def _direct_cells(n: int) -> list[range]:
+    return [range(k, k + 1) for k in range(n)] if n > 2 else _order_cells(n)
+
+
+_CELLS: Mapping[str, Callable[[int], Sequence[Iterable[int]]]] = {
+    "order": _order_cells,
+    "binary": _binary_cells,
+    "direct": _direct_cells,
+}
+CODES = tuple(_CELLS)
+
+
+def check_code(code: str) -> None:
+    """Raise CircuitError unless `code` is known."""
+    if code not in _CELLS:
+        raise CircuitError(f"A code must be one of {', '.join(map(repr, CODES))}, but {code!r} was given; name one.")
+
+
+def bits_of(grid: Grid, feature: int, *, code: str) -> tuple[Bit, ...]:
+    """Return the bits of `feature`, in the order in which diagrams test them.
+
+    Parameters
+    ----------
+    grid
+        The cells.
+    feature
+        Its number.
+    code
+        "order" (bit k says: cell > k), "binary" (most significant bit first) or "direct" (bit k says: cell = k).
+
+    Raises
+    ------
+    CircuitError
+        If the code is unknown.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> grid = Grid.of_values(Domain([Integer("a", 0, 2)]))
+    >>> {code: [bit.cells for bit in bits_of(grid, 0, code=code)] for code in CODES}
+    {'order': [(1, 2), (2,)], 'binary': [(2,), (1,)], 'direct': [(0,), (1,), (2,)]}
+    """
+    check_code(code)
+    cells = _CELLS[code](grid.n_cells[feature])
+    return tuple(Bit(f"x{feature}_{k}", feature, tuple(c)) for k, c in enumerate(cells))
+
+
+def mask_of(cells: Iterable[int]) -> int:
+    """Return a set of cells as an int."""
+    return sum(1 << c for c in cells)
+
+
+def members(bits: Sequence[Bit], n_cells: int, cells: Iterable[int], *, fork: Fork, true: Any, false: Any) -> Any:
+    """Return the node that tells codes of `cells` from codes of other cells; on no cell's code it may say either.
+
+    Notes
+    -----
+    Cells are split by one bit after the other until a group lies inside `cells` or outside, so
+    the node is as small as that takes: a run of cells needs two bits of the code "order".
+    """
+    wanted, ones = mask_of(cells), [mask_of(bit.cells) for bit in bits]
+    layers = [{(1 << n_cells) - 1}]
+    for one in ones:
+        halves = {half for group in layers[-1] for half in (group & one, group & ~one)}
+        layers.append({half for half in halves if half & wanted and half & ~wanted})
+    made: dict[int, Any] = {}
+
+    def node(group: int) -> Any:
+        return made[group] if group in made else (true if group & wanted else false)
+
+    for k in reversed(range(len(bits))):
+        for group in layers[k]:
+            if group & wanted and group & ~wanted:
+                high, low = group & ones[k], group & ~ones[k]
+                made[group] = fork(k, node(high), node(low)) if high and low else made[high or low]
+    return node((1 << n_cells) - 1)
+
+
+def valid(code: str, n_cells: int, *, fork: Fork, rest: Any, false: Any) -> Any:
+    """Return the node of "the bits are the code of a cell, and then `rest` holds" (cost: linear in the bits)."""
+    n_bits = len(_CELLS[code](n_cells))
+    if code == "binary":
+        return _at_most(n_cells - 1, n_bits, fork, rest, false)
+    if n_bits <= 1:
+        return rest
+    # `first` waits for the bit that names the cell, `zeros` has seen it and wants only zeros
+    first, zeros = (rest if code == "order" else false), rest
+    for k in reversed(range(n_bits)):
+        first = fork(k, first, zeros) if code == "order" else fork(k, zeros, first)
+        zeros = fork(k, false, zeros)
+    return first
+
+
+def _at_most(last: int, n_bits: int, fork: Fork, rest: Any, false: Any) -> Any:
+    """Return the node of "the number in the bits is at most `last`, and then `rest`"."""
+    node = rest
+    for k in reversed(range(n_bits)):
+        node = fork(k, node, rest) if last >> (n_bits - 1 - k) & 1 else fork(k, false, node)
+    return node
