@@ -29,28 +29,28 @@ class Bit:
     feature
         The feature it belongs to.
     cells
-        The cells of that feature in whose code the bit is 1.
+        The cells of that feature in whose code the bit is 1, increasing.
     """
 
     name: str
     feature: int
-    cells: tuple[int, ...]
+    cells: range | tuple[int, ...]  # a tuple for every bit would make the code "order" quadratic
 
 
 def _order_cells(n: int) -> list[range]:
     return [range(k + 1, n) for k in range(n - 1)]
 
 
-def _binary_cells(n: int) -> list[list[int]]:
+def _binary_cells(n: int) -> list[tuple[int, ...]]:
     width = (n - 1).bit_length()
-    return [[c for c in range(n) if c >> shift & 1] for shift in reversed(range(width))]
+    return [tuple(c for c in range(n) if c >> shift & 1) for shift in reversed(range(width))]
 
 
 def _direct_cells(n: int) -> list[range]:
     return [range(k, k + 1) for k in range(n)] if n > 2 else _order_cells(n)
 
 
-_CELLS: Mapping[str, Callable[[int], Sequence[Iterable[int]]]] = {
+_CELLS: Mapping[str, Callable[[int], Sequence[range | tuple[int, ...]]]] = {
     "order": _order_cells,
     "binary": _binary_cells,
     "direct": _direct_cells,
@@ -86,16 +86,18 @@ def bits_of(grid: Grid, feature: int, *, code: str) -> tuple[Bit, ...]:
     >>> from axfi_kc.domain import Domain
     >>> from axfi_kc.features import Integer
     >>> grid = Grid.of_values(Domain([Integer("a", 0, 2)]))
-    >>> {code: [bit.cells for bit in bits_of(grid, 0, code=code)] for code in CODES}
+    >>> {code: [tuple(bit.cells) for bit in bits_of(grid, 0, code=code)] for code in CODES}
     {'order': [(1, 2), (2,)], 'binary': [(2,), (1,)], 'direct': [(0,), (1,), (2,)]}
     """
     check_code(code)
     cells = _CELLS[code](grid.n_cells[feature])
-    return tuple(Bit(f"x{feature}_{k}", feature, tuple(c)) for k, c in enumerate(cells))
+    return tuple(Bit(f"x{feature}_{k}", feature, c) for k, c in enumerate(cells))
 
 
 def mask_of(cells: Iterable[int]) -> int:
     """Return a set of cells as an int."""
+    if isinstance(cells, range) and cells.step == 1:
+        return ((1 << len(cells)) - 1) << cells.start
     return sum(1 << c for c in cells)
 
 
