@@ -10,6 +10,7 @@
 from axfi_kc import axioms, errors
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
+from axfi_kc.compiled import CompiledModel, compile_model
 from axfi_kc.compilers import read_model, read_xgboost
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError
@@ -30,6 +31,7 @@ __all__ = [
     "CXp",
     "CXpForest",
     "Categorical",
+    "CompiledModel",
     "Domain",
     "Explainer",
     "Explanation",
@@ -43,6 +45,7 @@ __all__ = [
     "__version__",
     "axioms",
     "banzhaf_like",
+    "compile_model",
     "covered_points",
     "errors",
     "find_axps",

@@ -20,6 +20,7 @@ __all__ = [
     "UnfittedModelError",
     "UnknownFeatureError",
     "UnsupportedModelError",
+    "UnsupportedTargetError",
     "WeightError",
 ]
 
@@ -42,6 +43,10 @@ class UnknownFeatureError(AxfiError, KeyError):
 
 class UnsupportedModelError(AxfiError, TypeError):
     """No reader knows this model, or it uses something that has no exact neutral form."""
+
+
+class UnsupportedTargetError(AxfiError, ValueError):
+    """No compiler knows this target language."""
 
 
 class UnfittedModelError(AxfiError, ValueError):

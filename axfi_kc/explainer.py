@@ -14,7 +14,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget, BudgetSpent
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
-from axfi_kc.engines import Engine, Found, WeightedSets, check_countable, check_weights, engine_for
+from axfi_kc.engines import Engine, Found, WeightedSets, check_countable, check_weights, engine_through
 from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, IncompleteError, MissingExtraError
 from axfi_kc.explanations import AXp, CXp, named_axps, named_cxps
 from axfi_kc.forest import CXpForest
@@ -218,10 +218,14 @@ class Explainer:
         What the explanation of one instance may cost, in seconds and search nodes. When it is
         spent, a BudgetError carries what is certain so far. Single trees need no search and no
         budget.
+    target
+        ``"auto"``: the search that suits the model. ``"mdd"``: compile the complete diagram of
+        each output met, once, and read the explanations off it; the results are the same, the
+        diagram of a large ensemble does not fit, and the budget is that of one compilation.
 
     Raises
     ------
-    UnsupportedModelError, UnfittedModelError, SimilarityError, ConstantModelError
+    UnsupportedModelError, UnfittedModelError, UnsupportedTargetError, SimilarityError, ConstantModelError
 
     Examples
     --------
@@ -246,6 +250,7 @@ class Explainer:
         weights: str = "ratio",
         max_size: int | None = None,
         budget: Budget | None = None,
+        target: str = "auto",
     ) -> None:
         check_weights(weights)
         if max_size is not None and max_size < 1:
@@ -254,9 +259,10 @@ class Explainer:
         self.weights = weights
         self.max_size = max_size
         self.budget = budget or Budget()
+        self.target = target
         self._model: Model = read_model(model, domain)
         self._similarity = Similarity.of(self._model, delta)
-        self._engine: Engine = engine_for(self._model, self._similarity, self.budget)
+        self._engine: Engine = engine_through(target, self._model, self._similarity, self.budget)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant)
 
@@ -266,6 +272,7 @@ class Explainer:
         parts = [type(self._model).__name__, f"{len(self.domain)} features", f"weights={self.weights!r}"]
         parts += [] if delta is None else [f"delta={float(delta):g}"]
         parts += [] if self.max_size is None else [f"max_size={self.max_size}"]
+        parts += [] if self.target == "auto" else [f"target={self.target!r}"]
         return f"Explainer({', '.join(parts)})"
 
     def explain(self, x: Any) -> Explanation:

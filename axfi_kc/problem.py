@@ -88,4 +88,4 @@ class Problem:
     @cached_property
     def circuit(self) -> Circuit:
         """The circuit of the points whose output is not similar."""
-        return compile_dissimilar(self.model, self.is_dissimilar)
+        return compile_dissimilar(self.model, self.output, self.similarity)

@@ -5,7 +5,7 @@ Each function makes one pass over the circuit, children first, without recursion
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 
@@ -151,8 +151,15 @@ def _all(circuit: Circuit) -> int:
     return (1 << len(circuit.grid.axes)) - 1
 
 
-def count(circuit: Circuit) -> int:
+def count(circuit: Circuit, *, fixed: Collection[int] = ()) -> int:
     """Return the number of points that satisfy a deterministic, decomposable circuit.
+
+    Parameters
+    ----------
+    circuit
+        Whose points are counted.
+    fixed
+        Features that the circuit was conditioned on: they take one value.
 
     Raises
     ------
@@ -164,13 +171,16 @@ def count(circuit: Circuit) -> int:
     Linear in the circuit, in arithmetic operations on exact integers.
     """
     worth: list[tuple[int, ...]] = []
-    for axis in circuit.grid.axes:
-        if axis.counts is None:
+    for i, axis in enumerate(circuit.grid.axes):
+        if i in fixed:
+            worth.append((1,))
+        elif axis.counts is not None:
+            worth.append(axis.counts)
+        else:
             raise CircuitError(
                 f"Points are counted over integer and categorical features, but {axis.feature.name!r} is real; "
                 "ask for the probability instead."
             )
-        worth.append(axis.counts)
     return _total(circuit, worth, _all(circuit))
 
 

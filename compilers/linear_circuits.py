@@ -14,7 +14,6 @@ from math import inf
 from typing import Any
 
 from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.compilers.circuits import compile_dissimilar
 from axfi_kc.errors import BudgetError
 from axfi_kc.features import Integer
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Slope
@@ -58,9 +57,6 @@ def compile_linear(model: LinearModel, is_dissimilar: Callable[[Any], bool]) -> 
     if isinstance(rule, Positive) or (isinstance(rule, Argmax) and len(rule.labels) == 2):
         return _Threshold(model, [is_dissimilar(y) for y in rule.labels]).circuit()
     return _Sums(model, is_dissimilar).circuit()
-
-
-compile_dissimilar.register(LinearModel)(compile_linear)
 
 
 def _gains(model: LinearModel, i: int, score: int) -> list[int]:

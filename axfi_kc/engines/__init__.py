@@ -1,6 +1,15 @@
 """Engines: how the CXps of a model form, and their weights, are found."""
 
 from axfi_kc.engines.families import Found, WeightedSets, check_countable, check_weights, features_of_members
-from axfi_kc.engines.selection import Engine, engine_for
+from axfi_kc.engines.selection import Engine, engine_for, engine_through
 
-__all__ = ["Engine", "Found", "WeightedSets", "check_countable", "check_weights", "engine_for", "features_of_members"]
+__all__ = [
+    "Engine",
+    "Found",
+    "WeightedSets",
+    "check_countable",
+    "check_weights",
+    "engine_for",
+    "engine_through",
+    "features_of_members",
+]

@@ -11,15 +11,17 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.engines.boxes import BoxEngine
+from axfi_kc.engines.diagrams import DiagramEngine
 from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.families import Found
 from axfi_kc.engines.linear import LinearEngine
-from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Boxes, LinearModel, TableModel, TreeSum
+from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
+from axfi_kc.models import Boxes, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
 
-__all__ = ["Engine", "engine_for"]
+__all__ = ["TARGETS", "Engine", "engine_for", "engine_through"]
 
+TARGETS = ("auto", "mdd")
 _NO_LIMIT = Budget()
 
 
@@ -63,3 +65,19 @@ def _trees(model: TreeSum, similarity: Similarity, budget: Budget = _NO_LIMIT) -
 @engine_for.register
 def _linear(model: LinearModel, similarity: Similarity, _: Budget = _NO_LIMIT) -> Engine:
     return LinearEngine(model, similarity)
+
+
+def engine_through(target: str, model: Model, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
+    """Return the engine that explains through `target`: ``"auto"`` is :func:`engine_for`'s.
+
+    Raises
+    ------
+    UnsupportedTargetError
+        If there is no such target.
+    """
+    if target not in TARGETS:
+        raise UnsupportedTargetError(
+            f"target must be one of {', '.join(map(repr, TARGETS))}, but {target!r} was given."
+        )
+    engine = engine_for(model, similarity, budget)
+    return engine if target == "auto" else DiagramEngine(model, similarity, budget, constant=engine.constant)

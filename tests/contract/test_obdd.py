@@ -21,6 +21,7 @@ from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import LinearModel, Lookup, Positive
+from axfi_kc.similarity import Similarity
 from axfi_kc.targets import CODES, Obdd, bits_of, obdd_of
 from tests.strategies import Case, domains, table_cases, tree_cases
 
@@ -35,7 +36,7 @@ def tables(domain: Domain) -> Iterator[tuple[int, ...]]:
 
 
 def table_circuit(domain: Domain, table: tuple[int, ...]) -> Circuit:
-    return compile_dissimilar(TableModel.from_outputs(domain, table), lambda y: y == 1)
+    return compile_dissimilar(TableModel.from_outputs(domain, table), 0, Similarity())
 
 
 def cell_vectors(grid: Grid) -> Iterator[tuple[int, ...]]:

@@ -140,7 +140,7 @@ def test_a_model_is_constant_iff_no_corner_differs(model: LinearModel) -> None:
 @settings(max_examples=150, deadline=None)
 def test_circuits_agree_with_the_direct_computation(case: tuple[Problem, LinearJudge]) -> None:
     problem, judge = case
-    circuit = compile_dissimilar(problem.model, problem.is_dissimilar)
+    circuit = compile_dissimilar(problem.model, problem.output, problem.similarity)
     assert queries.is_decomposable(circuit)
     everything = frozenset(range(len(problem.domain)))
     assert queries.count(circuit) == judge.count(everything)

@@ -1,0 +1,193 @@
+"""Models compiled into circuits, to be asked for sizes, counts and probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from axfi_kc import queries
+from axfi_kc.budget import Budget
+from axfi_kc.circuit import Circuit, Size
+from axfi_kc.compilers import compile_mdd, read_model
+from axfi_kc.compilers.diagrams import DEFAULT_ORDER
+from axfi_kc.compilers.orders import Order
+from axfi_kc.domain import Domain
+from axfi_kc.errors import DomainError, SimilarityError, UnsupportedTargetError
+from axfi_kc.measures import Number, exact
+from axfi_kc.models import LinearModel, Model, Score, TreeSum
+from axfi_kc.similarity import Similarity
+
+__all__ = ["TARGETS", "CompiledModel", "compile_model"]
+
+TARGETS = ("mdd",)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledModel:
+    """The circuit of "the model's output is this one".
+
+    Attributes
+    ----------
+    circuit
+        Deterministic and decomposable.
+    output
+        The output it is about.
+    fixed
+        The values of the features it was conditioned on.
+    """
+
+    circuit: Circuit = field(repr=False)
+    output: Hashable
+    fixed: Mapping[str, Any]
+
+    @property
+    def domain(self) -> Domain:
+        """The space the model is defined on."""
+        return self.circuit.grid.domain
+
+    @property
+    def size(self) -> Size:
+        """Nodes and edges."""
+        return self.circuit.size
+
+    def count(self) -> int:
+        """Return the number of points with the output, over the features that are not fixed.
+
+        Raises
+        ------
+        CircuitError
+            If one of them is real: then points are uncountable; ask for the probability.
+        """
+        return queries.count(self.circuit, fixed=[self.domain.index(name) for name in self.fixed])
+
+    def probability(self) -> Fraction:
+        """Return the probability of the output, given what is fixed."""
+        return queries.probability(self.circuit)
+
+    def condition(self, values: Mapping[str, Any]) -> CompiledModel:
+        """Return the circuit with features set to values, as ``{feature name: value}``.
+
+        Notes
+        -----
+        Linear in the circuit.
+
+        Raises
+        ------
+        UnknownFeatureError, DomainError
+            For a name or a value that is not the domain's.
+        """
+        both = [name for name in values if name in self.fixed]
+        if both:
+            raise DomainError(f"Feature {both[0]!r} is fixed already; condition the whole circuit instead.")
+        cells = {self.domain.index(name): self._cell(name, value) for name, value in values.items()}
+        return CompiledModel(queries.condition(self.circuit, cells), self.output, {**self.fixed, **values})
+
+    def _cell(self, name: str, value: Any) -> int:
+        i = self.domain.index(name)
+        column = np.empty(1, dtype=object)
+        column[0] = value
+        return int(self.circuit.grid.axes[i].locate(self.domain.features[i].encode(column))[0])
+
+
+def compile_model(
+    model: Any,
+    domain: Domain,
+    *,
+    output: Any = None,
+    delta: Number | None = None,
+    target: str = "mdd",
+    order: Order = DEFAULT_ORDER,
+    budget: Budget | None = None,
+) -> CompiledModel:
+    """Compile "the model's output is `output`" into a circuit over the whole domain.
+
+    Parameters
+    ----------
+    model
+        A trained model, a neutral form, or a Python function over a finite domain.
+    domain
+        The space on which it is compiled.
+    output
+        A class; by default the greater one of two classes. For a regression a number.
+    delta
+        For a regression: outputs at most this far from `output` count.
+    target
+        The language: ``"mdd"``, a reduced ordered multi-valued decision diagram.
+    order
+        The order of the features: ``"influence"``, ``"force"``, ``"given"``, or their names;
+        see :func:`axfi_kc.compilers.orders.feature_order`.
+    budget
+        What the compilation may cost. The diagram of a large ensemble does not fit.
+
+    Raises
+    ------
+    UnsupportedTargetError, SimilarityError, DomainError, BudgetError
+
+    Notes
+    -----
+    Exponential at worst in the number of trees.
+
+    Examples
+    --------
+    The paper's running example:
+
+    >>> from axfi_kc.features import Integer
+    >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
+    >>> ones = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
+    >>> compiled = compile_model(lambda p: int(p in ones), domain)
+    >>> compiled.size, compiled.count(), compiled.probability()
+    (Size(nodes=4, edges=7), 7, Fraction(7, 18))
+    >>> compiled.condition({"x1": 2, "x2": 1}).count()
+    3
+    """
+    if target not in TARGETS:
+        raise UnsupportedTargetError(
+            f"target must be one of {', '.join(map(repr, TARGETS))}, but {target!r} was given."
+        )
+    form = read_model(model, domain)
+    similarity = Similarity.of(form, delta)
+    wanted = _number(output) if similarity.delta is not None else _label(form, output)
+    circuit = compile_mdd(form, wanted, similarity, similar=True, order=order, budget=budget or Budget())
+    return CompiledModel(circuit, wanted, {})
+
+
+def _number(output: Any) -> Fraction:
+    if output is None:
+        raise SimilarityError(
+            "The circuit of a regression is about one output, but none was given; pass output=... (a number)."
+        )
+    return exact(output, "output")
+
+
+def _label(model: Model, output: Any) -> Hashable:
+    """Return the class that is meant."""
+    labels = _labels(model)
+    if output is None:
+        return _greater(labels)
+    found = next((y for y in labels if y == output), None)
+    if found is None:
+        raise DomainError(f"output must be one of {', '.join(map(repr, labels))}, but {output!r} was given.")
+    return found
+
+
+def _labels(model: Model) -> tuple[Hashable, ...]:
+    if not isinstance(model, TreeSum | LinearModel):
+        return model.outputs
+    return () if isinstance(model.rule, Score) else model.rule.labels
+
+
+def _greater(labels: tuple[Any, ...]) -> Hashable:
+    """Return the greater of two labels: libraries sort their classes, so it is the second one."""
+    if len(labels) == 2:
+        try:
+            return max(labels)
+        except TypeError:
+            pass
+    raise SimilarityError(
+        f"The circuit is about one output, and which one is clear only for two classes that can be sorted, but the "
+        f"model has {', '.join(map(repr, labels[:8]))}; pass output=... ."
+    )

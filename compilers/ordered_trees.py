@@ -1,0 +1,202 @@
+"""Single trees as ordered diagrams over cells, shared between all trees of a sum.
+
+A tree tests features in any order. In an ordered diagram each path tests them in one order, so a
+node *is* what remains of the tree once the earlier features are known. Nodes are normalised: the
+least value below a node is 0 and what was taken off is an amount on the arc, so residual trees
+that differ by a constant are one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from axfi_kc.models import Boxes, TreeSum
+
+__all__ = ["LeafSets", "OrderedTrees", "leaf_sets_of_boxes", "leaf_sets_of_tree"]
+
+Amount = tuple[int, int]  # what is added, and the residual tree
+Cells = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafSets:
+    """Which leaves of one tree are open to which cells.
+
+    Attributes
+    ----------
+    leaves
+        The leaves, as rows of the model's values.
+    of_cell
+        For each tested feature and each of its cells, the leaves that no test of the feature
+        excludes, as an int whose bit k is ``leaves[k]``.
+    """
+
+    leaves: list[int]
+    of_cell: dict[int, list[int]]
+
+
+def leaf_sets_of_tree(model: TreeSum, tree: int) -> LeafSets:
+    """Return the leaves of a tree by cell.
+
+    Notes
+    -----
+    Nodes times cells of the tested feature, in operations on ints with a bit per leaf.
+    """
+    nodes = _parents_first(model, int(model.tree_offset[tree]))
+    leaves = [n for n in nodes if model.feature[n] < 0]
+    below = {n: 1 << k for k, n in enumerate(leaves)}
+    everything = (1 << len(leaves)) - 1
+    of_cell: dict[int, list[int]] = {}
+    for node in reversed(nodes):
+        if node in below:
+            continue
+        left, right = below[int(model.left[node])], below[int(model.right[node])]
+        below[node] = left | right
+        i, start = int(model.feature[node]), int(model.mask_offset[node])
+        goes_left = model.left_mask[start : start + model.grid.n_cells[i]].tolist()
+        open_to = of_cell.get(i) or [everything] * len(goes_left)
+        of_cell[i] = [s & ~(right if goes else left) for s, goes in zip(open_to, goes_left, strict=True)]
+    return LeafSets([int(model.leaf[n]) for n in leaves], of_cell)
+
+
+def _parents_first(model: TreeSum, root: int) -> list[int]:
+    found, stack = [], [root]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        if model.feature[node] >= 0:
+            stack += [int(model.right[node]), int(model.left[node])]
+    return found
+
+
+def leaf_sets_of_boxes(boxes: Boxes) -> LeafSets:
+    """Return boxes by cell, as if they were the leaves of one tree."""
+    of_cell = {}
+    for i, n_cells in enumerate(boxes.grid.n_cells):
+        held = ~boxes.misses(i, np.arange(n_cells))
+        if not held.all():
+            packed = np.packbits(held, axis=1, bitorder="little")
+            of_cell[i] = [int.from_bytes(row.tobytes(), "little") for row in packed]
+    return LeafSets(list(range(len(boxes))), of_cell)
+
+
+class OrderedTrees:
+    """Residual trees with integer leaves, each made once.
+
+    Residual tree 0 is the constant 0. Residual tree r tests the feature at place ``place[r]`` of
+    the order; in cell c it adds ``amounts[r][c]`` and goes on as ``children[r][c]``. Its least
+    value is 0, its largest ``most[r]``. Numbers grow with the place, so among several residual
+    trees those that test the first feature have the lowest numbers.
+
+    Parameters
+    ----------
+    order
+        The features, first to last.
+    trees
+        Leaf sets and the leaves' values (one per entry of ``leaves``), for each tree.
+    spend
+        Called with a number of residual trees before they are made; may raise.
+
+    Attributes
+    ----------
+    roots
+        Per tree, what is added whatever the point, and the residual tree.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[int],
+        trees: Iterable[tuple[LeafSets, Sequence[int]]],
+        *,
+        spend: Callable[[int], None],
+    ) -> None:
+        self._spend = spend
+        self._number: dict[tuple[int, tuple[Amount, ...]], int] = {}
+        self.place: list[int] = [len(order)]
+        self.most: list[int] = [0]
+        place_of = {feature: k for k, feature in enumerate(order)}
+        roots = [self._root(sets, values, place_of) for sets, values in trees]
+        self._renumber(roots)
+
+    def _root(self, sets: LeafSets, values: Sequence[int], place_of: Mapping[int, int]) -> Amount:
+        """Add one tree: down over the sets of leaves that can still be reached, then up."""
+        features = sorted(sets.of_cell, key=place_of.__getitem__)
+        everything = (1 << len(sets.leaves)) - 1
+        found: dict[int, Amount] = {}
+        layers: list[dict[int, list[int]]] = []
+        open_sets = {everything}
+        for i in features:
+            self._settle(open_sets, values, found)
+            self._spend(len(open_sets))
+            layer = {s: [s & cell for cell in sets.of_cell[i]] for s in open_sets}
+            layers.append(layer)
+            open_sets = {s for row in layer.values() for s in row}
+        self._settle(open_sets, values, found)
+        for i, layer in zip(reversed(features), reversed(layers), strict=True):
+            made = {s: self._node(place_of[i], [found[c] for c in row]) for s, row in layer.items()}
+            found.update(made)
+        return found[everything]
+
+    @staticmethod
+    def _settle(open_sets: set[int], values: Sequence[int], found: dict[int, Amount]) -> None:
+        """Move the sets whose leaves all have one value from `open_sets` to `found`."""
+        for s in list(open_sets):
+            first = values[(s & -s).bit_length() - 1]
+            if all(values[k] == first for k in _members(s)):
+                found[s] = (first, 0)
+                open_sets.remove(s)
+
+    def _node(self, place: int, row: Sequence[Amount]) -> Amount:
+        least = min(amount for amount, _ in row)
+        if all(arc == row[0] for arc in row):
+            return row[0]
+        arcs = tuple((amount - least, child) for amount, child in row)
+        number = self._number.setdefault((place, arcs), len(self._number) + 1)
+        if number == len(self.place):
+            self.place.append(place)
+            self.most.append(max(amount + self.most[child] for amount, child in arcs))
+        return least, number
+
+    def _renumber(self, roots: Sequence[Amount]) -> None:
+        """Give lower numbers to earlier features."""
+        arcs = [(), *(found for _, found in self._number)]
+        by_place = [0, *sorted(range(1, len(arcs)), key=lambda r: self.place[r])]
+        new = [0] * len(arcs)
+        for number, old in enumerate(by_place):
+            new[old] = number
+        self.roots = [(amount, new[r]) for amount, r in roots]
+        self.place = [self.place[r] for r in by_place]
+        self.most = [self.most[r] for r in by_place]
+        self.amounts = [tuple(a for a, _ in arcs[r]) for r in by_place]
+        self.children = [tuple(new[c] for _, c in arcs[r]) for r in by_place]
+        self._breaks = [_breaks(arcs[r]) for r in by_place]
+        self._runs: dict[tuple[int, int], tuple[Cells, Cells]] = {}
+        self._number.clear()
+
+    def common_runs(self, residuals: Sequence[int]) -> tuple[Cells, Cells]:
+        """Return first cells and ends of the runs of cells that residual trees of one place treat alike."""
+        breaks = 0
+        for r in residuals:
+            breaks |= self._breaks[r]
+        key = self.place[residuals[0]], breaks
+        found = self._runs.get(key)
+        if found is None:
+            inner = tuple(_members(breaks))
+            found = self._runs[key] = (0, *inner), (*inner, len(self.children[residuals[0]]))
+        return found
+
+
+def _breaks(arcs: Sequence[Amount]) -> int:
+    """Return the cells that do not do what the cell before does, as an int whose bit c is cell c."""
+    return sum(1 << c for c, (before, here) in enumerate(pairwise(arcs), start=1) if before != here)
+
+
+def _members(mask: int) -> Iterable[int]:
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

@@ -1,0 +1,166 @@
+"""Orders of features for ordered diagrams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import DomainError
+from axfi_kc.models import Boxes, Model, TreeSum
+
+__all__ = ["ORDERS", "Order", "Uses", "feature_order", "uses_of"]
+
+ORDERS = ("influence", "force", "given")
+Order = str | Sequence[str]
+"""A word of `ORDERS`, or the names of all features, first to last."""
+
+_ROUNDS = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Uses:
+    """How a model uses its features.
+
+    Attributes
+    ----------
+    influence
+        Per feature, the sum over the nodes that test it of 2 to the power of minus their depth;
+        for boxes, how many restrict it.
+    groups
+        The features that occur together in a tree, or a box.
+    """
+
+    influence: npt.NDArray[np.float64]
+    groups: list[frozenset[int]]
+
+
+def uses_of(model: Model) -> Uses:
+    """Return how `model` uses its features; in a truth table all are alike.
+
+    Notes
+    -----
+    Linear in the size of the model.
+    """
+    n_features = len(model.grid.axes)
+    if isinstance(model, TreeSum):
+        return _uses_of_trees(model)
+    if isinstance(model, Boxes):
+        groups = [frozenset(i for i, _ in model.literals(b)) for b in range(len(model))]
+        return Uses(np.array([sum(i in g for g in groups) for i in range(n_features)], dtype=np.float64), groups)
+    return Uses(np.zeros(n_features), [])
+
+
+def _uses_of_trees(model: TreeSum) -> Uses:
+    influence = np.zeros(len(model.grid.axes))
+    nodes, depth = model.tree_offset[:-1], 0
+    while len(nodes):
+        inner = nodes[model.feature[nodes] >= 0]
+        np.add.at(influence, model.feature[inner], 0.5**depth)
+        nodes, depth = np.concatenate([model.left[inner], model.right[inner]]), depth + 1
+    trees = np.split(model.feature, model.tree_offset[1:-1])
+    return Uses(influence, [frozenset(tested.tolist()) - {-1} for tested in trees])
+
+
+def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
+    """Return the features, first to last.
+
+    Parameters
+    ----------
+    order
+        ``"influence"``: features that trees test often and near the root come first, so that
+        sums are soon decided. ``"force"``: features of one tree come close together, so that
+        diagrams need not remember for long what a tree has seen. ``"given"``: the domain's
+        order. Or the names of all features.
+    domain
+        The features.
+    uses
+        How the model uses them.
+
+    Raises
+    ------
+    DomainError
+        If `order` is an unknown word, or does not name every feature once.
+
+    Notes
+    -----
+    Nodes of the diagrams (and sub-diagrams compiled) by influence, by force and as given, for
+    scikit-learn ensembles: boosted 20 x depth 3 on Pima NODES_PIMA; boosted 20 x depth 2 on
+    breast cancer NODES_CANCER.
+
+    Examples
+    --------
+    >>> from axfi_kc.features import Integer
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
+    >>> feature_order(["b", "a"], domain, Uses(np.zeros(2), []))
+    [1, 0]
+    >>> feature_order("influence", domain, Uses(np.array([0.5, 2.0]), []))
+    [1, 0]
+    """
+    if isinstance(order, str):
+        return _by_word(order, uses)
+    found = [domain.index(name) for name in order]
+    if sorted(found) != list(range(len(domain))):
+        raise DomainError(
+            f"order must name each of the {len(domain)} features once, but it has {len(found)} names, "
+            f"{len(set(found))} of them different; list them all."
+        )
+    return found
+
+
+def _by_word(order: str, uses: Uses) -> list[int]:
+    by_influence = np.argsort(-uses.influence, kind="stable").tolist()
+    if order == "influence":
+        return by_influence
+    if order == "force":
+        return _force(by_influence, uses.groups)
+    if order == "given":
+        return sorted(by_influence)
+    raise DomainError(
+        f"order must be one of {', '.join(map(repr, ORDERS))} or a list of all feature names, but {order!r} was given."
+    )
+
+
+def _force(start: list[int], groups: Sequence[Collection[int]]) -> list[int]:
+    """Return an order in which the features of each group are close together.
+
+    The FORCE heuristic (Aloul, Markov and Sakallah, 2003): put each group at the mean of its
+    features, then each feature at the mean of its groups, sort, and repeat while the total
+    spread of the groups shrinks. Features of no group come last.
+    """
+    edges = [sorted(g) for g in groups if g]
+    best, least = start, _spread(start, edges)
+    for _ in range(_ROUNDS):
+        order = _pulled(best, edges)
+        spread = _spread(order, edges)
+        if spread >= least:
+            break
+        best, least = order, spread
+    return best
+
+
+def _places(order: Sequence[int]) -> list[int]:
+    place = [0] * len(order)
+    for position, feature in enumerate(order):
+        place[feature] = position
+    return place
+
+
+def _spread(order: Sequence[int], edges: Sequence[Sequence[int]]) -> int:
+    place = _places(order)
+    return sum(max(spots) - min(spots) for spots in ([place[i] for i in edge] for edge in edges))
+
+
+def _pulled(order: Sequence[int], edges: Sequence[Sequence[int]]) -> list[int]:
+    """Return the features sorted by the mean centre of their groups."""
+    place = _places(order)
+    pull, count = [0.0] * len(order), [0] * len(order)
+    for edge in edges:
+        centre = sum(place[i] for i in edge) / len(edge)
+        for i in edge:
+            pull[i] += centre
+            count[i] += 1
+    return sorted(order, key=lambda i: (pull[i] / count[i] if count[i] else len(order), place[i]))

@@ -1,0 +1,108 @@
+"""Compiled models as people use them: default outputs, conditioning, errors."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import axfi_kc as ax
+from axfi_kc import errors
+
+DOMAIN = ax.Domain(
+    [ax.Integer("a", 0, 3), ax.Categorical("b", ["x", "y", "z"], weights=[1, 2, 3]), ax.Integer("c", 0, 1)]
+)
+
+
+def at_least_three(p):
+    return p[0] + ("x", "y", "z").index(p[1]) + p[2] >= 3
+
+
+def test_default_output_is_the_greater_of_two() -> None:
+    assert ax.compile_model(at_least_three, DOMAIN).output is True
+    assert ax.compile_model(lambda p: "no" if at_least_three(p) else "yes", DOMAIN).output == "yes"
+
+
+def test_default_output_of_boosting_is_the_second_class() -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+
+    X, y = load_breast_cancer(as_frame=True, return_X_y=True)
+    for kind in (GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier):
+        model = kind(max_depth=2, random_state=0)
+        model.set_params(**{"max_iter" if "Hist" in kind.__name__ else "n_estimators": 3})
+        model.fit(X, y.map({0: "bad", 1: "good"}))
+        assert ax.compile_model(model, ax.Domain.from_data(X)).output == model.classes_[1]
+
+
+def test_conditioning() -> None:
+    compiled = ax.compile_model(at_least_three, DOMAIN)
+    points = list(DOMAIN.points())
+    assert compiled.count() == sum(map(at_least_three, points))
+    given = compiled.condition({"b": "y"})
+    assert given.count() == sum(at_least_three(p) for p in points if p[1] == "y")
+    assert given.probability() == Fraction(given.count(), 8)
+    both = given.condition({"a": 2})
+    assert both.fixed == {"b": "y", "a": 2}
+    assert (both.count(), both.probability(), both.size.nodes) == (2, 1, 0)
+    shares = {"x": Fraction(1, 6), "y": Fraction(1, 3), "z": Fraction(1, 2)}
+    assert compiled.probability() == sum(s * compiled.condition({"b": b}).probability() for b, s in shares.items())
+
+
+def test_real_features_are_counted_once_they_are_fixed() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = [[0.0, 0], [0.5, 1], [1.0, 0], [1.0, 1]], [0, 0, 0, 1]
+    domain = ax.Domain.from_data(X, integer=["n"], names=["r", "n"])
+    compiled = ax.compile_model(DecisionTreeClassifier(random_state=0).fit(X, y), domain)
+    with pytest.raises(errors.CircuitError, match="'r' is real"):
+        compiled.count()
+    assert compiled.condition({"r": 0.9}).count() == 1
+    # float32(r) <= 0.75 holds up to half-way to the next float32 number
+    assert compiled.condition({"n": 1}).probability() == Fraction(1, 4) - Fraction(1, 2**25)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"target": "obd"}, errors.UnsupportedTargetError, r"one of 'mdd'.*'obd'"),
+        ({"order": "sift"}, errors.DomainError, r"'influence', 'force', 'given'.*'sift'"),
+        ({"order": ["a", "b"]}, errors.DomainError, r"each of the 3 features once.*2 names"),
+        ({"order": ["a", "b", "b"]}, errors.DomainError, r"3 names, 2 of them different"),
+        ({"order": ["a", "b", "d"]}, errors.UnknownFeatureError, r"no feature 'd'"),
+        ({"output": 7}, errors.DomainError, r"one of False, True.*7"),
+        ({"delta": 1}, errors.SimilarityError, r"pass output="),
+    ],
+)
+def test_errors(options, error, words) -> None:
+    with pytest.raises(error, match=words):
+        ax.compile_model(at_least_three, DOMAIN, **options)
+
+
+def test_three_classes_need_an_output() -> None:
+    with pytest.raises(errors.SimilarityError, match=r"0, 1, 2; pass output"):
+        ax.compile_model(lambda p: p[0] % 3, DOMAIN)
+    with pytest.raises(errors.SimilarityError, match="pass output"):
+        ax.compile_model(lambda p: "yes" if p[0] else 0, DOMAIN)
+    assert ax.compile_model(lambda p: p[0] % 3, DOMAIN, output=0).count() == 12
+
+
+def test_regression() -> None:
+    compiled = ax.compile_model(lambda p: p[0] * 0.5, DOMAIN, output=1, delta=0.5)
+    assert compiled.probability() == Fraction(3, 4)
+
+
+def test_conditioning_errors() -> None:
+    compiled = ax.compile_model(at_least_three, DOMAIN)
+    with pytest.raises(errors.DomainError, match="'b' must be one of"):
+        compiled.condition({"b": "w"})
+    with pytest.raises(errors.UnknownFeatureError, match="no feature 'd'"):
+        compiled.condition({"d": 0})
+    with pytest.raises(errors.DomainError, match="'b' is fixed already"):
+        compiled.condition({"b": "x"}).condition({"b": "y"})
+
+
+def test_unknown_target_of_an_explainer() -> None:
+    with pytest.raises(errors.UnsupportedTargetError, match=r"'auto', 'mdd'.*'bdd'"):
+        ax.Explainer(at_least_three, DOMAIN, target="bdd")
+    assert "target='mdd'" in repr(ax.Explainer(at_least_three, DOMAIN, target="mdd"))
