@@ -13,7 +13,7 @@ from typing import Any
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 
-__all__ = ["CODES", "Bit", "Fork", "bits_of", "check_code", "mask_of", "members", "valid"]
+__all__ = ["CODES", "Bit", "Fork", "bits_of", "cells_of", "mask_of", "members", "valid"]
 
 Fork = Callable[[int, Any, Any], Any]  # (position among the feature's bits, if 1, if 0) -> node
 
@@ -58,12 +58,6 @@ _CELLS: Mapping[str, Callable[[int], Sequence[range | tuple[int, ...]]]] = {
 CODES = tuple(_CELLS)
 
 
-def check_code(code: str) -> None:
-    """Raise CircuitError unless `code` is known."""
-    if code not in _CELLS:
-        raise CircuitError(f"A code must be one of {', '.join(map(repr, CODES))}, but {code!r} was given; name one.")
-
-
 def bits_of(grid: Grid, feature: int, *, code: str) -> tuple[Bit, ...]:
     """Return the bits of `feature`, in the order in which diagrams test them.
 
@@ -89,7 +83,8 @@ def bits_of(grid: Grid, feature: int, *, code: str) -> tuple[Bit, ...]:
     >>> {code: [tuple(bit.cells) for bit in bits_of(grid, 0, code=code)] for code in CODES}
     {'order': [(1, 2), (2,)], 'binary': [(2,), (1,)], 'direct': [(0,), (1,), (2,)]}
     """
-    check_code(code)
+    if code not in _CELLS:
+        raise CircuitError(f"A code must be one of {', '.join(map(repr, CODES))}, but {code!r} was given; name one.")
     cells = _CELLS[code](grid.n_cells[feature])
     return tuple(Bit(f"x{feature}_{k}", feature, c) for k, c in enumerate(cells))
 
@@ -99,6 +94,16 @@ def mask_of(cells: Iterable[int]) -> int:
     if isinstance(cells, range) and cells.step == 1:
         return ((1 << len(cells)) - 1) << cells.start
     return sum(1 << c for c in cells)
+
+
+def cells_of(mask: int) -> list[int]:
+    """Return the cells of a set, increasing."""
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return found
 
 
 def members(bits: Sequence[Bit], n_cells: int, cells: Iterable[int], *, fork: Fork, true: Any, false: Any) -> Any:

@@ -22,7 +22,7 @@ from axfi_kc import queries
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Size
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.grid import Grid
-from axfi_kc.targets.bit_codes import Bit, bits_of, mask_of, members, valid
+from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of, members, valid
 
 __all__ = ["Obdd", "obdd_of"]
 
@@ -113,7 +113,7 @@ class Obdd:
 
         Notes
         -----
-        For each node where a feature begins, at most its cells times its bits. Computed once.
+        For each node where a feature begins, linear in the feature's cells. Computed once.
         """
         return self._circuit
 
@@ -141,18 +141,38 @@ class Obdd:
 
     def _exits(self, entry: int, feature: int) -> list[tuple[list[int], int]]:
         """Return the nodes below the bits of a feature, each with the cells that lead from `entry` to it."""
-        cells = range(self.grid.n_cells[feature])
         found: dict[int, int] = {}
-        stack = [(entry, mask_of(cells))]
+        stack = [(entry, mask_of(range(self.grid.n_cells[feature])))]
         while stack:
             node, group = stack.pop()
-            if self._is_in(node, feature):
+            if not self._is_in(node, feature):
+                found[node] = found.get(node, 0) | group
+            elif node in self._shortcuts:
+                end, passed = self._shortcuts[node]
+                stack.append((end, group & passed))
+            else:
                 fork = self._forks[node]
                 ones = self._ones[fork.level]
                 stack += [(fork.low, group & ~ones), (fork.high, group & ones)]
-            else:
-                found[node] = found.get(node, 0) | group
-        return [([c for c in cells if group >> c & 1], node) for node, group in found.items()]
+        return [(cells_of(group), node) for node, group in found.items()]
+
+    @cached_property
+    def _shortcuts(self) -> dict[int, tuple[int, int]]:
+        """Return, for nodes with one way that is not false, where it first leads to no such node of the feature.
+
+        The second entry is the set of cells that get there. Codes mostly end in bits that only
+        exclude what is no code; following them for every cell would take quadratic time.
+        """
+        found: dict[int, tuple[int, int]] = {}
+        for node, fork in self._forks.items():
+            if _FALSE in (fork.low, fork.high):
+                ones = self._ones[fork.level]
+                end, passed = (fork.high, ones) if fork.low == _FALSE else (fork.low, ~ones)
+                if end in found and self._is_in(end, self.bits[fork.level].feature):
+                    end, below = found[end]
+                    passed &= below
+                found[node] = end, passed
+        return found
 
     @cached_property
     def _ones(self) -> list[int]:

@@ -78,14 +78,7 @@ def test_every_small_function(domain: Domain, code: str, backend: str) -> None:
         assert obdd.count() == len(wanted)
         assert obdd.probability() == weighed(circuit.grid, wanted)
         assert models(obdd) == codes_of(obdd, wanted)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_boolean_features_give_the_sizes_of_the_circuit(backend: str) -> None:
-    for table in tables(BITS):
-        circuit = table_circuit(BITS, table)
-        sizes = {obdd_of(circuit, code=code, backend=backend).size for code in CODES}
-        assert sizes == {circuit.size}
+        assert domain is not BITS or obdd.size == circuit.size
 
 
 def brute_size(obdd: Obdd, wanted: set[tuple[int, ...]]) -> tuple[int, int]:
@@ -114,7 +107,7 @@ def test_sizes_by_definition_and_in_both_backends(code: str) -> None:
 
 
 @given(st.one_of(table_cases(), tree_cases()), codes, backends, st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_random_tables_and_trees(case: Case, code: str, backend: str, data: st.DataObject) -> None:
     circuit = case.problem.circuit
     n = len(circuit.grid.axes)
