@@ -75,12 +75,15 @@ def compile_mdd(
     order
         The order of the features; see :func:`~axfi_kc.compilers.orders.feature_order`.
     budget
-        What the compilation may cost; its nodes are sub-diagrams and residual trees.
+        What the compilation may cost; its nodes are sub-diagrams and residual trees. A linear
+        model has a limit of its own.
 
     Raises
     ------
     BudgetError
         If the budget was spent; nothing of the unfinished diagram is kept.
+    UnsupportedModelError
+        If an order is asked for of a linear model, which has its own: largest swing first.
 
     Notes
     -----
@@ -94,7 +97,8 @@ def compile_mdd(
     >>> compile_mdd(TableModel.from_outputs(domain, [0, 1, 1, 0]), 0, Similarity()).size
     Size(nodes=3, edges=4)
     """
-    if isinstance(model, LinearModel):  # has limits and an order of its own: largest swing first
+    if isinstance(model, LinearModel):
+        _check_default(order)
         return compile_linear(model, lambda y: similarity.holds(y, output) == similar)
     features = feature_order(order, model.domain, uses_of(model))
     account = _Account(budget)
@@ -107,6 +111,13 @@ def compile_mdd(
             seconds=account.seconds,
         )
     return found
+
+
+def _check_default(order: Order) -> None:
+    if order != DEFAULT_ORDER:
+        raise UnsupportedModelError(
+            f"A linear model is compiled with the largest swing first, but order={order!r} was given; leave order out."
+        )
 
 
 class _Task(NamedTuple):

@@ -87,9 +87,18 @@ def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
 
     Notes
     -----
-    Nodes of the diagrams (and sub-diagrams compiled) by influence, by force and as given, for
-    scikit-learn ensembles: boosted 20 x depth 3 on Pima NODES_PIMA; boosted 20 x depth 2 on
-    breast cancer NODES_CANCER.
+    Nodes of the diagram and seconds to compile it (one core, Python 3.11), for ensembles of
+    scikit-learn with random_state=0:
+
+    ================================  ================  ================  ===============
+    model                             influence         force             given
+    ================================  ================  ================  ===============
+    boosted 20 x depth 3, Pima        719, 0.06         766, 0.06         1,009, 0.2
+    boosted 20 x depth 2, cancer      6,032, 0.2        7,302, 0.3        43,759, 2.4
+    boosted 20 x depth 3, wine        5,203, 0.8        5,958, 1.4        22,146, 50
+    boosted 20 x depth 3, cancer      102,960, 3.6      258,365, 15
+    forest 15 x depth 4, Pima         169,268, 26       230,166, 46
+    ================================  ================  ================  ===============
 
     Examples
     --------

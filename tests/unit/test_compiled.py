@@ -8,6 +8,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc import errors
+from axfi_kc.models import LinearModel, Positive
 
 DOMAIN = ax.Domain(
     [ax.Integer("a", 0, 3), ax.Categorical("b", ["x", "y", "z"], weights=[1, 2, 3]), ax.Integer("c", 0, 1)]
@@ -100,6 +101,16 @@ def test_conditioning_errors() -> None:
         compiled.condition({"d": 0})
     with pytest.raises(errors.DomainError, match="'b' is fixed already"):
         compiled.condition({"b": "x"}).condition({"b": "y"})
+
+
+def test_linear_models_have_an_order_of_their_own() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)])
+    model = LinearModel.of_columns(domain, [[1, 2]], intercepts=[-3], rule=Positive((0, 1)))
+    assert ax.compile_model(model, domain).count() == 4
+    with pytest.raises(errors.UnsupportedModelError, match=r"largest swing first.*leave order out"):
+        ax.compile_model(model, domain, order="given")
+    e, f = (ax.Explainer(model, domain, target=t).explain((2, 2)) for t in ("auto", "mdd"))
+    assert (e.cxps, e.scores()) == (f.cxps, f.scores())
 
 
 def test_unknown_target_of_an_explainer() -> None:
