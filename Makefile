@@ -36,6 +36,7 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/boosted.py
 	$(BIN)/python benchmarks/references.py
+	$(BIN)/python benchmarks/linear.py
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
