@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +76,8 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
     """
     from axfi_kc import hitting_kernels as kernels
 
+    if budget is not None:
+        _compile_kernel()
     sets = minimal_sets(family)
     elements = sorted({i for s in sets for i in features_of(s)})
     state = _hitting_state(sets, elements)
@@ -92,6 +95,12 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
             if status == DONE:
                 return sorted_sets(masks)
             raise BudgetSpent(masks)
+
+
+@cache
+def _compile_kernel() -> None:
+    """Compile the kernel on a single set, or load it from disk, before a budget's clock starts."""
+    minimal_hitting_sets([1])
 
 
 def _masks(rows: npt.NDArray[np.uint8], elements: list[int]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
+from axfi_kc.domain import Domain
 from axfi_kc.engines.families import Found, cell_worths, words_of_masks
 from axfi_kc.errors import BudgetError
-from axfi_kc.models import Score, TreeSum
+from axfi_kc.features import Integer
+from axfi_kc.grid import Cut
+from axfi_kc.models import Positive, Score, TreeNodes, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.sets import features_of, sorted_sets
 from axfi_kc.similarity import Similarity
@@ -25,6 +29,23 @@ __all__ = ["EnsembleEngine"]
 _INT64 = 2**63
 _KEPT = 16  # laid-out ensembles, one per output: a classifier has few, a regression many
 Codes = npt.NDArray[np.float64]
+
+
+@cache
+def _compile_kernels() -> None:
+    """Compile the kernels on two stumps, or load them from disk, before a budget's clock starts."""
+    from axfi_kc.engines.ensemble.layout import lay_out_trees
+    from axfi_kc.engines.ensemble.search import find_cxps, find_witness, weigh
+
+    domain = Domain([Integer("x", 0, 1)])
+    children = np.array([1, -1, -1]), np.array([2, -1, -1])
+    values = np.array([[0.0], [0.0], [1.0]])
+    stump = TreeNodes(np.array([0, -1, -1]), [Cut(0.0, closed=True), None, None], *children, values)
+    model = TreeSum.of(domain, [stump, stump], rule=Positive((0, 1)))
+    ensemble = lay_out_trees(model, *Margins.of(model, 0, None).limbs())
+    v, meter = np.zeros(1, np.int32), Meter(Budget())
+    find_witness(ensemble, v, 1, meter=meter)
+    weigh(ensemble, v, [(0,) for _ in find_cxps(ensemble, v, max_size=1, meter=meter)], [[1, 1]], meter=meter)
 
 
 class EnsembleEngine:
@@ -70,6 +91,7 @@ class EnsembleEngine:
         BudgetError
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
+        _compile_kernels()
         cells = self._model.grid.locate(codes)
         outputs = self._model.decide(cells)
         worths, wholes = cell_worths(self._model.grid, weights)
@@ -126,6 +148,7 @@ class EnsembleEngine:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
         from axfi_kc.engines.ensemble.search import find_witness
 
+        _compile_kernels()
         cells = self._model.grid.locate(code[np.newaxis])
         ensemble = self._ensemble(self._model.decide(cells)[0])
         meter = Meter(self._budget)
