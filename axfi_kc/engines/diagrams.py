@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +17,13 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget
 from axfi_kc.circuit import TRUE, Circuit
 from axfi_kc.compilers import compile_mdd
-from axfi_kc.engines.families import Found, cell_worths, words_of_masks
+from axfi_kc.engines.families import Found, cell_worths
 from axfi_kc.models import Model
 from axfi_kc.sets import sorted_sets
 from axfi_kc.similarity import Similarity
 
 __all__ = ["DiagramEngine"]
 
-_INT64 = 2**63
 _KEPT = 16  # diagrams, one per output: a classifier has few, a regression many
 _NOTHING, _AT_ONCE = 0, 1  # the families {} and {{}}, by number
 Codes = npt.NDArray[np.float64]
@@ -73,22 +71,13 @@ class DiagramEngine:
         outputs = self._model.outputs_at(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
-        starts, masks, totals = [0], list[int](), list[int]()
+        weighed = []
         for v, output in zip(cells.tolist(), outputs, strict=True):
             diagram = self._diagram(output)
             found = sorted_sets(diagram.cxps(v, limit))
-            masks += found
-            totals += [1] * len(found) if weights == "unit" else [diagram.weigh(v, Y, worths) for Y in found]
-            starts.append(len(masks))
-        narrow = prod(wholes) < _INT64 and max(totals, default=0) < _INT64
-        return Found(
-            outputs=outputs,
-            starts=np.array(starts, dtype=np.int64),
-            words=words_of_masks(masks, cells.shape[1]),
-            totals=np.array(totals, dtype=np.int64 if narrow else object),
-            wholes=wholes,
-            kind=weights,
-        )
+            totals = [1] * len(found) if weights == "unit" else [diagram.weigh(v, Y, worths) for Y in found]
+            weighed.append((found, totals))
+        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights)
 
     def is_weak_cxp(self, code: Codes, mask: int) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.

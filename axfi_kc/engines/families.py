@@ -32,6 +32,7 @@ __all__ = [
 
 WEIGHTS = ("ratio", "count", "unit")
 _WORD = 64
+_INT64 = 2**63
 
 
 def check_weights(kind: str) -> None:
@@ -106,6 +107,30 @@ class Found:
     kind: str
     divisors: list[int] | None = None
     nodes: list[int] | None = None
+
+    @classmethod
+    def of_instances(
+        cls,
+        outputs: Sequence[Hashable],
+        weighed: Sequence[tuple[Sequence[int], Sequence[int]]],
+        *,
+        wholes: tuple[int, ...],
+        kind: str,
+        nodes: list[int] | None = None,
+    ) -> Found:
+        """Return what was found one instance at a time: per instance, masks and their totals."""
+        masks = [mask for found, _ in weighed for mask in found]
+        totals = [total for _, found in weighed for total in found]
+        narrow = prod(wholes) < _INT64 and max(totals, default=0) < _INT64
+        return cls(
+            outputs=outputs,
+            starts=np.cumsum([0, *(len(found) for found, _ in weighed)]),
+            words=words_of_masks(masks, len(wholes)),
+            totals=np.array(totals, dtype=np.int64 if narrow else object),
+            wholes=wholes,
+            kind=kind,
+            nodes=nodes,
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Found]) -> Found:

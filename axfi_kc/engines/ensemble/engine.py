@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.domain import Domain
-from axfi_kc.engines.families import Found, cell_worths, words_of_masks
+from axfi_kc.engines.families import Found, cell_worths
 from axfi_kc.errors import BudgetError
 from axfi_kc.features import Integer
 from axfi_kc.grid import Cut
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EnsembleEngine"]
 
-_INT64 = 2**63
 _KEPT = 16  # laid-out ensembles, one per output: a classifier has few, a regression many
 Codes = npt.NDArray[np.float64]
 
@@ -96,24 +94,12 @@ class EnsembleEngine:
         outputs = self._model.decide(cells)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
-        starts, masks, totals, nodes = [0], list[int](), list[int](), list[int]()
+        weighed, nodes = [], []
         for v, output in zip(cells.astype(np.int32), outputs, strict=True):
             meter = Meter(self._budget)
-            found, weighed = self._explain_one(v, output, None if weights == "unit" else worths, limit, meter)
+            weighed.append(self._explain_one(v, output, None if weights == "unit" else worths, limit, meter))
             nodes.append(meter.nodes)
-            masks += found
-            totals += weighed
-            starts.append(len(masks))
-        narrow = prod(wholes) < _INT64 and max(totals, default=0) < _INT64
-        return Found(
-            outputs=outputs,
-            starts=np.array(starts, dtype=np.int64),
-            words=words_of_masks(masks, cells.shape[1]),
-            totals=np.array(totals, dtype=np.int64 if narrow else object),
-            wholes=wholes,
-            kind=weights,
-            nodes=nodes,
-        )
+        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
 
     def _explain_one(
         self,
