@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.features import Categorical, Feature, Integer, Real
+from axfi_kc.sets import features_of
 from axfi_kc.tabular import as_table, infer_features, one_row, unknown
 
 __all__ = ["Domain"]
@@ -162,12 +163,7 @@ class Domain:
     def names_of(self, mask: int) -> tuple[str, ...]:
         """Return the names of the features in `mask`, in order."""
         names = self.names
-        found = []
-        while mask:
-            low = mask & -mask
-            found.append(names[low.bit_length() - 1])
-            mask ^= low
-        return tuple(found)
+        return tuple(names[i] for i in features_of(mask))
 
     def encode(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the codes of the points in `X`, one row each, after checking every value.

@@ -11,6 +11,7 @@ from math import prod
 
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
+from axfi_kc.sets import features_of
 
 __all__ = ["condition", "count", "evaluate", "is_consistent", "is_decomposable", "probability", "scopes"]
 
@@ -119,7 +120,7 @@ def _total(circuit: Circuit, worth: Sequence[Sequence[int]], over: int) -> int:
     scope, found = scopes(circuit), list[int]()
 
     def lifted(child: int, wanted: int) -> int:
-        return found[child] * prod(whole[i] for i in _bits(wanted & ~scope[child]))
+        return found[child] * prod(whole[i] for i in features_of(wanted & ~scope[child]))
 
     features = circuit.features.tolist()
     for node, kind in enumerate(circuit.kinds.tolist()):
@@ -136,15 +137,6 @@ def _total(circuit: Circuit, worth: Sequence[Sequence[int]], over: int) -> int:
             value = int(kind == TRUE)
         found.append(value)
     return lifted(circuit.root, over)
-
-
-def _bits(mask: int) -> list[int]:
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
-    return found
 
 
 def _all(circuit: Circuit) -> int:
