@@ -75,15 +75,14 @@ def compile_mdd(
     order
         The order of the features; see :func:`~axfi_kc.compilers.orders.feature_order`.
     budget
-        What the compilation may cost; its nodes are sub-diagrams and residual trees. A linear
-        model has a limit of its own.
+        What the compilation may cost; its nodes are sub-diagrams, residual trees and partial sums.
 
     Raises
     ------
     BudgetError
         If the budget was spent; nothing of the unfinished diagram is kept.
-    UnsupportedModelError
-        If an order is asked for of a linear model, which has its own: largest swing first.
+    DomainError
+        If a linear model has a real feature: a hyperplane cuts it into no finite number of cells.
 
     Notes
     -----
@@ -97,9 +96,6 @@ def compile_mdd(
     >>> compile_mdd(TableModel.from_outputs(domain, [0, 1, 1, 0]), 0, Similarity()).size
     Size(nodes=3, edges=4)
     """
-    if isinstance(model, LinearModel):
-        _check_default(order)
-        return compile_linear(model, lambda y: similarity.holds(y, output) == similar)
     features = feature_order(order, model.domain, uses_of(model))
     account = _Account(budget)
     found = _attempt(model, _Task(output, similarity, features, RunNodes(), account.spend), similar)
@@ -111,13 +107,6 @@ def compile_mdd(
             seconds=account.seconds,
         )
     return found
-
-
-def _check_default(order: Order) -> None:
-    if order != DEFAULT_ORDER:
-        raise UnsupportedModelError(
-            f"A linear model is compiled with the largest swing first, but order={order!r} was given; leave order out."
-        )
 
 
 class _Task(NamedTuple):
@@ -142,6 +131,10 @@ class _Task(NamedTuple):
 def _attempt(model: Model, task: _Task, negated: bool) -> Circuit | None:
     """Return the circuit, or None when the budget is spent: then nothing refers to the nodes any more."""
     try:
+        if isinstance(model, LinearModel):
+            return compile_linear(
+                model, lambda y: task.similarity.holds(y, task.output) == negated, order=task.order, spend=task.spend
+            )
         root = _dissimilar(model, task)
     except BudgetSpent:
         return None

@@ -1,39 +1,50 @@
 """Linear models over finite domains as decision diagrams.
 
-Top-down over the features, largest swing first. What remains to be decided at a level depends
-only on the partial sums so far, and not even on them exactly: each diagram made is valid for a whole
-interval of partial sums, and a sum that falls into a known interval takes the known diagram.
+Top-down over the features, by default largest swing first. What remains to be decided at a level
+depends only on the partial sums so far, and not even on them exactly: each diagram made is valid for
+a whole interval of partial sums, and a sum that falls into a known interval takes the known diagram.
 Without the intervals almost nothing merges.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import inf
 from typing import Any
 
 from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.errors import BudgetError
 from axfi_kc.features import Integer
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Slope
 
-__all__ = ["compile_linear"]
+__all__ = ["compile_linear", "swings"]
 
-_LARGEST = 5_000_000  # nodes made on the way
-_Bound = int | float  # a float only where there is no bound
-_NO_LOW, _NO_HIGH = -inf, inf
+Spend = Callable[[int], None]
 
 
-def compile_linear(model: LinearModel, is_dissimilar: Callable[[Any], bool]) -> Circuit:
+def compile_linear(
+    model: LinearModel,
+    is_dissimilar: Callable[[Any], bool],
+    *,
+    order: Sequence[int] | None = None,
+    spend: Spend | None = None,
+) -> Circuit:
     """Return the ordered decision diagram of the points whose output `is_dissimilar`.
+
+    Parameters
+    ----------
+    model
+        Over integer and categorical features.
+    is_dissimilar
+        Of an output.
+    order
+        The features, first to last; by default the largest swing first.
+    spend
+        Called with a number of partial sums before they are expanded; may raise.
 
     Raises
     ------
     DomainError
         If a feature is real: a hyperplane cuts it into no finite number of cells.
-    BudgetError
-        If the diagram passes 5,000,000 partial sums.
 
     Notes
     -----
@@ -53,10 +64,15 @@ def compile_linear(model: LinearModel, is_dissimilar: Callable[[Any], bool]) -> 
     >>> circuit.size, count(circuit)
     (Size(nodes=6, edges=10), 11)
     """
-    rule = model.rule
+    rule, spend = model.rule, spend or _unlimited
+    features = _largest_first(swings(model)) if order is None else list(order)
     if isinstance(rule, Positive) or (isinstance(rule, Argmax) and len(rule.labels) == 2):
-        return _Threshold(model, [is_dissimilar(y) for y in rule.labels]).circuit()
-    return _Sums(model, is_dissimilar).circuit()
+        return _Threshold(model, [is_dissimilar(y) for y in rule.labels], features, spend).circuit()
+    return _sums(model, is_dissimilar, features, spend)
+
+
+def _unlimited(_: int) -> None:
+    pass
 
 
 def _gains(model: LinearModel, i: int, score: int) -> list[int]:
@@ -67,111 +83,135 @@ def _gains(model: LinearModel, i: int, score: int) -> list[int]:
     return list(part.rows[score]) if isinstance(part, Lookup) else []
 
 
-def _too_large() -> BudgetError:
-    return BudgetError(
-        f"The diagram of this linear model needs more than {_LARGEST} partial sums; round its coefficients, narrow "
-        "the domain, or explain instances directly, without a circuit.",
-        nodes=_LARGEST,
-    )
+def _one_sum(model: LinearModel) -> tuple[list[list[int]], int]:
+    """Return what each value of each feature adds to the one sum that decides, and the sum before."""
+    features = range(len(model.domain))
+    if isinstance(model.rule, Argmax):  # class 1 wins iff its score is above that of class 0
+        pairs = [zip(_gains(model, i, 0), _gains(model, i, 1), strict=True) for i in features]
+        return [[b - a for a, b in pair] for pair in pairs], model.base[1] - model.base[0]
+    return [_gains(model, i, 0) for i in features], model.base[0]
+
+
+def swings(model: LinearModel) -> list[int]:
+    """Return for each feature the most that changing it can change some score."""
+    scores = range(len(model.base))
+    rows = [[_gains(model, i, k) for k in scores] for i in range(len(model.domain))]
+    return [max((max(row) - min(row) for row in of_score if row), default=0) for of_score in rows]
+
+
+def _largest_first(swing: Sequence[int]) -> list[int]:
+    return sorted(range(len(swing)), key=lambda i: -swing[i])
+
+
+class _Level:
+    """The sub-diagrams of one level: ``nodes[k]`` holds for partial sums from ``lows[k]`` to ``highs[k]``."""
+
+    __slots__ = ("feature", "gains", "highs", "least", "lows", "most", "nodes")
+
+    def __init__(self, feature: int, gains: list[int]) -> None:
+        self.feature = feature
+        self.gains = gains
+        self.least = self.most = 0  # of what this level and those below can add
+        self.lows: list[int] = []
+        self.highs: list[int] = []
+        self.nodes: list[int] = []
+
+
+class _Frame:
+    """A sub-diagram in the making: its partial sum, the children found so far, and the sums they allow."""
+
+    __slots__ = ("children", "depth", "high", "low", "total")
+
+    def __init__(self, depth: int, total: int, far: int) -> None:
+        self.depth = depth
+        self.total = total
+        self.low, self.high = -far, far
+        self.children: list[int] = []
 
 
 class _Threshold:
     """Builds the diagram of ``f(x) > 0`` for one integer-valued sum f."""
 
-    def __init__(self, model: LinearModel, flags: Sequence[bool]) -> None:
+    def __init__(self, model: LinearModel, flags: Sequence[bool], order: Sequence[int], spend: Spend) -> None:
         self._build = CircuitBuilder(model.grid)
+        self._spend = spend
         self._leaves = [self._build.true if flag else self._build.false for flag in flags]
-        features = range(len(model.domain))
-        if isinstance(model.rule, Argmax):  # class 1 wins iff its score is above that of class 0
-            gains = [[b - a for a, b in zip(_gains(model, i, 0), _gains(model, i, 1), strict=True)] for i in features]
-            self._base = model.base[1] - model.base[0]
-        else:
-            gains = [_gains(model, i, 0) for i in features]
-            self._base = model.base[0]
-        self._order = sorted(features, key=lambda i: min(gains[i]) - max(gains[i]))
-        self._gains = [gains[i] for i in self._order]
-        self._least, self._most = [0], [0]  # of what the levels below can add, from the last level up
-        for row in reversed(self._gains):
-            self._least.append(self._least[-1] + min(row))
-            self._most.append(self._most[-1] + max(row))
-        self._known: list[list[tuple[_Bound, _Bound, int]]] = [[] for _ in self._order]
-        self._made = 0
+        gains, self._base = _one_sum(model)
+        self._levels = [_Level(i, gains[i]) for i in order]
+        least = most = 0
+        for level in reversed(self._levels):
+            least, most = least + min(level.gains), most + max(level.gains)
+            level.least, level.most = least, most
+        # beyond every partial sum
+        self._far = abs(self._base) + sum(max(map(abs, level.gains)) for level in self._levels) + 1
 
     def circuit(self) -> Circuit:
-        return self._build.circuit(self._node(0, self._base)[0])
+        found = self._known(0, self._base)
+        if found is None:
+            frames = [_Frame(0, self._base, self._far)]
+            while frames:
+                child = self._advance(frames[-1])
+                if child is not None:
+                    frames.append(child)
+                else:
+                    self._close(frames.pop())
+            found = self._known(0, self._base)
+        return self._build.circuit(found[0] if found else self._build.false)
 
-    def _node(self, level: int, total: int) -> tuple[int, _Bound, _Bound]:
-        """Return the node for a partial sum, and the least and largest sum it is valid for."""
-        left = len(self._order) - level
-        if total + self._most[left] <= 0:
-            return self._leaves[0], _NO_LOW, -self._most[left]
-        if total + self._least[left] > 0:
-            return self._leaves[1], 1 - self._least[left], _NO_HIGH
-        known = self._known[level]
-        k = bisect_right(known, (total, inf, 0)) - 1
-        if k >= 0 and total <= known[k][1]:
-            low, high, node = known[k]
-            return node, low, high
-        return self._made_node(level, total)
+    def _known(self, depth: int, total: int) -> tuple[int, int, int] | None:
+        """Return the node for a partial sum, with the least and largest sum it is valid for."""
+        if depth == len(self._levels):
+            return (self._leaves[1], 1, self._far) if total > 0 else (self._leaves[0], -self._far, 0)
+        level = self._levels[depth]
+        if total + level.most <= 0:
+            return self._leaves[0], -self._far, -level.most
+        if total + level.least > 0:
+            return self._leaves[1], 1 - level.least, self._far
+        k = bisect_right(level.lows, total) - 1
+        return (level.nodes[k], level.lows[k], level.highs[k]) if k >= 0 and total <= level.highs[k] else None
 
-    def _made_node(self, level: int, total: int) -> tuple[int, _Bound, _Bound]:
-        self._made += 1
-        if self._made > _LARGEST:
-            raise _too_large()
-        low: _Bound = _NO_LOW
-        high: _Bound = _NO_HIGH
-        arcs = []
-        for cell, gain in enumerate(self._gains[level]):
-            child, least, most = self._node(level + 1, total + gain)
-            arcs.append(([cell], child))
-            low, high = max(low, least - gain), min(high, most - gain)
-        node = self._build.decision(self._order[level], arcs)
-        insort(self._known[level], (low, high, node))
-        return node, low, high
+    def _advance(self, frame: _Frame) -> _Frame | None:
+        """Look up the children of a frame; return the frame of the first that is not known yet."""
+        gains = self._levels[frame.depth].gains
+        for gain in gains[len(frame.children) :]:
+            found = self._known(frame.depth + 1, frame.total + gain)
+            if found is None:
+                return _Frame(frame.depth + 1, frame.total + gain, self._far)
+            child, low, high = found
+            frame.children.append(child)
+            frame.low, frame.high = max(frame.low, low - gain), min(frame.high, high - gain)
+        return None
+
+    def _close(self, frame: _Frame) -> None:
+        self._spend(1)
+        level = self._levels[frame.depth]
+        node = self._build.decision(level.feature, (([c], child) for c, child in enumerate(frame.children)))
+        k = bisect_right(level.lows, frame.low)
+        level.lows.insert(k, frame.low)
+        level.highs.insert(k, frame.high)
+        level.nodes.insert(k, node)
 
 
-class _Sums:
-    """Builds the diagram of a predicate on the output, one node per vector of partial sums."""
+def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Sequence[int], spend: Spend) -> Circuit:
+    """Return the diagram of a predicate on the output, one node per vector of partial sums.
 
-    def __init__(self, model: LinearModel, is_dissimilar: Callable[[Any], bool]) -> None:
-        self._model = model
-        self._is_dissimilar = is_dissimilar
-        self._build = CircuitBuilder(model.grid)
-        scores = range(len(model.base))
-        rows = [list(zip(*(_gains(model, i, k) for k in scores), strict=True)) for i in range(len(model.domain))]
-        self._order = sorted(range(len(rows)), key=lambda i: -_swing(rows[i]))
-        self._gains = [rows[i] for i in self._order]
-        self._known: list[dict[tuple[int, ...], int]] = [{} for _ in range(len(rows) + 1)]
-        self._made = 0
+    Level by level down, then up: what a level adds to each vector first, the nodes after.
+    """
+    build, scores = CircuitBuilder(model.grid), range(len(model.base))
+    argmax = isinstance(model.rule, Argmax)
 
-    def circuit(self) -> Circuit:
-        return self._build.circuit(self._node(0, self._reduced(self._model.base)))
-
-    def _reduced(self, totals: Sequence[int]) -> tuple[int, ...]:
+    def reduced(totals: Sequence[int]) -> tuple[int, ...]:
         """Return what matters of partial sums: for classes, how far each is above the first."""
-        if isinstance(self._model.rule, Argmax):
-            return tuple(t - totals[0] for t in totals)
-        return tuple(totals)
+        return tuple(t - totals[0] for t in totals) if argmax else tuple(totals)
 
-    def _node(self, level: int, totals: tuple[int, ...]) -> int:
-        known = self._known[level].get(totals)
-        if known is not None:
-            return known
-        self._made += 1
-        if self._made > _LARGEST:
-            raise _too_large()
-        if level == len(self._order):
-            wanted = self._is_dissimilar(self._model.output_of(totals, 0))
-            node = self._build.true if wanted else self._build.false
-        else:
-            following = [
-                self._reduced([t + g for t, g in zip(totals, gains, strict=True)]) for gains in self._gains[level]
-            ]
-            arcs = [([cell], self._node(level + 1, sums)) for cell, sums in enumerate(following)]
-            node = self._build.decision(self._order[level], arcs)
-        self._known[level][totals] = node
-        return node
-
-
-def _swing(rows: Sequence[Sequence[int]]) -> int:
-    return max(max(column) - min(column) for column in zip(*rows, strict=True))
+    layer, layers = {reduced(model.base)}, []
+    for i in order:
+        gains = list(zip(*(_gains(model, i, k) for k in scores), strict=True))
+        spend(len(layer))
+        rows = {sums: [reduced([t + g for t, g in zip(sums, row, strict=True)]) for row in gains] for sums in layer}
+        layers.append((i, rows))
+        layer = {below for row in rows.values() for below in row}
+    found = {sums: build.true if is_dissimilar(model.output_of(sums, 0)) else build.false for sums in layer}
+    for i, rows in reversed(layers):
+        found = {s: build.decision(i, (([c], found[b]) for c, b in enumerate(row))) for s, row in rows.items()}
+    return build.circuit(found[reduced(model.base)])

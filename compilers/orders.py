@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.compilers.linear_circuits import swings
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
-from axfi_kc.models import Boxes, Model, TreeSum
+from axfi_kc.models import Boxes, LinearModel, Model, TreeSum
 
 __all__ = ["ORDERS", "Order", "Uses", "feature_order", "uses_of"]
 
@@ -29,7 +30,7 @@ class Uses:
     ----------
     influence
         Per feature, the sum over the nodes that test it of 2 to the power of minus their depth;
-        for boxes, how many restrict it.
+        for boxes, how many restrict it; for a linear model the rank of the most it can change a score.
     groups
         The features that occur together in a tree, or a box.
     """
@@ -48,10 +49,19 @@ def uses_of(model: Model) -> Uses:
     n_features = len(model.grid.axes)
     if isinstance(model, TreeSum):
         return _uses_of_trees(model)
+    if isinstance(model, LinearModel):
+        return _uses_of_linear(model)
     if isinstance(model, Boxes):
         groups = [frozenset(i for i, _ in model.literals(b)) for b in range(len(model))]
         return Uses(np.array([sum(i in g for g in groups) for i in range(n_features)], dtype=np.float64), groups)
     return Uses(np.zeros(n_features), [])
+
+
+def _uses_of_linear(model: LinearModel) -> Uses:
+    """Rank the swings: exact integers of any size, of which only the order matters."""
+    swing = swings(model)
+    rank = {s: k for k, s in enumerate(sorted(set(swing)))}
+    return Uses(np.array([rank[s] for s in swing], dtype=np.float64), [])
 
 
 def _uses_of_trees(model: TreeSum) -> Uses:

@@ -103,14 +103,26 @@ def test_conditioning_errors() -> None:
         compiled.condition({"b": "x"}).condition({"b": "y"})
 
 
-def test_linear_models_have_an_order_of_their_own() -> None:
+def test_linear_models_in_every_order() -> None:
     domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)])
     model = LinearModel.of_columns(domain, [[1, 2]], intercepts=[-3], rule=Positive((0, 1)))
-    assert ax.compile_model(model, domain).count() == 4
-    with pytest.raises(errors.UnsupportedModelError, match=r"largest swing first.*leave order out"):
-        ax.compile_model(model, domain, order="given")
+    compiled = {str(o): ax.compile_model(model, domain, order=o) for o in ("influence", "force", "given", ["a", "b"])}
+    assert {o: c.count() for o, c in compiled.items()} == dict.fromkeys(compiled, 4)
+    tops = {o: int(c.circuit.features[c.circuit.root]) for o, c in compiled.items()}
+    assert tops == {"influence": 1, "force": 1, "given": 0, "['a', 'b']": 0}
     e, f = (ax.Explainer(model, domain, target=t).explain((2, 2)) for t in ("auto", "mdd"))
     assert (e.cxps, e.scores()) == (f.cxps, f.scores())
+
+
+def test_a_linear_model_of_2000_features_and_a_budget() -> None:
+    """At least 1,001 of 2,000 bits would need a million partial sums; at least one needs 2,000."""
+    n = 2000
+    domain = ax.Domain([ax.Integer(f"x{i}", 0, 1) for i in range(n)])
+    some = LinearModel.of_columns(domain, [[1] * n], intercepts=[0], rule=Positive((0, 1)))
+    assert ax.compile_model(some, domain).count() == 2**n - 1
+    many = LinearModel.of_columns(domain, [[1] * n], intercepts=[-1000], rule=Positive((0, 1)))
+    with pytest.raises(errors.BudgetError, match=r"spent after \d+ sub-diagrams"):
+        ax.compile_model(many, domain, budget=ax.Budget(nodes=5000))
 
 
 def test_unknown_target_of_an_explainer() -> None:
