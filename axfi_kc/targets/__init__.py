@@ -1,6 +1,22 @@
-"""Target languages: circuits in the hands of other libraries, and the way back."""
+"""Target languages: circuits in the hands of other libraries or our own, and the way back."""
 
 from axfi_kc.targets.bit_codes import CODES, Bit, bits_of
+from axfi_kc.targets.mdd import Mdd, mdd_of
 from axfi_kc.targets.obdd import Obdd, obdd_of
+from axfi_kc.targets.protocols import Closed, Target
+from axfi_kc.targets.registry import TARGETS, options_of, target_of
 
-__all__ = ["CODES", "Bit", "Obdd", "bits_of", "obdd_of"]
+__all__ = [
+    "CODES",
+    "TARGETS",
+    "Bit",
+    "Closed",
+    "Mdd",
+    "Obdd",
+    "Target",
+    "bits_of",
+    "mdd_of",
+    "obdd_of",
+    "options_of",
+    "target_of",
+]

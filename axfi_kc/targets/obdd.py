@@ -13,22 +13,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from itertools import zip_longest
-from typing import Any
+from typing import Any, ClassVar
 
 from axfi_kc import queries
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Size
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.grid import Grid
 from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of, members, valid
+from axfi_kc.targets.orders import checked_order
 
 __all__ = ["Obdd", "obdd_of"]
 
 _MODULES = {"cudd": "dd.cudd", "python": "dd.autoref"}
 _MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
 _CACHE_SLOTS = 2**15  # CUDD enlarges it by itself; dd's 2**18 make the smallest diagram take 20 ms instead of 2
+_CUDD_NODE = 32  # bytes, on a machine of 64 bits
 _FALSE, _TRUE = 0, 1
 
 
@@ -80,6 +81,7 @@ class Obdd:
     _forks: Mapping[int, _Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
     _top: int = field(repr=False)
     _held: list[Any] = field(repr=False)
+    language: ClassVar[str] = "obdd"
 
     def __post_init__(self) -> None:
         # dd's managers complain when they go before their nodes, which the garbage collector can
@@ -99,6 +101,11 @@ class Obdd:
         """
         ends = [end for fork in self._forks.values() for end in (fork.low, fork.high)]
         return Size(nodes=len(self._forks), edges=len(ends) - ends.count(_FALSE))
+
+    @property
+    def bytes(self) -> int:
+        """What CUDD takes for the nodes: 32 bytes for each one, a function and its complement being one."""
+        return _CUDD_NODE * int(self.root.dag_size)
 
     def count(self) -> int:
         """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
@@ -220,7 +227,7 @@ def obdd_of(
     >>> {code: (len(d.bits), d.size.nodes, d.count()) for code in CODES for d in [obdd_of(middle, code=code)]}
     {'order': (5, 4, 2), 'binary': (4, 5, 2), 'direct': (6, 7, 2)}
     """
-    features = _checked_order(circuit, order)
+    features = checked_order(circuit, order)
     code_bits = {i: bits_of(circuit.grid, i, code=code) for i in features}
     bits = tuple(bit for i in features for bit in code_bits[i])
     if len(bits) > _MOST_BITS:
@@ -237,37 +244,6 @@ def obdd_of(
         )
     forks, top = _read(held[0])
     return Obdd(circuit.grid, code, backend, bits, forks, top, held)
-
-
-def _checked_order(circuit: Circuit, order: Sequence[int] | None) -> list[int]:
-    n = len(circuit.grid.axes)
-    if order is None:
-        return _own_order(circuit)
-    if sorted(order) != list(range(n)):
-        raise CircuitError(
-            f"An order must hold each feature number from 0 to {n - 1} once, but {list(order)} was given; correct it."
-        )
-    return list(order)
-
-
-def _own_order(circuit: Circuit) -> list[int]:
-    """Return an order in which each decision's feature comes before those of its children, if there is one."""
-    n, features = len(circuit.grid.axes), circuit.features.tolist()
-    above: dict[int, set[int]] = {i: set() for i in range(n)}
-    for node, feature in enumerate(features):
-        for _, child in circuit.arcs(node):
-            if feature >= 0 and features[child] >= 0:
-                above[features[child]].add(feature)
-    sorter, found = TopologicalSorter(above), list[int]()
-    try:
-        sorter.prepare()
-    except CycleError:
-        return list(range(n))
-    while sorter.is_active():
-        ready = sorted(sorter.get_ready())
-        found += ready
-        sorter.done(*ready)
-    return found
 
 
 def _manager(backend: str | None) -> tuple[str, Any]:
