@@ -1,0 +1,97 @@
+"""Grids as text: comment lines by which a file of ours says what its variables mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import AxfiError
+from axfi_kc.features import Categorical, Feature, Integer, Real
+from axfi_kc.grid import Axis, Cut, Grid
+from axfi_kc.measures import Histogram, Weights
+
+__all__ = ["described_axis", "grid_of_axes", "is_describable"]
+
+_LONGEST_NUMBER = 1_000  # characters of a fraction
+
+
+def is_describable(grid: Grid) -> bool:
+    """Tell whether the values of every feature can be written as JSON and read back the same."""
+    features = [axis.feature for axis in grid.axes if isinstance(axis.feature, Categorical)]
+    entries = [*(v for f in features for v in f.values), *(c for f in features for code in f.codes for c in code)]
+    return all(type(entry) in (str, int, bool, float, type(None)) for entry in entries)
+
+
+def described_axis(axis: Axis) -> str:
+    """Return a feature, its measure and its cuts as a line of JSON.
+
+    Examples
+    --------
+    >>> described_axis(Axis.of_values(Categorical("colour", ["red", "blue"])))
+    '{"kind": "categorical", "name": "colour", "values": ["red", "blue"]}'
+    """
+    feature = axis.feature
+    entry: dict[str, Any] = {"kind": feature.kind, "name": feature.name}
+    if isinstance(feature, Categorical):
+        entry["values"] = list(feature.values)
+        if len(feature.columns) > 1 or feature.columns != (feature.name,):
+            entry |= {"columns": list(feature.columns), "codes": [list(code) for code in feature.codes]}
+    else:
+        entry |= {"low": str(feature.low), "high": str(feature.high)}
+        entry["cuts"] = [[cut.value.hex(), cut.closed] for cut in axis.cuts]
+    if isinstance(feature.measure, Histogram):
+        entry["edges"] = [str(edge) for edge in feature.measure.edges]
+    if isinstance(feature.measure, Weights | Histogram):
+        entry["weights"] = [str(share) for share in feature.measure.shares]
+    return json.dumps(entry)
+
+
+def grid_of_axes(lines: Iterable[bytes]) -> Grid:
+    """Return the grid that lines of :func:`described_axis` describe.
+
+    Raises
+    ------
+    ValueError
+        With a reason, if they describe none.
+    """
+    try:
+        axes = [_axis(json.loads(line)) for line in lines]
+        return Grid(Domain([axis.feature for axis in axes]), tuple(axes))
+    except RecursionError:
+        raise ValueError("its description is nested too deeply") from None
+    except (AxfiError, KeyError, TypeError, AttributeError, OverflowError, ZeroDivisionError) as error:
+        raise ValueError(f"it describes no feature ({type(error).__name__}: {error})") from error
+
+
+def _axis(entry: Any) -> Axis:
+    feature = _feature(entry)
+    if isinstance(feature, Categorical):
+        return Axis.of(feature)
+    return Axis.of(feature, [Cut(float.fromhex(value), bool(closed)) for value, closed in entry["cuts"]])
+
+
+def _feature(entry: Any) -> Feature:
+    name, kind = entry["name"], entry["kind"]
+    weights = _fractions(entry["weights"]) if "weights" in entry else None
+    if not isinstance(name, str):
+        raise TypeError("a name must be text")
+    if kind == "categorical":
+        return Categorical(
+            name, entry["values"], weights=weights, columns=entry.get("columns"), codes=entry.get("codes")
+        )
+    low, high = _fractions([entry["low"], entry["high"]])
+    if kind == "integer":
+        return Integer(name, low, high, weights=weights)  # type: ignore[arg-type]  # it checks them itself
+    if kind == "real":
+        histogram = None if weights is None else Histogram(_fractions(entry["edges"]), weights)
+        return Real(name, low, high, histogram=histogram)
+    raise KeyError(f"kind {kind!r}")
+
+
+def _fractions(texts: Sequence[str]) -> list[Fraction]:
+    if any(len(text) > _LONGEST_NUMBER or "e" in text.lower() for text in texts):
+        raise ValueError("a number is too long")
+    return [Fraction(text) for text in texts]

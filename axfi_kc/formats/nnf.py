@@ -1,0 +1,258 @@
+"""Negation normal forms in the dialects of c2d (and dsharp) and of d4: ``.nnf`` files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from axfi_kc.circuit import Circuit
+from axfi_kc.domain import Domain
+from axfi_kc.errors import CircuitError, ModelFileError
+from axfi_kc.formats.descriptions import described_axis, grid_of_axes, is_describable
+from axfi_kc.formats.nnf_codes import nnf_of
+from axfi_kc.formats.nnf_d4 import d4_lines, parse_d4
+from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
+from axfi_kc.formats.text_lines import FilePath, Source, integers
+from axfi_kc.formats.variables import Variables
+from axfi_kc.grid import Grid
+
+__all__ = ["DIALECTS", "parse_nnf", "read_nnf", "write_nnf"]
+
+DIALECTS = ("c2d", "d4")
+_NODE = "a node 'L literal', 'A n children' or 'O variable n children' with children above it"
+
+
+def read_nnf(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str | None = None,
+    dialect: str | None = None,
+) -> Circuit:
+    r"""Return the circuit in an ``.nnf`` file, on the codes of the domain's points.
+
+    Parameters
+    ----------
+    path
+        The file.
+    domain
+        The features, each value a cell; by default what the file says of itself, if this library wrote it.
+    variables
+        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
+    code
+        How the features' values are written: "direct", "order" or "binary"; by default what the file says,
+        or "direct".
+    dialect
+        "c2d" or "d4"; by default seen from the text.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is of the certified variant of d4, or does not fit the variables.
+    CircuitError
+        If there are auxiliary variables and the circuit is not decomposable, so that they cannot be forgotten.
+
+    Notes
+    -----
+    Linear. Determinism is not checked; bit vectors that are no code play no part. Two bits of one
+    feature in different parts of a conjunction make a circuit that is not decomposable in the features,
+    which linear counting refuses: make an ordered diagram of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from axfi_kc import queries
+    >>> from axfi_kc.features import Integer
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "either.nnf")
+    ...     _ = file.write_text("nnf 5 4 2\nL 1\nL -1\nL 2\nA 2 1 2\nO 1 2 0 3\n")
+    ...     queries.count(read_nnf(file, domain))
+    3
+    """
+    source = Source(path)
+    known = variables or _variables(source, domain, code)
+    n_bits = len(known.bits)
+    nnf = parse_nnf(source, n_variables=n_bits, dialect=dialect)
+    if nnf.n_variables != n_bits:
+        source.fail(
+            -1,
+            f"{n_bits} variables, as many as the features have bits",
+            str(nnf.n_variables),
+            "name the code, or pass variables=",
+        )
+    return circuit_of(nnf, known)
+
+
+def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -> Nnf:
+    """Return the nodes of a file in either dialect; the one of d4 does not say its number of variables."""
+    if dialect not in (None, *DIALECTS):
+        raise CircuitError(f"A dialect must be 'c2d', 'd4' or None, but {dialect!r} was given; name one of these.")
+    for number, line in enumerate(source.lines):
+        words = line.split(None, 1)
+        if not words or _is_comment(words[0]):
+            continue
+        if (dialect or "c2d") == "c2d" and words[0] == b"nnf":
+            return _parse_c2d(source, number)
+        if (dialect or "d4") == "d4" and words[0] in (b"o", b"a", b"t", b"f"):
+            return parse_d4(source, n_variables=n_variables)
+        source.fail_at(number, "the header 'nnf nodes edges variables' of c2d, or a node 'o 1 0' of d4")
+    return source.fail(-1, "a circuit", "no line of one")
+
+
+def _is_comment(word: bytes) -> bool:
+    return word == b"c"
+
+
+def _parse_c2d(source: Source, header: int) -> Nnf:
+    given = integers(source.lines[header].split()[1:])
+    if given is None or len(given) != 3 or min(given) < 0:
+        source.fail_at(header, "the header 'nnf nodes edges variables'")
+    n_nodes, n_edges, n_variables = given
+    nnf, edges = Nnf(n_variables), 0
+    for number in range(header + 1, len(source.lines)):
+        words = source.lines[number].split()
+        if not words or _is_comment(words[0]):
+            continue
+        numbers = integers(words[1:])
+        if numbers is None or b"_" in source.lines[number] or not _add(nnf, words[0], numbers):
+            source.fail_at(number, _NODE)
+        edges += 0 if words[0] == b"L" else len(nnf.parts[-1])
+    if not nnf.kinds:
+        source.fail(-1, "at least one node, the root last", "none")
+    if (len(nnf.kinds), edges) != (n_nodes, n_edges):
+        found = f"{len(nnf.kinds)} and {edges}"
+        source.fail(header, f"the {n_nodes} nodes and {n_edges} edges that the header claims", found)
+    return nnf
+
+
+def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> bool:
+    """Append the node of a line; tell whether it is one."""
+    if kind == b"L":
+        if len(numbers) != 1 or not 0 < abs(numbers[0]) <= nnf.n_variables:
+            return False
+        nnf.add(LITERAL, numbers)
+        return True
+    skipped = 2 if kind == b"O" else 1
+    parts = numbers[skipped:]
+    if kind not in (b"A", b"O") or len(numbers) < skipped or len(parts) != numbers[skipped - 1]:
+        return False
+    if parts and (min(parts) < 0 or max(parts) >= len(nnf.kinds)):
+        return False
+    if kind == b"O" and not 0 <= numbers[0] <= nnf.n_variables:
+        return False
+    nnf.add(CONJUNCTION if kind == b"A" else DISJUNCTION, parts)
+    return True
+
+
+def _variables(source: Source, domain: Domain | None, code: str | None) -> Variables:
+    """Return the numbering that the caller or else the file names."""
+    said: dict[bytes, list[bytes]] = {b"code": [], b"feature": []}
+    for line in source.lines:
+        if not line.startswith(b"c axfi "):
+            if line[:1] not in (b"c", b"\r", b""):
+                break
+            continue
+        words = line.split(None, 3)
+        if len(words) != 4 or words[2] not in said:
+            raise ModelFileError(
+                f"{source.name}: expected 'c axfi code name' or 'c axfi feature description', but found "
+                f"{line[:60]!r}; remove the line and pass domain=."
+            )
+        said[words[2]].append(words[3].strip())
+    if code is None:
+        code = said[b"code"][0].decode("ascii", "replace") if said[b"code"] else "direct"
+    return Variables.of_code(_grid(source, said[b"feature"], domain), code=code)
+
+
+def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:
+    """Return the grid that the file describes if it is one of `domain`, else the domain's values."""
+    if domain is not None and not features:
+        return Grid.of_values(domain)
+    grid = _described(source, features)
+    if domain not in (None, grid.domain):
+        raise ModelFileError(
+            f"{source.name}: expected a circuit over {domain!r}, but the file describes {grid.domain!r}; pass the "
+            "domain it was written for, or none."
+        )
+    return grid
+
+
+def _described(source: Source, features: list[bytes]) -> Grid:
+    if not features:
+        raise CircuitError(
+            f"{source.name} does not say what its variables mean, and neither a domain nor variables were given; "
+            "pass domain= or variables=."
+        )
+    try:
+        return grid_of_axes(features)
+    except ValueError as error:
+        raise ModelFileError(
+            f"{source.name}: expected a description of the features, but {error}; remove it and pass domain=."
+        ) from error
+
+
+def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect: str = "c2d") -> None:
+    """Write the codes of the circuit's points to an ``.nnf`` file.
+
+    Parameters
+    ----------
+    circuit
+        Decisions, conjunctions and disjunctions.
+    path
+        The file; it is replaced if it exists.
+    code
+        How a feature's cells are written; see :func:`~axfi_kc.targets.bit_codes.bits_of`.
+    dialect
+        "c2d", with comment lines from which :func:`read_nnf` gets the features back, or "d4", which has no comments.
+
+    Raises
+    ------
+    CircuitError
+        If the code or the dialect is unknown.
+
+    Notes
+    -----
+    The models of the file over all its variables are the codes of the circuit's points, one each;
+    see :func:`~axfi_kc.formats.nnf_codes.nnf_of` for what is kept and what it costs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from axfi_kc.circuit import CircuitBuilder
+    >>> from axfi_kc.features import Categorical
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Categorical("a", "xyz")])))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")
+    ...     print(file.read_text())
+    a 1 0
+    a 2 0
+    t 3 0
+    1 2 0
+    1 3 -1 0
+    2 3 2 -3 0
+    <BLANKLINE>
+    """
+    if dialect not in DIALECTS:
+        raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {dialect!r} was given; name one of these.")
+    nnf = nnf_of(circuit, code=code)
+    lines = d4_lines(nnf) if dialect == "d4" else [*_description(circuit.grid, code), *_c2d_lines(nnf)]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+
+
+def _description(grid: Grid, code: str) -> list[str]:
+    if not is_describable(grid):
+        return []
+    return [f"c axfi code {code}", *(f"c axfi feature {described_axis(axis)}" for axis in grid.axes)]
+
+
+def _c2d_lines(nnf: Nnf) -> Iterable[str]:
+    edges = sum(len(parts) for kind, parts in zip(nnf.kinds, nnf.parts, strict=True) if kind != LITERAL)
+    yield f"nnf {len(nnf.kinds)} {edges} {nnf.n_variables}"
+    for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
+        if kind == LITERAL:
+            yield f"L {parts[0]}"
+            continue
+        first = "A" if kind == CONJUNCTION else f"O {nnf.choices.get(node, 0)}"
+        yield " ".join([first, str(len(parts)), *map(str, parts)])

@@ -1,0 +1,259 @@
+"""Circuits over Boolean variables, between a file and :class:`~axfi_kc.circuit.Circuit`.
+
+Every format of negation normal form is parsed into :class:`Nnf` and written from it, so what a
+variable means for the features is translated in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.errors import CircuitError
+from axfi_kc.formats.variables import Variables
+from axfi_kc.targets.bit_codes import cells_of, mask_of
+
+__all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "circuit_of", "undecomposable"]
+
+LITERAL, CONJUNCTION, DISJUNCTION = range(3)
+_MOST_PARTS = 1_000  # of a conjunction that decisions take apart, each one for itself
+_FALSE, _TRUE = CircuitBuilder.false, CircuitBuilder.true
+
+
+@dataclass(slots=True)
+class Nnf:
+    """Literals, conjunctions and disjunctions of Boolean variables, children first, the root last.
+
+    Attributes
+    ----------
+    n_variables
+        Variables are numbered from 1 to this.
+    kinds
+        LITERAL, CONJUNCTION or DISJUNCTION, per node.
+    parts
+        The children of a gate; for a literal, the literal alone. A conjunction of nothing is true,
+        a disjunction of nothing false.
+    choices
+        For some disjunctions, the variable on which their two parts disagree.
+    """
+
+    n_variables: int
+    kinds: list[int] = field(default_factory=list)
+    parts: list[Sequence[int]] = field(default_factory=list)
+    choices: dict[int, int] = field(default_factory=dict)
+
+    def add(self, kind: int, parts: Sequence[int]) -> int:
+        """Append a node and return its number."""
+        self.kinds.append(kind)
+        self.parts.append(parts)
+        return len(self.kinds) - 1
+
+    def reached(self) -> list[int]:
+        """Return the nodes below the root, children first."""
+        seen = bytearray(len(self.kinds))
+        seen[-1:] = b"\1"
+        for node in reversed(range(len(self.kinds))):
+            if seen[node] and self.kinds[node] != LITERAL:
+                for part in self.parts[node]:
+                    seen[part] = 1
+        return [node for node in range(len(self.kinds)) if seen[node]]
+
+
+def undecomposable(nnf: Nnf) -> int | None:
+    """Return a conjunction that meets a variable twice, if there is one.
+
+    Notes
+    -----
+    Linear in the arcs, with sets of variables as ints.
+    """
+    scopes: list[int] = []
+    for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
+        scope = 0
+        if kind == LITERAL:
+            scope = 1 << abs(parts[0])
+        elif kind == CONJUNCTION:
+            for part in parts:
+                if scope & scopes[part]:
+                    return node
+                scope |= scopes[part]
+        else:
+            for part in parts:
+                scope |= scopes[part]
+        scopes.append(scope)
+    return None
+
+
+def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
+    """Return the circuit that `nnf` is on the codes of points.
+
+    Parameters
+    ----------
+    nnf
+        At least one node.
+    variables
+        What each variable says. Literals of auxiliary ones become true.
+
+    Raises
+    ------
+    CircuitError
+        If there are auxiliary variables and a conjunction meets a variable twice.
+
+    Notes
+    -----
+    Linear. What speaks of one feature only is gathered into one set of cells, and a disjunction whose
+    parts each begin with other cells of one feature becomes a decision; where that leaves two bits of a
+    feature in different parts of a conjunction, the circuit is not decomposable in the features.
+
+    Making the literals of auxiliary variables true is to quantify them: right wherever conjunctions are
+    decomposable. It keeps disjunctions deterministic because the other variables define the auxiliary
+    ones: a point in two parts would extend, with a choice for what stands beside the disjunction, to
+    two models that differ in auxiliary variables only.
+    """
+    if variables.has_auxiliary and (node := undecomposable(nnf)) is not None:
+        raise CircuitError(
+            f"Auxiliary variables can be forgotten where no conjunction meets a variable twice, but node {node} does; "
+            "take a compiler that writes d-DNNF."
+        )
+    gates = _Gates(variables)
+    found: list[int] = []
+    for kind, parts in zip(nnf.kinds, nnf.parts, strict=True):
+        if kind == LITERAL:
+            found.append(gates.literal(parts[0]))
+        elif kind == CONJUNCTION:
+            found.append(gates.conjunction([found[part] for part in parts]))
+        else:
+            found.append(gates.disjunction([found[part] for part in parts]))
+    return gates.circuit(found[-1])
+
+
+class _Gates:
+    """Builds a circuit from literals and gates of variables.
+
+    A node is a number of the circuit builder's or, below zero, of a set of cells: what depends on one
+    feature alone is kept as such a set until something else needs it.
+    """
+
+    def __init__(self, variables: Variables) -> None:
+        self._variables = variables
+        self._build = CircuitBuilder(variables.grid)
+        self._whole = [(1 << n) - 1 for n in variables.grid.n_cells]
+        self._literals: dict[int, int] = {}
+        self._sets: list[tuple[int, int]] = []  # (feature, cells); node -1 - k is number k
+        self._set_of: dict[tuple[int, int], int] = {}
+        self._sets_in: dict[int, dict[int, int]] = {}  # of a conjunction: feature -> cells
+        self._rest_in: dict[int, list[int]] = {}
+        self._remainders: dict[tuple[int, int], int] = {}
+
+    def circuit(self, root: int) -> Circuit:
+        return self._build.circuit(self._built(root))
+
+    def literal(self, literal: int) -> int:
+        if literal not in self._literals:
+            self._literals[literal] = self._new_literal(literal)
+        return self._literals[literal]
+
+    def _new_literal(self, literal: int) -> int:
+        bit = self._variables.bits[abs(literal) - 1]
+        if bit is None:
+            return _TRUE
+        ones = mask_of(bit.cells)
+        return self._cells(bit.feature, ones if literal > 0 else self._whole[bit.feature] & ~ones)
+
+    def _cells(self, feature: int, mask: int) -> int:
+        if not mask:
+            return _FALSE
+        if mask == self._whole[feature]:
+            return _TRUE
+        key = feature, mask
+        if key not in self._set_of:
+            self._sets.append(key)
+            self._set_of[key] = -len(self._sets)
+        return self._set_of[key]
+
+    def _built(self, node: int) -> int:
+        if node >= 0:
+            return node
+        feature, mask = self._sets[-1 - node]
+        return self._build.literal(feature, cells_of(mask))
+
+    def conjunction(self, parts: Iterable[int]) -> int:
+        sets: dict[int, int] = {}
+        rest: list[int] = []
+        for part in parts:
+            if part == _FALSE:
+                return _FALSE
+            if part < 0:
+                feature, mask = self._sets[-1 - part]
+                mask &= sets.get(feature, mask)
+                if not mask:
+                    return _FALSE
+                sets[feature] = mask
+            elif part != _TRUE:
+                rest.append(part)
+        return self._joined(sets, rest)
+
+    def _joined(self, sets: dict[int, int], rest: list[int]) -> int:
+        parts = [self._cells(feature, mask) for feature, mask in sets.items()]
+        if not rest and len(parts) == 1:
+            return parts[0]
+        made = self._build.conjunction(rest + [self._built(part) for part in parts])
+        if sets and len(rest) + len(parts) <= _MOST_PARTS:
+            self._sets_in[made] = sets
+            self._rest_in[made] = rest
+        return made
+
+    def disjunction(self, parts: Iterable[int]) -> int:
+        kept = [part for part in dict.fromkeys(parts) if part != _FALSE]
+        if not kept or _TRUE in kept:
+            return _TRUE if kept else _FALSE
+        if len(kept) == 1:
+            return kept[0]
+        begins = [self._begin(part) for part in kept]
+        for feature in begins[0]:
+            if _are_disjoint(begins, feature):
+                return self._decision(feature, kept, begins)
+        union: dict[int, int] = {}
+        for part in kept:
+            if part < 0:
+                feature, mask = self._sets[-1 - part]
+                union[feature] = union.get(feature, 0) | mask
+        merged = [self._cells(feature, mask) for feature, mask in union.items()]
+        kept = merged + [part for part in kept if part >= 0]
+        if _TRUE in kept or len(kept) == 1:
+            return _TRUE if _TRUE in kept else kept[0]
+        return self._build.disjunction([self._built(part) for part in kept])
+
+    def _begin(self, part: int) -> dict[int, int]:
+        """Return the cells, by feature, that a node demands beside whatever else."""
+        return dict([self._sets[-1 - part]]) if part < 0 else self._sets_in.get(part, {})
+
+    def _decision(self, feature: int, parts: Sequence[int], begins: Sequence[dict[int, int]]) -> int:
+        if all(part < 0 for part in parts):
+            return self._cells(feature, sum(begin[feature] for begin in begins))
+        arcs = [
+            (cells_of(begin[feature]), self._without(part, feature)) for part, begin in zip(parts, begins, strict=True)
+        ]
+        return self._build.decision(feature, arcs)
+
+    def _without(self, part: int, feature: int) -> int:
+        """Return what a node demands beside the cells of `feature`."""
+        if part < 0:
+            return _TRUE
+        key = part, feature
+        if key not in self._remainders:
+            others = {i: mask for i, mask in self._sets_in[part].items() if i != feature}
+            rest = self._rest_in[part]
+            self._remainders[key] = self._built(self._joined(others, rest)) if others or rest else _TRUE
+        return self._remainders[key]
+
+
+def _are_disjoint(begins: Iterable[dict[int, int]], feature: int) -> bool:
+    """Tell whether every entry names cells of `feature`, and no two the same."""
+    seen = 0
+    for begin in begins:
+        mask = begin.get(feature, 0)
+        if not mask or mask & seen:
+            return False
+        seen |= mask
+    return True
