@@ -5,6 +5,8 @@ from axfi_kc.targets.mdd import Mdd, mdd_of
 from axfi_kc.targets.obdd import Obdd, obdd_of
 from axfi_kc.targets.protocols import Closed, Target
 from axfi_kc.targets.registry import TARGETS, options_of, target_of
+from axfi_kc.targets.sdd import Sdd, sdd_of
+from axfi_kc.targets.vtrees import Vtree
 
 __all__ = [
     "CODES",
@@ -13,10 +15,13 @@ __all__ = [
     "Closed",
     "Mdd",
     "Obdd",
+    "Sdd",
     "Target",
+    "Vtree",
     "bits_of",
     "mdd_of",
     "obdd_of",
     "options_of",
+    "sdd_of",
     "target_of",
 ]

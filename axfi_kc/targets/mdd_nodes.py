@@ -9,11 +9,11 @@ false (0) and true (1) are below every place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.grid import Grid
+from axfi_kc.targets.encoding import balanced
 
 __all__ = ["MddNodes", "Runs", "runs_of"]
 
@@ -197,9 +197,9 @@ class MddNodes:
                 arcs = [(*run, child) for k, child in zip(labels[span], below, strict=True) for run in runs[k]]
                 made = self.decision(features[node], *self._filled(features[node], sorted(arcs)))
             elif kind == AND:
-                made = _balanced(below, self.conjoined, _TRUE)
+                made = balanced(below, self.conjoined, _TRUE)
             elif kind == OR:
-                made = _balanced(below, self.disjoined, _FALSE)
+                made = balanced(below, self.disjoined, _FALSE)
             else:
                 made = _TRUE if kind == TRUE else _FALSE
             found.append(made)
@@ -251,10 +251,3 @@ def _merged(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
         below.append([runs[k + 1] for runs, k in zip(lists, at, strict=True)])
         at = [k + 2 * (runs[k] == end) for runs, k in zip(lists, at, strict=True)]
     return ends, below
-
-
-def _balanced(parts: Sequence[int], join: Callable[[int, int], int], neutral: int) -> int:
-    """Join in a balanced way: of many parts, most joins are then between small ones."""
-    while len(parts) > 1:
-        parts = [join(a, b) for a, b in zip_longest(parts[::2], parts[1::2], fillvalue=neutral)]
-    return parts[0] if parts else neutral

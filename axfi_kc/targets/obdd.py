@@ -9,19 +9,19 @@ Counts are made on that way back, in Python integers: dd's own are floats, wrong
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
-from itertools import zip_longest
 from typing import Any, ClassVar
 
 from axfi_kc import queries
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Size
+from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.grid import Grid
-from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of, members, valid
+from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
+from axfi_kc.targets.encoding import Encoder
 from axfi_kc.targets.orders import checked_order
 
 __all__ = ["Obdd", "obdd_of"]
@@ -237,7 +237,7 @@ def obdd_of(
         )
     backend, manager = _manager(backend)
     manager.declare(*(bit.name for bit in bits))
-    held = _held(_Encoder(circuit, code, code_bits, manager))
+    held = _held(Encoder(circuit, code=code, bits=code_bits, algebra=_DdAlgebra(manager)))
     if not held:
         raise CircuitError(
             f"dd's Python manager recurses once per bit and did not get through {len(bits)} bits; use backend='cudd'."
@@ -266,7 +266,7 @@ def _manager(backend: str | None) -> tuple[str, Any]:
     return name, manager
 
 
-def _held(encoder: _Encoder) -> list[Any]:
+def _held(encoder: Encoder) -> list[Any]:
     """Return the diagram in a list; an empty one if Python's stack did not suffice.
 
     The error is not chained: its frames would keep nodes beyond their manager's end.
@@ -277,65 +277,28 @@ def _held(encoder: _Encoder) -> list[Any]:
         return []
 
 
-class _Encoder:
-    """Translates a circuit into a function of dd, children first."""
+class _DdAlgebra:
+    """The operations of a manager of dd."""
 
-    def __init__(self, circuit: Circuit, code: str, bits: Mapping[int, Sequence[Bit]], manager: Any) -> None:
-        self._circuit = circuit
-        self._code = code
-        self._bits = bits  # in the order of the diagram
+    def __init__(self, manager: Any) -> None:
+        self.true = manager.true
+        self.false = manager.false
         self._manager = manager
-        self._known: dict[tuple[int, tuple[int, ...]], Any] = {}
 
-    def function(self) -> Any:
-        """Return the function of the codes of the circuit's points."""
-        circuit, manager = self._circuit, self._manager
-        found: list[Any] = []
-        for node, kind in enumerate(circuit.kinds.tolist()):
-            arcs = circuit.arcs(node)
-            if kind == DECISION:
-                made = self._decision(int(circuit.features[node]), [(cells, found[child]) for cells, child in arcs])
-            elif kind == AND:
-                made = _joined([found[child] for _, child in arcs], lambda a, b: a & b, manager.true)
-            elif kind == OR:
-                made = _joined([found[child] for _, child in arcs], lambda a, b: a | b, manager.false)
-            else:
-                made = manager.true if kind == TRUE else manager.false
-            found.append(made)
-        return manager.ite(self._valid(), found[-1], manager.false)
+    def conjoin(self, a: Any, b: Any) -> Any:
+        return a & b
 
-    def _decision(self, feature: int, arcs: Iterable[tuple[tuple[int, ...], Any]]) -> Any:
-        made = self._manager.false
-        for cells, child in arcs:
-            made = self._manager.ite(self._members(feature, cells), child, made)
+    def disjoin(self, a: Any, b: Any) -> Any:
+        return a | b
+
+    def fork(self, bit: Bit, high: Any, low: Any) -> Any:
+        return self._manager.ite(self._manager.var(bit.name), high, low)
+
+    def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
+        made = self.false
+        for test, child in parts:
+            made = self._manager.ite(test, child, made)
         return made
-
-    def _members(self, feature: int, cells: tuple[int, ...]) -> Any:
-        if (feature, cells) not in self._known:
-            true, false = self._manager.true, self._manager.false
-            n_cells, fork = self._circuit.grid.n_cells[feature], self._fork(feature)
-            made = members(self._bits[feature], n_cells, cells, fork=fork, true=true, false=false)
-            self._known[feature, cells] = made
-        return self._known[feature, cells]
-
-    def _valid(self) -> Any:
-        """Return the function of the bit vectors that are codes."""
-        made = self._manager.true
-        for feature in reversed(list(self._bits)):
-            n_cells = self._circuit.grid.n_cells[feature]
-            made = valid(self._code, n_cells, fork=self._fork(feature), rest=made, false=self._manager.false)
-        return made
-
-    def _fork(self, feature: int) -> Callable[[int, Any, Any], Any]:
-        bits, manager = self._bits[feature], self._manager
-        return lambda k, high, low: manager.ite(manager.var(bits[k].name), high, low)
-
-
-def _joined(parts: Sequence[Any], join: Callable[[Any, Any], Any], neutral: Any) -> Any:
-    """Join in a balanced way: of many parts, most joins are then between small ones."""
-    while len(parts) > 1:
-        parts = [join(a, b) for a, b in zip_longest(parts[::2], parts[1::2], fillvalue=neutral)]
-    return parts[0] if parts else neutral
 
 
 def _read(root: Any) -> tuple[dict[int, _Fork], int]:

@@ -11,10 +11,11 @@ from axfi_kc.errors import CircuitError, UnsupportedTargetError
 from axfi_kc.targets.mdd import mdd_of
 from axfi_kc.targets.obdd import obdd_of
 from axfi_kc.targets.protocols import Target
+from axfi_kc.targets.sdd import sdd_of
 
 __all__ = ["TARGETS", "options_of", "target_of"]
 
-_MAKERS: Mapping[str, Callable[..., Target]] = {"mdd": mdd_of, "obdd": obdd_of}
+_MAKERS: Mapping[str, Callable[..., Target]] = {"mdd": mdd_of, "obdd": obdd_of, "sdd": sdd_of}
 TARGETS = tuple(_MAKERS)
 
 
