@@ -1,6 +1,7 @@
 """Target languages: circuits in the hands of other libraries or our own, and the way back."""
 
 from axfi_kc.targets.bit_codes import CODES, Bit, bits_of
+from axfi_kc.targets.ddnnf import Ddnnf, ddnnf_of
 from axfi_kc.targets.mdd import Mdd, mdd_of
 from axfi_kc.targets.obdd import Obdd, obdd_of
 from axfi_kc.targets.protocols import Closed, Target
@@ -13,12 +14,14 @@ __all__ = [
     "TARGETS",
     "Bit",
     "Closed",
+    "Ddnnf",
     "Mdd",
     "Obdd",
     "Sdd",
     "Target",
     "Vtree",
     "bits_of",
+    "ddnnf_of",
     "mdd_of",
     "obdd_of",
     "options_of",

@@ -8,6 +8,7 @@ from typing import Any
 
 from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError, UnsupportedTargetError
+from axfi_kc.targets.ddnnf import ddnnf_of
 from axfi_kc.targets.mdd import mdd_of
 from axfi_kc.targets.obdd import obdd_of
 from axfi_kc.targets.protocols import Target
@@ -15,7 +16,7 @@ from axfi_kc.targets.sdd import sdd_of
 
 __all__ = ["TARGETS", "options_of", "target_of"]
 
-_MAKERS: Mapping[str, Callable[..., Target]] = {"mdd": mdd_of, "obdd": obdd_of, "sdd": sdd_of}
+_MAKERS: Mapping[str, Callable[..., Target]] = {"mdd": mdd_of, "obdd": obdd_of, "sdd": sdd_of, "ddnnf": ddnnf_of}
 TARGETS = tuple(_MAKERS)
 
 

@@ -1,0 +1,162 @@
+"""Transformations of deterministic decomposable circuits: smaller, or smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from axfi_kc import queries
+from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.sets import features_of
+
+__all__ = ["shrunk", "smoothed"]
+
+Factors = frozenset[int]
+_NO_FACTORS: Factors = frozenset()
+
+
+def shrunk(circuit: Circuit) -> Circuit:
+    """Return an equal circuit with conjunctions in the place of chains and of what alternatives share.
+
+    Every node is taken as the set of its factors, parts whose conjunction it is. What all arcs of a
+    decision, or all parts of a disjunction, have in common becomes a factor of the whole; of a
+    decision with one arc only a literal is left.
+
+    Notes
+    -----
+    Linear. Mostly fewer nodes, but a single link that is no part of a chain becomes a literal and a
+    conjunction. Needs a decomposable circuit, and keeps it that and deterministic: whatever is taken out
+    can be satisfied apart from what is left. Factors of a node that several others use stay inside.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 2) for name in "abc"])))
+    >>> ways = [([k], build.decision(1, [([1], build.literal(2, [k]))])) for k in range(3)]
+    >>> circuit = build.circuit(build.decision(0, ways))
+    >>> circuit.size, shrunk(circuit).size
+    (Size(nodes=7, edges=9), Size(nodes=6, edges=9))
+    """
+    return _Shrinking(circuit).circuit()
+
+
+class _Shrinking:
+    """One pass over a circuit, children first."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._source = circuit
+        self._build = CircuitBuilder(circuit.grid)
+        self._uses = np.bincount(circuit.children, minlength=len(circuit.kinds)).tolist()
+        self._factors: list[Factors | None] = []  # None is false
+        self._parts: list[list[int]] = []  # of disjunctions
+
+    def circuit(self) -> Circuit:
+        """Return the new circuit."""
+        source = self._source
+        for node, kind in enumerate(source.kinds.tolist()):
+            arcs = source.arcs(node)
+            self._parts.append([])
+            if kind == DECISION:
+                self._factors.append(self._decision(int(source.features[node]), arcs))
+            elif kind == AND:
+                self._factors.append(self._conjunction(child for _, child in arcs))
+            elif kind == OR:
+                self._factors.append(self._disjunction(node, [child for _, child in arcs]))
+            else:
+                self._factors.append(_NO_FACTORS if kind == TRUE else None)
+        return self._build.circuit(self._whole(source.root))
+
+    def _whole(self, node: int) -> int:
+        factors = self._factors[node]
+        return self._build.false if factors is None else self._build.conjunction(factors)
+
+    def _visible(self, node: int) -> Factors:
+        """Return the factors of a node that is not false, or itself if others use it too."""
+        factors = self._factors[node] or _NO_FACTORS
+        if self._uses[node] > 1 and len(factors) > 1:
+            return frozenset([self._build.conjunction(factors)])
+        return factors
+
+    def _conjunction(self, children: Iterable[int]) -> Factors | None:
+        found: set[int] = set()
+        for child in children:
+            if self._factors[child] is None:
+                return None
+            found |= self._visible(child)
+        return frozenset(found)
+
+    def _decision(self, feature: int, arcs: Sequence[tuple[tuple[int, ...], int]]) -> Factors | None:
+        live = [(cells, self._visible(child)) for cells, child in arcs if self._factors[child] is not None]
+        if not live:
+            return None
+        common = frozenset.intersection(*(factors for _, factors in live))
+        rest = [(cells, self._build.conjunction(factors - common)) for cells, factors in live]
+        return common | {self._build.decision(feature, rest)} - {self._build.true}
+
+    def _disjunction(self, node: int, children: Sequence[int]) -> Factors | None:
+        live = [child for child in children if self._factors[child] is not None]
+        if not live:
+            return None
+        common = frozenset.intersection(*map(self._visible, live))
+        parts: list[int] = []
+        for child in live:
+            inner = self._parts[child] if not common and self._uses[child] == 1 else []
+            parts += inner or [self._build.conjunction(self._visible(child) - common)]
+        if not common:
+            self._parts[node] = parts
+        return common | {self._build.disjunction(parts)} - {self._build.true}
+
+
+class _SmoothBuilder(CircuitBuilder):
+    """A builder that also makes literals of all cells, which say nothing but name a feature."""
+
+    def any_cell(self, feature: int) -> int:
+        """Return the literal that all cells of `feature` satisfy."""
+        cells = tuple(range(self._grid.n_cells[feature]))
+        return self._node(DECISION, feature, ((self._label(cells), self.true),))
+
+
+def smoothed(circuit: Circuit) -> Circuit:
+    """Return an equal circuit in which alternatives speak about the same features.
+
+    Notes
+    -----
+    Every part of a disjunction, and every arc of a decision, is joined with literals of all cells of
+    the features that only its siblings mention. The size may grow by the number of features.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
+    >>> circuit = build.circuit(build.decision(0, [([0], build.literal(1, [1])), ([1], build.true)]))
+    >>> circuit.size, smoothed(circuit).size
+    (Size(nodes=2, edges=3), Size(nodes=3, edges=4))
+    """
+    build, scope = _SmoothBuilder(circuit.grid), queries.scopes(circuit)
+    found: list[int] = []
+    filled: dict[tuple[int, int], int] = {}
+
+    def lifted(child: int, wanted: int) -> int:
+        missing = wanted & ~scope[child]
+        if (child, missing) not in filled:
+            parts = [found[child], *map(build.any_cell, features_of(missing))]
+            filled[child, missing] = build.conjunction(parts)
+        return filled[child, missing]
+
+    for node, kind in enumerate(circuit.kinds.tolist()):
+        arcs, feature = circuit.arcs(node), int(circuit.features[node])
+        if kind == DECISION:
+            rest = scope[node] & ~(1 << feature)
+            found.append(build.decision(feature, [(cells, lifted(child, rest)) for cells, child in arcs]))
+        elif kind == AND:
+            found.append(build.conjunction(found[child] for _, child in arcs))
+        elif kind == OR:
+            found.append(build.disjunction(lifted(child, scope[node]) for _, child in arcs))
+        else:
+            found.append(build.true if kind == TRUE else build.false)
+    return build.circuit(found[-1])
