@@ -1,0 +1,244 @@
+"""Models given by circuits: one output where a circuit holds, another where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc import queries
+from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.errors import CircuitError
+from axfi_kc.grid import Grid
+from axfi_kc.models.circuit_wires import Wires, wires_of
+from axfi_kc.models.exclusions import is_plainly_deterministic, with_decisions
+from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.targets.obdd import obdd_of
+
+__all__ = ["CircuitModel"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CircuitModel(GriddedModel):
+    """A model whose outputs are given by circuits that exclude each other.
+
+    Attributes
+    ----------
+    grid
+        The cells that the circuits decide on.
+    outputs
+        The distinct outputs.
+    circuits
+        For each output the circuit of its points, deterministic and decomposable; None for the
+        output of all other points, which at most one output may have.
+    converted
+        Whether some circuit was not decomposable in the features, or could not be seen to be
+        deterministic, and was turned into an ordered diagram.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> both = build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])])
+    >>> model = CircuitModel.of(build.circuit(both), outputs=("no", "yes"))
+    >>> model.predict([[2, 1], [2, 0]]), model.converted
+    (['yes', 'no'], False)
+    """
+
+    grid: Grid
+    outputs: tuple[Hashable, ...]
+    circuits: tuple[Circuit | None, ...]
+    converted: bool
+    _wires: tuple[Wires | None, ...] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, circuit: Circuit, *, outputs: tuple[Hashable, Hashable] = (False, True), deterministic: bool = False
+    ) -> CircuitModel:
+        """Make a model with output ``outputs[1]`` where `circuit` holds and ``outputs[0]`` elsewhere.
+
+        Parameters
+        ----------
+        circuit
+            Any circuit. One that is not decomposable in the features (several bits of one feature
+            under one conjunction), or not seen to be deterministic, becomes an ordered diagram.
+        outputs
+            Two different outputs.
+        deterministic
+            Whether the circuit is known to be deterministic and need not be checked, as that of a
+            sentential decision diagram is.
+
+        Raises
+        ------
+        CircuitError
+            If the outputs are not two different ones.
+
+        Notes
+        -----
+        Linear for circuits of compilers, whose disjunctions hold opposite literals; see
+        :mod:`axfi_kc.models.exclusions`. A conversion is exponential at worst.
+        """
+        if len(outputs) != 2 or outputs[0] == outputs[1]:
+            raise CircuitError(
+                f"A circuit tells two different outputs apart, but {outputs!r} was given; give one for where it does "
+                "not hold and one for where it does."
+            )
+        found, converted = _countable(circuit, deterministic=deterministic)
+        return cls(circuit.grid, tuple(outputs), (None, found), converted, (None, wires_of(found)[0]))
+
+    @classmethod
+    def of_classes(cls, circuits: Mapping[Hashable, Circuit], *, deterministic: bool = False) -> CircuitModel:
+        """Make a model of one circuit per output; together they must hold at each point exactly once.
+
+        With a circuit for every output no explanation needs to count, whichever output it is about.
+
+        Parameters
+        ----------
+        circuits
+            The circuit of each output's points, all over the same grid.
+        deterministic
+            As in :meth:`of`, for each circuit.
+
+        Raises
+        ------
+        CircuitError
+            If there are no circuits, their grids differ, or some point belongs to no output or to two.
+
+        Notes
+        -----
+        That the circuits exclude each other is seen as in :meth:`of`, or else shown by a diagram of
+        their disjunction, which is exponential at worst.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain import Domain
+        >>> from axfi_kc.features import Integer
+        >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
+        >>> model = CircuitModel.of_classes({y: build.circuit(build.literal(0, [k])) for k, y in enumerate("xyz")})
+        >>> model.predict([[2], [0]])
+        ['z', 'x']
+        """
+        parts = list(circuits.values())
+        if not parts or any(c.grid is not parts[0].grid for c in parts):
+            raise CircuitError(
+                "A model needs one or more circuits over one grid, but none was given or their grids differ; build "
+                "them over the same Grid."
+            )
+        found = [_countable(circuit, deterministic=deterministic) for circuit in parts]
+        _check_partition([circuit for circuit, _ in found])
+        return cls(
+            parts[0].grid,
+            tuple(circuits),
+            tuple(circuit for circuit, _ in found),
+            any(converted for _, converted in found),
+            tuple(wires_of(circuit)[0] for circuit, _ in found),
+        )
+
+    @property
+    def is_regression(self) -> bool | None:
+        """None: outputs are what their user says, a regression exactly when ``delta`` is given."""
+        return None
+
+    def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
+        """Return the outputs at points given by their cells, a row each.
+
+        Notes
+        -----
+        Linear in the circuits, for 64 points at a time.
+        """
+        from axfi_kc.models.circuit_kernels import truths
+
+        other = next((k for k, wires in enumerate(self._wires) if wires is None), 0)
+        found = np.full(len(cells), other)
+        for k, wires in enumerate(self._wires):
+            if wires is not None:
+                found[truths(wires, cells).astype(np.bool_)] = k
+        return [self.outputs[k] for k in found.tolist()]
+
+    def region(self, wanted: Sequence[bool]) -> tuple[Circuit, bool]:
+        """Return the points whose output is wanted: a circuit, and whether they are where it holds.
+
+        Parameters
+        ----------
+        wanted
+            A flag for each output.
+
+        Returns
+        -------
+        tuple
+            A deterministic, decomposable circuit, and False if the points are those where it fails.
+        """
+        holds = all(circuit is not None for circuit, chosen in zip(self.circuits, wanted, strict=True) if chosen)
+        named = zip(self.circuits, wanted, strict=True)
+        parts = [circuit for circuit, chosen in named if circuit is not None and chosen == holds]
+        return (parts[0] if len(parts) == 1 else _disjunction(self.grid, parts)), holds
+
+
+def _countable(circuit: Circuit, *, deterministic: bool) -> tuple[Circuit, bool]:
+    """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
+    found = with_decisions(circuit)
+    if queries.is_decomposable(found) and (deterministic or is_plainly_deterministic(found)):
+        return found, False
+    return obdd_of(found).to_circuit(), True
+
+
+def _disjunction(grid: Grid, circuits: Sequence[Circuit]) -> Circuit:
+    """Return one circuit of the points where one of several holds."""
+    build = CircuitBuilder(grid)
+    roots = []
+    for circuit in circuits:
+        found: list[int] = []
+        for node, kind in enumerate(circuit.kinds.tolist()):
+            arcs = [(cells, found[child]) for cells, child in circuit.arcs(node)]
+            if kind == DECISION:
+                made = build.decision(int(circuit.features[node]), arcs)
+            elif kind in (AND, OR):
+                made = (build.conjunction if kind == AND else build.disjunction)(child for _, child in arcs)
+            else:
+                made = kind
+            found.append(made)
+        roots.append(found[-1])
+    return build.circuit(build.disjunction(roots))
+
+
+def _check_partition(circuits: Sequence[Circuit]) -> None:
+    """Raise unless each point satisfies exactly one of the circuits.
+
+    As many cell vectors in all as the space has, and none left out, means none twice.
+    """
+    grid = circuits[0].grid
+    held = [_cell_vectors(circuit) for circuit in circuits]
+    union, _ = _countable(_disjunction(grid, circuits), deterministic=False)
+    together = _cell_vectors(union)
+    if sum(held) != together:
+        raise CircuitError(
+            f"Circuits of different outputs must exclude each other, but {sum(held) - together} cell vectors too many "
+            "satisfy several; make them disjoint."
+        )
+    if together != grid.n_points:
+        raise CircuitError(
+            f"Circuits of all outputs must cover the space, but {grid.n_points - together} cell vectors satisfy none; "
+            "add a circuit, or use CircuitModel.of."
+        )
+
+
+def _cell_vectors(circuit: Circuit) -> int:
+    """Return how many vectors of cells satisfy a deterministic, decomposable circuit."""
+    n_cells, found = circuit.grid.n_cells, list[Fraction]()
+    for node, kind in enumerate(circuit.kinds.tolist()):
+        arcs = circuit.arcs(node)
+        if kind == DECISION:
+            total = sum((len(cells) * found[child] for cells, child in arcs), Fraction(0))
+            share = total / n_cells[circuit.features[node]]
+        elif kind == AND:
+            share = prod((found[child] for _, child in arcs), start=Fraction(1))
+        else:
+            share = sum((found[child] for _, child in arcs), Fraction(int(kind == TRUE)))
+        found.append(share)
+    return int(found[-1] * circuit.grid.n_points)
