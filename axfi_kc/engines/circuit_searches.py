@@ -1,0 +1,190 @@
+"""All CXps of an instance of a circuit: read off its nodes, or by duality.
+
+Let C(u) be the minimal sets of features whose change can make node u true, or false, whichever is
+looked for. For a decision on i with the instance's child c_v, C(u) is C(c_v), together with {i} + T
+for the minimal T of the other children that contain no member of C(c_v). When true is looked for,
+the sets of a disjunction are the minimal ones of its parts, and those of a conjunction all unions of
+one set of each part, which have no feature in common. When false is looked for, those of a
+conjunction are the sets of all its parts. A disjunction cannot be made false part by part, because
+its parts share features: then, and when the families on the way grow large, the search is by duality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from axfi_kc.budget import LIMIT, NODES, BudgetSpent, Meter
+from axfi_kc.circuit import AND, DECISION, OR, TRUE
+from axfi_kc.engines.circuit_kernels import BY_COUNT
+from axfi_kc.engines.circuit_regions import InstanceBoxes
+from axfi_kc.sets import features_of
+
+__all__ = ["cxps_by_duality", "cxps_by_nodes", "find_cxps"]
+
+_MOST_STEPS = 4_000_000  # comparisons of sets before the families of nodes are given up: about a second
+_NOTHING: tuple[int, ...] = ()
+_AT_ONCE = (0,)
+
+
+class _TooManySets(Exception):
+    """The families of the nodes have grown large."""
+
+
+def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]:
+    """Return all CXps of the instance of at most `max_size` features.
+
+    Raises
+    ------
+    BudgetSpent
+        With the CXps certified so far.
+    """
+    found = None
+    if boxes.region.task != BY_COUNT:
+        found = cxps_by_nodes(boxes, max_size=max_size, meter=meter, most_steps=_MOST_STEPS)
+    if found is None:
+        found = [Y for Y in cxps_by_duality(boxes, meter=meter) if Y.bit_count() <= max_size]
+    return found
+
+
+def cxps_by_nodes(boxes: InstanceBoxes, *, max_size: int, meter: Meter, most_steps: int) -> list[int] | None:
+    """Return the CXps, from the families of all nodes; None if that takes too many steps.
+
+    Notes
+    -----
+    Of the order of the families' sizes, squared for decisions. A step is a comparison of sets.
+    """
+    registers = np.zeros(2, np.int64)
+    meter.attach(registers)
+
+    def spend(steps: int) -> None:
+        registers[NODES] += steps
+        if registers[NODES] > most_steps or (registers[NODES] > registers[LIMIT] and not meter.extend()):
+            raise _TooManySets
+
+    try:
+        return list(_Families(boxes, max_size, spend).of_root())
+    except _TooManySets:
+        return None
+
+
+class _Families:
+    """Families of minimal sets, one for each node."""
+
+    def __init__(self, boxes: InstanceBoxes, max_size: int, spend: Callable[[int], None]) -> None:
+        self._boxes = boxes
+        self._max_size = max_size
+        self._spend = spend
+        self._looks_for_true = boxes.region.holds
+
+    def of_root(self) -> Sequence[int]:
+        """Return the family of the circuit's root."""
+        wires = self._boxes.region.wires
+        place = {i: k for k, i in enumerate(self._boxes.region.scope.tolist())}
+        follows, children, offsets = self._boxes.follows.tolist(), wires.children.tolist(), wires.offsets.tolist()
+        features, complete = wires.features.tolist(), wires.complete.tolist()
+        found: list[Sequence[int]] = []
+        for node, kind in enumerate(wires.kinds.tolist()):
+            span = range(offsets[node], offsets[node + 1])
+            below = [found[children[arc]] for arc in span]
+            if kind == DECISION:
+                stays = next((found[children[arc]] for arc in span if follows[arc]), None)
+                changes = [found[children[arc]] for arc in span if not follows[arc]]
+                made = self._decision(1 << place[features[node]], stays, changes, bool(complete[node]))
+            elif kind == OR or (kind == AND and not self._looks_for_true):
+                made = self._union(below)
+            elif kind == AND:
+                made = self._product(below)
+            else:
+                made = _AT_ONCE if (kind == TRUE) == self._looks_for_true else _NOTHING
+            found.append(made)
+        return found[-1]
+
+    def _decision(
+        self, bit: int, stays: Sequence[int] | None, changes: list[Sequence[int]], complete: bool
+    ) -> Sequence[int]:
+        """Return the family of a decision; cells that no arc names lead to false."""
+        at_false = _NOTHING if self._looks_for_true else _AT_ONCE
+        kept = list(at_false if stays is None else stays)
+        if not complete:
+            changes = [*changes, at_false]
+        others = {T for family in changes if family is not stays for T in family if T.bit_count() < self._max_size}
+        if kept and kept[0] == 0:
+            return _AT_ONCE
+        return kept + [T | bit for T in self._minimal(others, kept)]
+
+    def _union(self, families: Sequence[Sequence[int]]) -> Sequence[int]:
+        distinct = {id(family): family for family in families if family}
+        if len(distinct) <= 1:
+            return next(iter(distinct.values()), _NOTHING)
+        return list(self._minimal({T for family in distinct.values() for T in family}, []))
+
+    def _minimal(self, candidates: Iterable[int], kept: Sequence[int]) -> Iterator[int]:
+        """Iterate over the minimal candidates that contain none of `kept`."""
+        known = list(kept)
+        for T in sorted(candidates, key=int.bit_count):
+            self._spend(1 + len(known))
+            if not any(s & T == s for s in known):
+                known.append(T)
+                yield T
+
+    def _product(self, families: Sequence[Sequence[int]]) -> Sequence[int]:
+        """Return all unions of one set of each family; scopes are disjoint, so all are minimal."""
+        made: Sequence[int] = _AT_ONCE
+        for family in sorted(families, key=len):
+            self._spend(1 + len(made) * len(family))
+            made = [S | T for S in made for T in family if (S | T).bit_count() <= self._max_size]
+        return made
+
+
+def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
+    """Return all CXps, found together with all AXps.
+
+    A minimal hitting set of the CXps known so far either leaves no free box that meets the region,
+    and is an AXp, or leaves one, which is shrunk to a CXp that it does not hit. The hitting sets
+    that miss the new CXp are then extended (Berge's multiplication); AXps never are.
+
+    Raises
+    ------
+    BudgetSpent
+        With the CXps found so far.
+
+    Notes
+    -----
+    An oracle call for each AXp, and one for each CXp and feature. Hitting sets of the CXps known so
+    far can outnumber both families.
+    """
+    registers = np.zeros(2, np.int64)
+    meter.attach(registers)
+    cxps: list[int] = []
+    axps: list[int] = []
+    waiting = [0]
+    while waiting:
+        registers[NODES] += 1
+        if registers[NODES] > registers[LIMIT] and not meter.extend():
+            raise BudgetSpent(cxps)
+        candidate = waiting.pop()
+        rest = boxes.all & ~candidate
+        if not boxes.is_weak(rest):
+            axps.append(candidate)
+            continue
+        found = boxes.shrink(rest)
+        cxps.append(found)
+        registers[NODES] += rest.bit_count()
+        waiting.append(candidate)
+        waiting = _extended(waiting, axps, found)
+    return cxps
+
+
+def _extended(waiting: list[int], axps: Sequence[int], found: int) -> list[int]:
+    """Return the minimal hitting sets that also hit `found`, except the AXps."""
+    missing = [h for h in waiting if not h & found]
+    hitting = [h for h in waiting if h & found]
+    without: dict[int, list[int]] = {1 << k: [] for k in features_of(found)}
+    for h in (*hitting, *axps):
+        met = h & found
+        if met in without:  # h meets `found` in one element only
+            without[met].append(h ^ met)
+    extended = [h | bit for h in missing for bit, rests in without.items() if not any(rest & ~h == 0 for rest in rests)]
+    return hitting + extended
