@@ -8,7 +8,7 @@ import numpy as np
 
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers.diagrams import compile_mdd
-from axfi_kc.models import Boxes, Model, TreeSum, boxes_of
+from axfi_kc.models import Boxes, CircuitModel, Model, TreeSum, boxes_of
 from axfi_kc.similarity import Similarity
 
 __all__ = ["compile_dissimilar"]
@@ -19,7 +19,7 @@ def compile_dissimilar(model: Model, output: Hashable, similarity: Similarity) -
 
     A truth table and a sum of several trees become a reduced ordered MDD; a single tree becomes
     a disjunction of its paths, which exclude each other, so the circuit is deterministic and
-    decomposable.
+    decomposable. A model given by circuits has one already, or its diagram is negated.
 
     Notes
     -----
@@ -39,6 +39,10 @@ def compile_dissimilar(model: Model, output: Hashable, similarity: Similarity) -
     """
     if isinstance(model, Boxes) or (isinstance(model, TreeSum) and model.n_trees == 1):
         return _paths(boxes_of(model), output, similarity)
+    if isinstance(model, CircuitModel):
+        circuit, holds = model.region([not similarity.holds(y, output) for y in model.outputs])
+        if holds:
+            return circuit
     return compile_mdd(model, output, similarity)
 
 

@@ -11,19 +11,19 @@ import numpy as np
 
 from axfi_kc.budget import Budget, BudgetSpent
 from axfi_kc.circuit import Circuit
+from axfi_kc.compilers.circuit_diagrams import compile_region
 from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.compilers.ordered_trees import LeafSets, OrderedTrees, leaf_sets_of_boxes, leaf_sets_of_tree
-from axfi_kc.compilers.orders import Order, feature_order, uses_of
+from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order, uses_of
 from axfi_kc.compilers.runs import RunNodes
 from axfi_kc.compilers.thresholds import ThresholdCompiler
 from axfi_kc.errors import BudgetError, UnsupportedModelError
-from axfi_kc.models import Boxes, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.similarity import Similarity
 
 __all__ = ["DEFAULT_ORDER", "compile_mdd"]
 
-DEFAULT_ORDER = "influence"
 _NO_LIMIT = Budget()
 _CHUNK = 256  # sub-diagrams between two looks at the clock: some 10 ms
 
@@ -96,6 +96,9 @@ def compile_mdd(
     >>> compile_mdd(TableModel.from_outputs(domain, [0, 1, 1, 0]), 0, Similarity()).size
     Size(nodes=3, edges=4)
     """
+    if isinstance(model, CircuitModel):
+        wanted = [similarity.holds(y, output) == similar for y in model.outputs]
+        return compile_region(model, wanted, order=order, budget=budget)
     features = feature_order(order, model.domain, uses_of(model))
     account = _Account(budget)
     found = _attempt(model, _Task(output, similarity, features, RunNodes(), account.spend), similar)

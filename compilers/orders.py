@@ -13,9 +13,10 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.models import Boxes, LinearModel, Model, TreeSum
 
-__all__ = ["ORDERS", "Order", "Uses", "feature_order", "uses_of"]
+__all__ = ["DEFAULT_ORDER", "ORDERS", "Order", "Uses", "feature_order", "uses_of"]
 
 ORDERS = ("influence", "force", "given")
+DEFAULT_ORDER = "influence"
 Order = str | Sequence[str]
 """A word of `ORDERS`, or the names of all features, first to last."""
 

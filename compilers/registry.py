@@ -14,7 +14,7 @@ from typing import Any
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Boxes, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 
 __all__ = ["read_model", "reads"]
 
@@ -88,6 +88,7 @@ def supported() -> list[str]:
 @_read.register(TreeSum)
 @_read.register(Boxes)
 @_read.register(LinearModel)
+@_read.register(CircuitModel)
 def _already_neutral(model: Model, domain: Domain) -> Model:
     if model.domain != domain:
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")

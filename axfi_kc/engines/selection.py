@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.engines.boxes import BoxEngine
+from axfi_kc.engines.circuits import CircuitEngine
 from axfi_kc.engines.diagrams import DiagramEngine
 from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.families import Found
 from axfi_kc.engines.linear import LinearEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
-from axfi_kc.models import Boxes, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
 
 __all__ = ["TARGETS", "Engine", "engine_for", "engine_through"]
@@ -65,6 +66,11 @@ def _trees(model: TreeSum, similarity: Similarity, budget: Budget = _NO_LIMIT) -
 @engine_for.register
 def _linear(model: LinearModel, similarity: Similarity, _: Budget = _NO_LIMIT) -> Engine:
     return LinearEngine(model, similarity)
+
+
+@engine_for.register
+def _circuits(model: CircuitModel, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
+    return CircuitEngine(model, similarity, budget)
 
 
 def engine_through(target: str, model: Model, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:

@@ -4,6 +4,7 @@ A form is a function on cells (see :mod:`axfi_kc.grid`), free of the library tha
 """
 
 from axfi_kc.models.boxes import Boxes, boxes_of, relabelled
+from axfi_kc.models.circuits import CircuitModel
 from axfi_kc.models.linear import LinearModel, Lookup, Slope
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import Argmax, Positive, Score, Split, TreeNodes, TreeSum
@@ -11,6 +12,7 @@ from axfi_kc.models.trees import Argmax, Positive, Score, Split, TreeNodes, Tree
 __all__ = [
     "Argmax",
     "Boxes",
+    "CircuitModel",
     "LinearModel",
     "Lookup",
     "Model",
@@ -25,4 +27,4 @@ __all__ = [
     "relabelled",
 ]
 
-Model = TableModel | TreeSum | Boxes | LinearModel
+Model = TableModel | TreeSum | Boxes | LinearModel | CircuitModel

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.grid import Grid
+from axfi_kc.models.circuits import CircuitModel
 from axfi_kc.models.gridded import GriddedModel
 from axfi_kc.models.linear import LinearModel
 from axfi_kc.models.tables import TableModel
@@ -156,8 +157,8 @@ def _of_tree(model: TreeSum) -> Boxes:
 
 
 def relabelled(
-    model: TableModel | TreeSum | Boxes | LinearModel, names: Mapping[Hashable, Hashable]
-) -> Boxes | LinearModel:
+    model: TableModel | TreeSum | Boxes | LinearModel | CircuitModel, names: Mapping[Hashable, Hashable]
+) -> Boxes | LinearModel | CircuitModel:
     """Return `model` with each output replaced by its name in `names`.
 
     Examples
@@ -170,6 +171,8 @@ def relabelled(
     """
     if isinstance(model, LinearModel):
         return model.relabelled(names)
+    if isinstance(model, CircuitModel):
+        return replace(model, outputs=tuple(names[y] for y in model.outputs))
     boxes = boxes_of(model)
     return replace(boxes, outputs=tuple(names[y] for y in boxes.outputs))
 
