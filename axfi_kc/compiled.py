@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,68 +13,88 @@ import numpy as np
 from axfi_kc import queries
 from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit, Size
-from axfi_kc.compilers import compile_mdd, read_model
-from axfi_kc.compilers.diagrams import DEFAULT_ORDER
-from axfi_kc.compilers.orders import Order
+from axfi_kc.compilers import compile_target, read_model
+from axfi_kc.compilers.orders import DEFAULT_ORDER, Order
 from axfi_kc.domain import Domain
-from axfi_kc.errors import DomainError, SimilarityError, UnsupportedTargetError
+from axfi_kc.errors import DomainError, SimilarityError
 from axfi_kc.measures import Number, exact
 from axfi_kc.models import LinearModel, Model, Score, TreeSum
 from axfi_kc.similarity import Similarity
+from axfi_kc.targets import Target, target_of
 
-__all__ = ["TARGETS", "CompiledModel", "compile_model"]
-
-TARGETS = ("mdd",)
+__all__ = ["CompiledModel", "compile_model", "question_about"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledModel:
-    """The circuit of "the model's output is this one".
+    """The circuit of "the model's output is this one", in a target language.
 
     Attributes
     ----------
-    circuit
-        Deterministic and decomposable.
+    target
+        What holds it: an ``Mdd``, ``Obdd``, ``Sdd`` or ``Ddnnf`` of :mod:`axfi_kc.targets`.
     output
         The output it is about.
     fixed
         The values of the features it was conditioned on.
     """
 
-    circuit: Circuit = field(repr=False)
+    target: Target = field(repr=False)
     output: Hashable
     fixed: Mapping[str, Any]
+    _options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def language(self) -> str:
+        """The target language: ``"mdd"``, ``"obdd"``, ``"sdd"`` or ``"ddnnf"``."""
+        return self.target.language
+
+    @property
+    def circuit(self) -> Circuit:
+        """The same function as a deterministic, decomposable circuit over cells."""
+        return self.target.to_circuit()
 
     @property
     def domain(self) -> Domain:
         """The space the model is defined on."""
-        return self.circuit.grid.domain
+        return self.target.grid.domain
 
     @property
     def size(self) -> Size:
-        """Nodes and edges."""
-        return self.circuit.size
+        """Nodes and edges, in the language's own terms."""
+        return self.target.size
 
-    def count(self) -> int:
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory it takes."""
+        return self.target.bytes
+
+    def count(self, *, check: bool = False) -> int:
         """Return the number of points with the output, over the features that are not fixed.
+
+        Parameters
+        ----------
+        check
+            Whether to count a second time, by an independent route; see :func:`axfi_kc.queries.count`.
 
         Raises
         ------
         CircuitError
             If one of them is real: then points are uncountable; ask for the probability.
         """
-        return queries.count(self.circuit, fixed=[self.domain.index(name) for name in self.fixed])
+        fixed = [self.domain.index(name) for name in self.fixed]
+        return queries.count(self.circuit, fixed=fixed, check=check)
 
     def probability(self) -> Fraction:
         """Return the probability of the output, given what is fixed."""
-        return queries.probability(self.circuit)
+        return self.target.probability()
 
     def condition(self, values: Mapping[str, Any]) -> CompiledModel:
         """Return the circuit with features set to values, as ``{feature name: value}``.
 
         Notes
         -----
-        Linear in the circuit.
+        Linear in the circuit, and then in the same language once more.
 
         Raises
         ------
@@ -84,13 +105,24 @@ class CompiledModel:
         if both:
             raise DomainError(f"Feature {both[0]!r} is fixed already; condition the whole circuit instead.")
         cells = {self.domain.index(name): self._cell(name, value) for name, value in values.items()}
-        return CompiledModel(queries.condition(self.circuit, cells), self.output, {**self.fixed, **values})
+        made = target_of(self.language, queries.condition(self.circuit, cells), **self._options)
+        return CompiledModel(made, self.output, {**self.fixed, **values}, self._options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the circuit to a file; the suffix says in which format.
+
+        See :func:`axfi_kc.formats.save_circuit`: ``.nnf`` for every target, ``.sdd`` with its ``.vtree``,
+        ``.dddmp`` and ``.json`` for binary diagrams, ``.cnf`` for model counters.
+        """
+        from axfi_kc.formats import save_circuit
+
+        save_circuit(self.target, path)
 
     def _cell(self, name: str, value: Any) -> int:
         i = self.domain.index(name)
         column = np.empty(1, dtype=object)
         column[0] = value
-        return int(self.circuit.grid.axes[i].locate(self.domain.features[i].encode(column))[0])
+        return int(self.target.grid.axes[i].locate(self.domain.features[i].encode(column))[0])
 
 
 def compile_model(
@@ -102,13 +134,15 @@ def compile_model(
     target: str = "mdd",
     order: Order = DEFAULT_ORDER,
     budget: Budget | None = None,
+    **options: Any,
 ) -> CompiledModel:
     """Compile "the model's output is `output`" into a circuit over the whole domain.
 
     Parameters
     ----------
     model
-        A trained model, a neutral form, or a Python function over a finite domain.
+        A trained model, a neutral form, a circuit from a file (``CircuitModel``), or a Python
+        function over a finite domain.
     domain
         The space on which it is compiled.
     output
@@ -116,16 +150,21 @@ def compile_model(
     delta
         For a regression: outputs at most this far from `output` count.
     target
-        The language: ``"mdd"``, a reduced ordered multi-valued decision diagram.
+        The language: ``"mdd"`` (multi-valued decision diagram, our own), ``"obdd"`` (binary
+        decision diagram, held by dd), ``"sdd"`` (sentential decision diagram, held by PySDD) or
+        ``"ddnnf"`` (our own).
     order
         The order of the features: ``"influence"``, ``"force"``, ``"given"``, or their names;
         see :func:`axfi_kc.compilers.orders.feature_order`.
     budget
         What the compilation may cost. The diagram of a large ensemble does not fit.
+    options
+        Further options of the target, such as ``code="binary"`` of an OBDD or ``vtree="balanced"``
+        of an SDD; see :func:`axfi_kc.targets.target_of`.
 
     Raises
     ------
-    UnsupportedTargetError, SimilarityError, DomainError, BudgetError
+    UnsupportedTargetError, SimilarityError, DomainError, BudgetError, CircuitError
 
     Notes
     -----
@@ -143,16 +182,27 @@ def compile_model(
     (Size(nodes=4, edges=7), 7, Fraction(7, 18))
     >>> compiled.condition({"x1": 2, "x2": 1}).count()
     3
+    >>> compile_model(lambda p: int(p in ones), domain, target="obdd", code="binary").count()
+    7
     """
-    if target not in TARGETS:
-        raise UnsupportedTargetError(
-            f"target must be one of {', '.join(map(repr, TARGETS))}, but {target!r} was given."
-        )
+    form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
+    made = compile_target(form, wanted, similarity, target=target, similar=True, order=order, budget=budget, **options)
+    return CompiledModel(made, wanted, {}, options)
+
+
+def question_about(
+    model: Any, domain: Domain, *, output: Any = None, delta: Number | None = None
+) -> tuple[Model, Hashable, Similarity]:
+    """Return a model's neutral form, the output that is meant, and which outputs count as that one.
+
+    Raises
+    ------
+    SimilarityError, DomainError
+        If the output is needed and missing, or not the model's.
+    """
     form = read_model(model, domain)
     similarity = Similarity.of(form, delta)
-    wanted = _number(output) if similarity.delta is not None else _label(form, output)
-    circuit = compile_mdd(form, wanted, similarity, similar=True, order=order, budget=budget or Budget())
-    return CompiledModel(circuit, wanted, {})
+    return form, _number(output) if similarity.delta is not None else _label(form, output), similarity
 
 
 def _number(output: Any) -> Fraction:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.circuit import Circuit
-from axfi_kc.compilers import compile_dissimilar, read_model
+from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Engine, engine_for
 from axfi_kc.measures import Number
@@ -88,4 +88,4 @@ class Problem:
     @cached_property
     def circuit(self) -> Circuit:
         """The circuit of the points whose output is not similar."""
-        return compile_dissimilar(self.model, self.output, self.similarity)
+        return compile_circuit(self.model, self.output, self.similarity)

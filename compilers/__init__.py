@@ -1,14 +1,24 @@
 """Model front ends, and the compilation of models into circuits.
 
-:func:`read_model` turns a trained model into a neutral form; :func:`compile_dissimilar` turns a
+:func:`read_model` turns a trained model into a neutral form; :func:`compile_circuit` turns a
 form and the output it is compared with into a circuit, :func:`compile_mdd` into a complete
-diagram. :func:`read_xgboost` reads a model file, without the library that wrote it.
+diagram, :func:`compile_target` into any target language. :func:`read_xgboost` reads a model file,
+without the library that wrote it.
 """
 
-from axfi_kc.compilers.circuits import compile_dissimilar
+from axfi_kc.compilers.circuits import compile_circuit
 from axfi_kc.compilers.diagrams import compile_mdd
 from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.compilers.registry import read_model
+from axfi_kc.compilers.target_circuits import base_circuit, compile_target
 from axfi_kc.compilers.xgboost_sums import read_xgboost
 
-__all__ = ["compile_dissimilar", "compile_linear", "compile_mdd", "read_model", "read_xgboost"]
+__all__ = [
+    "base_circuit",
+    "compile_circuit",
+    "compile_linear",
+    "compile_mdd",
+    "compile_target",
+    "read_model",
+    "read_xgboost",
+]

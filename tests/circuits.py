@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from axfi_kc import Domain, TableModel, queries
 from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.compilers import compile_dissimilar
+from axfi_kc.compilers import compile_circuit
 from axfi_kc.grid import Grid
 from axfi_kc.similarity import Similarity
 from tests.strategies import domains
@@ -21,7 +21,7 @@ Points = set[tuple[int, ...]]
 
 def table_circuit(domain: Domain, table: tuple[int, ...]) -> Circuit:
     """Return a decision diagram of the points where the table is not 0."""
-    return compile_dissimilar(TableModel.from_outputs(domain, table), 0, Similarity())
+    return compile_circuit(TableModel.from_outputs(domain, table), 0, Similarity())
 
 
 def cell_vectors(grid: Grid) -> Iterator[tuple[int, ...]]:

@@ -16,13 +16,15 @@ from axfi_kc.engines.diagrams import DiagramEngine
 from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.families import Found
 from axfi_kc.engines.linear import LinearEngine
+from axfi_kc.engines.targets import TargetEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
+from axfi_kc.targets import TARGETS
 
-__all__ = ["TARGETS", "Engine", "engine_for", "engine_through"]
+__all__ = ["EXPLAINED_THROUGH", "Engine", "engine_for", "engine_through"]
 
-TARGETS = ("auto", "mdd")
+EXPLAINED_THROUGH = ("auto", *TARGETS)
 _NO_LIMIT = Budget()
 
 
@@ -81,9 +83,13 @@ def engine_through(target: str, model: Model, similarity: Similarity, budget: Bu
     UnsupportedTargetError
         If there is no such target.
     """
-    if target not in TARGETS:
+    if target not in EXPLAINED_THROUGH:
         raise UnsupportedTargetError(
-            f"target must be one of {', '.join(map(repr, TARGETS))}, but {target!r} was given."
+            f"target must be one of {', '.join(map(repr, EXPLAINED_THROUGH))}, but {target!r} was given."
         )
     engine = engine_for(model, similarity, budget)
-    return engine if target == "auto" else DiagramEngine(model, similarity, budget, constant=engine.constant)
+    if target == "auto":
+        return engine
+    if target == "mdd":
+        return DiagramEngine(model, similarity, budget, constant=engine.constant)
+    return TargetEngine(model, similarity, budget, target=target, constant=engine.constant)

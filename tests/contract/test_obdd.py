@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from axfi_kc import Domain, Integer, Real, TableModel, queries
 from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.compilers import compile_dissimilar
+from axfi_kc.compilers import compile_circuit
 from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.grid import Cut, Grid
@@ -39,7 +39,7 @@ def tables(domain: Domain) -> Iterator[tuple[int, ...]]:
 
 
 def table_circuit(domain: Domain, table: tuple[int, ...]) -> Circuit:
-    return compile_dissimilar(TableModel.from_outputs(domain, table), 0, Similarity())
+    return compile_circuit(TableModel.from_outputs(domain, table), 0, Similarity())
 
 
 def cell_vectors(grid: Grid) -> Iterator[tuple[int, ...]]:

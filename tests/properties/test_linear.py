@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axfi_kc import Categorical, Domain, Integer, Problem, Real, find_axps, find_cxps, is_wcxp, queries
-from axfi_kc.compilers import compile_dissimilar
+from axfi_kc.compilers import compile_circuit
 from axfi_kc.engines.covers import union_covers
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope
 from axfi_kc.sets import minimal_hitting_sets
@@ -140,7 +140,7 @@ def test_a_model_is_constant_iff_no_corner_differs(model: LinearModel) -> None:
 @settings(max_examples=150, deadline=None)
 def test_circuits_agree_with_the_direct_computation(case: tuple[Problem, LinearJudge]) -> None:
     problem, judge = case
-    circuit = compile_dissimilar(problem.model, problem.output, problem.similarity)
+    circuit = compile_circuit(problem.model, problem.output, problem.similarity)
     assert queries.is_decomposable(circuit)
     everything = frozenset(range(len(problem.domain)))
     assert queries.count(circuit) == judge.count(everything)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import axfi_kc as ax
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers import compile_mdd
-from axfi_kc.compilers.circuits import compile_dissimilar
+from axfi_kc.compilers.circuits import compile_circuit
 from axfi_kc.errors import CircuitError, DomainError
 from axfi_kc.grid import Grid
 from axfi_kc.queries import evaluate
@@ -42,7 +42,7 @@ def judged(case: Case) -> list[Fraction]:
 @given(cases)
 def test_diagrams_and_path_circuits_of_models(case: Case) -> None:
     problem, expected = case.problem, judged(case)
-    for compiler in (compile_mdd, compile_dissimilar):
+    for compiler in (compile_mdd, compile_circuit):
         circuit = compiler(problem.model, problem.output, problem.similarity)
         assert list(shap_scores(circuit, case.judge.v).values()) == expected
 

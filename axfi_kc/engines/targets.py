@@ -1,0 +1,103 @@
+"""Explains instances through the model's circuit in a target language."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget
+from axfi_kc.compilers import compile_target
+from axfi_kc.engines.circuits import CircuitEngine
+from axfi_kc.engines.families import Found, cell_worths
+from axfi_kc.models import CircuitModel, Model
+from axfi_kc.similarity import Similarity
+
+__all__ = ["TargetEngine"]
+
+_KEPT = 16  # circuits, one per output: a classifier has few, a regression many
+Codes = npt.NDArray[np.float64]
+
+
+class TargetEngine:
+    """Explains instances of a model through its circuit in any target language.
+
+    Parameters
+    ----------
+    model
+        Any neutral form.
+    similarity
+        Which outputs count as similar.
+    budget
+        What the compilation of one circuit, and then each explanation, may cost.
+    target
+        One of ``axfi_kc.targets.TARGETS``.
+    constant
+        The one output of a model known to be constant; None otherwise.
+
+    Notes
+    -----
+    The circuit of "not similar to output c" is compiled once and answers for every instance with
+    that output: each question whether a set is a weak CXp is one pass over it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        similarity: Similarity,
+        budget: Budget,
+        *,
+        target: str,
+        constant: Hashable | None = None,
+    ) -> None:
+        self.constant = constant
+        self._model = model
+        self._similarity = similarity
+        self._budget = budget
+        self._target = target
+        self._engines: dict[Hashable, CircuitEngine] = {}
+
+    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+        """Return the CXps and weights of each instance.
+
+        Raises
+        ------
+        BudgetError
+            If the budget was spent.
+        """
+        outputs = self._model.outputs_at(codes)
+        parts = [
+            self._engine(output).explain(codes[n : n + 1], weights=weights, max_size=max_size)
+            for n, output in enumerate(outputs)
+        ]
+        if parts:
+            return Found.joined(parts)
+        return Found.of_instances([], [], wholes=cell_worths(self._model.grid, weights)[1], kind=weights)
+
+    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar."""
+        return self._engine(self._model.outputs_at(code[np.newaxis])[0]).is_weak_cxp(code, mask)
+
+    def _engine(self, output: Hashable) -> CircuitEngine:
+        found = self._engines.get(output)
+        if found is None:
+            if len(self._engines) >= _KEPT and isinstance(output, Fraction):
+                self._engines.clear()
+            made = compile_target(
+                self._model, output, self._similarity, target=self._target, budget=self._budget
+            ).to_circuit()
+            model = CircuitModel.of(made, outputs=(output, _OTHER), deterministic=True)
+            found = self._engines[output] = CircuitEngine(model, Similarity(), self._budget)
+        return found
+
+
+class _Other:
+    """The output of all points that are not similar."""
+
+    def __repr__(self) -> str:
+        return "any other output"
+
+
+_OTHER = _Other()
