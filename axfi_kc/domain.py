@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -51,7 +52,7 @@ class Domain:
         names = [f.name for f in given]
         columns = [c for f in given for c in f.columns]
         for what, items in (("feature", names), ("column", columns)):
-            twice = next((n for n in items if items.count(n) > 1), None)
+            twice = next((n for n, k in Counter(items).items() if k > 1), None)
             if twice is not None:
                 raise DomainError(f"Each {what} needs a name of its own, but {twice!r} occurs twice; rename one.")
         object.__setattr__(self, "features", given)
