@@ -8,12 +8,15 @@ deterministic disjunctions a d-DNNF.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 
 __all__ = ["AND", "DECISION", "FALSE", "OR", "TRUE", "Circuit", "CircuitBuilder", "Size"]
@@ -30,7 +33,7 @@ class Size:
     edges: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Circuit:
     """A circuit in flat arrays, children before parents, the root last.
 
@@ -78,6 +81,10 @@ class Circuit:
 class CircuitBuilder:
     """Makes a reduced circuit: equal nodes are shared, redundant ones never built.
 
+    Notes
+    -----
+    Nodes are kept flat, so that a million of them take seconds and no Python object per arc.
+
     Examples
     --------
     >>> from axfi_kc.domain import Domain
@@ -92,34 +99,67 @@ class CircuitBuilder:
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
-        self._kinds = [FALSE, TRUE]
-        self._features = [-1, -1]
-        self._arcs: list[tuple[tuple[int, int], ...]] = [(), ()]
-        self._node_of: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}
+        self._n_cells = grid.n_cells
+        self._kinds = bytearray((FALSE, TRUE))
+        self._features = array("i", (-1, -1))
+        self._offsets = array("q", (0, 0, 0))
+        self._children, self._labels = array("i"), array("i")
+        # a decision is (feature, label, child, label, child, ...), a gate (-kind, child, child, ...)
+        self._node_of: dict[tuple[int, ...], int] = {}
         self._set_of: dict[tuple[int, ...], int] = {}
+        self._sets: list[tuple[int, ...]] = []
+
+    @classmethod
+    def like(cls, circuit: Circuit) -> CircuitBuilder:
+        """Return an empty builder that gives the cell sets of `circuit` the same labels."""
+        build = cls(circuit.grid)
+        for cells in circuit.cell_sets:
+            build._label(cells)
+        return build
 
     def __len__(self) -> int:
         """Return the number of nodes made so far."""
         return len(self._kinds)
 
     def decision(self, feature: int, arcs: Iterable[tuple[Iterable[int], int]]) -> int:
-        """Return the node that sends each set of cells of `feature` to its child."""
-        cells_of: dict[int, list[int]] = {}
+        """Return the node that sends each set of cells of `feature` to its child.
+
+        Raises
+        ------
+        CircuitError
+            If a cell goes to two children, or is none of the feature's.
+        """
+        cells_of: dict[int, set[int]] = {}
         for cells, child in arcs:
             if child != self.false:
-                cells_of.setdefault(child, []).extend(cells)
-        merged = {child: tuple(sorted(cells)) for child, cells in cells_of.items() if cells}
-        if not merged:
-            return self.false
-        only = next(iter(merged))
-        if len(merged) == 1 and len(merged[only]) == self._grid.n_cells[feature]:
-            return only
-        labelled = sorted((cells, child) for child, cells in merged.items())
-        return self._node(DECISION, feature, tuple((self._label(cells), child) for cells, child in labelled))
+                cells_of.setdefault(child, set()).update(cells)
+        labelled = sorted((tuple(sorted(cells)), child) for child, cells in cells_of.items() if cells)
+        if len(labelled) > 1 or (
+            labelled and not 0 <= labelled[0][0][0] <= labelled[0][0][-1] < self._n_cells[feature]
+        ):
+            self._check(feature, [cells for cells, _ in labelled])
+        return self.decide(feature, [self._label(cells) for cells, _ in labelled], [child for _, child in labelled])
+
+    def decide(self, feature: int, labels: Sequence[int], children: Sequence[int]) -> int:
+        """Return the decision whose arcs have these labels, as :meth:`like` gives them.
+
+        The sets must be disjoint, not empty, and in order.
+        """
+        if self.false in children or len(set(children)) < len(children):
+            return self.decision(feature, [(self._sets[k], c) for k, c in zip(labels, children, strict=True)])
+        if len(labels) < 2 and (not labels or len(self._sets[labels[0]]) == self._n_cells[feature]):
+            return children[0] if labels else self.false
+        key = (feature, *chain.from_iterable(zip(labels, children, strict=True)))
+        return self._node(DECISION, feature, key, labels, children)
 
     def literal(self, feature: int, cells: Iterable[int]) -> int:
         """Return the node of "feature lies in cells"."""
         return self.decision(feature, [(cells, self.true)])
+
+    def unreduced_literal(self, feature: int) -> int:
+        """Return a node that mentions `feature` and allows all its cells, as smooth circuits need."""
+        label = self._label(tuple(range(self._n_cells[feature])))
+        return self._node(DECISION, feature, (feature, label, self.true), [label], [self.true])
 
     def conjunction(self, parts: Iterable[int]) -> int:
         """Return the conjunction of nodes whose scopes must be disjoint."""
@@ -131,47 +171,74 @@ class CircuitBuilder:
 
     def _gate(self, kind: int, parts: Iterable[int], *, neutral: int, absorbing: int) -> int:
         kept = sorted({p for p in parts if p != neutral})
-        if absorbing in kept:
-            return absorbing
         if len(kept) <= 1:
             return kept[0] if kept else neutral
-        return self._node(kind, -1, tuple((_NO_LABEL, p) for p in kept))
+        if absorbing in kept:
+            return absorbing
+        return self._node(kind, -1, (-kind, *kept), [_NO_LABEL] * len(kept), kept)
 
     def _label(self, cells: tuple[int, ...]) -> int:
-        return self._set_of.setdefault(cells, len(self._set_of))
+        label = self._set_of.setdefault(cells, len(self._sets))
+        if label == len(self._sets):
+            self._sets.append(cells)
+        return label
 
-    def _node(self, kind: int, feature: int, arcs: tuple[tuple[int, int], ...]) -> int:
-        key = (kind, feature, arcs)
-        node = self._node_of.get(key)
-        if node is None:
-            node = self._node_of[key] = len(self._kinds)
+    def _check(self, feature: int, sets: Sequence[tuple[int, ...]]) -> None:
+        """Refuse sets of cells that overlap or leave the feature's range."""
+        named = set(chain.from_iterable(sets))
+        if named and (len(named) < sum(map(len, sets)) or min(named) < 0 or max(named) >= self._n_cells[feature]):
+            raise CircuitError(
+                f"The arcs of a decision on feature {feature} must name disjoint sets of its "
+                f"{self._n_cells[feature]} cells, but {sets[:4]} were given; split or drop what overlaps."
+            )
+
+    def _node(
+        self, kind: int, feature: int, key: tuple[int, ...], labels: Sequence[int], children: Sequence[int]
+    ) -> int:
+        fresh = len(self._kinds)
+        node = self._node_of.setdefault(key, fresh)
+        if node == fresh:
             self._kinds.append(kind)
             self._features.append(feature)
-            self._arcs.append(arcs)
+            self._children.extend(children)
+            self._labels.extend(labels)
+            self._offsets.append(len(self._children))
         return node
 
     def circuit(self, root: int) -> Circuit:
         """Return what `root` reaches as a circuit (cost: linear)."""
-        kept = self._reached(root)
-        number = {node: k for k, node in enumerate(kept)}
-        arcs = [self._arcs[node] for node in kept]
-        flat = [arc for node_arcs in arcs for arc in node_arcs]
+        marks = self._reached(root)
+        offsets = np.array(self._offsets[: root + 2], dtype=np.int64)
+        arcs = slice(0, int(offsets[-1]))
+        widths = np.diff(offsets)
+        kept = np.repeat(marks, widths)
+        number = np.cumsum(marks, dtype=np.int32) - np.int32(1)
+        labels, cell_sets = self._used_sets(np.array(self._labels[arcs], dtype=np.int32)[kept])
         return Circuit(
             grid=self._grid,
-            kinds=np.array([self._kinds[n] for n in kept], dtype=np.uint8),
-            features=np.array([self._features[n] for n in kept], dtype=np.int32),
-            offsets=np.cumsum([0, *(len(a) for a in arcs)]).astype(np.int64),
-            children=np.array([number[c] for _, c in flat], dtype=np.int32),
-            labels=np.array([k for k, _ in flat], dtype=np.int32),
-            cell_sets=tuple(self._set_of),
+            kinds=np.frombuffer(bytes(self._kinds[: root + 1]), dtype=np.uint8)[marks],
+            features=np.array(self._features[: root + 1], dtype=np.int32)[marks],
+            offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(widths[marks])]),
+            children=number[np.array(self._children[arcs], dtype=np.int32)[kept]],
+            labels=labels,
+            cell_sets=cell_sets,
         )
 
-    def _reached(self, root: int) -> Sequence[int]:
-        """Return the nodes below `root`, in the order they were made: children first."""
-        seen, stack = {root}, [root]
-        while stack:
-            for _, child in self._arcs[stack.pop()]:
-                if child not in seen:
-                    seen.add(child)
-                    stack.append(child)
-        return sorted(seen)
+    def _used_sets(self, labels: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], tuple[tuple[int, ...], ...]]:
+        """Return the labels numbered anew, and the sets that they name."""
+        used = np.zeros(len(self._sets) + 1, dtype=bool)  # the last place takes the label -1
+        used[labels] = True
+        used[-1] = False
+        number = np.where(used, np.cumsum(used) - 1, _NO_LABEL).astype(np.int32)
+        return number[labels], tuple(self._sets[k] for k in np.flatnonzero(used).tolist())
+
+    def _reached(self, root: int) -> npt.NDArray[np.bool_]:
+        """Mark the nodes below `root`; parents come after their children."""
+        marks = bytearray(root + 1)
+        marks[root] = 1
+        offsets, children = self._offsets, self._children
+        for node in range(root, 1, -1):
+            if marks[node]:
+                for child in children[offsets[node] : offsets[node + 1]]:
+                    marks[child] = 1
+        return np.frombuffer(bytes(marks), dtype=np.bool_)

@@ -1,27 +1,55 @@
-"""Questions to a circuit, with what each one needs and costs.
+"""What a circuit is like: scopes, decomposability, smoothness, order.
 
-Each function makes one pass over the circuit, children first, without recursion.
+The answers are kept with the circuit, so that every query can ask for what it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from fractions import Fraction
-from math import prod
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.circuit import DECISION, OR, Circuit
 from axfi_kc.errors import CircuitError
-from axfi_kc.sets import features_of
+from axfi_kc.queries.flat import arc_owners
 
-__all__ = ["condition", "count", "evaluate", "is_consistent", "is_decomposable", "probability", "scopes"]
+__all__ = [
+    "feature_order",
+    "is_decision",
+    "is_decomposable",
+    "is_ordered",
+    "is_smooth",
+    "require_decomposable",
+    "scopes",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scopes:
+    """A number per node, equal for equal scopes, and the first node that meets a feature twice."""
+
+    numbers: npt.NDArray[np.int64]
+    faulty: int
+
+
+_SCOPES: WeakKeyDictionary[Circuit, _Scopes] = WeakKeyDictionary()
 
 
 def scopes(circuit: Circuit) -> list[int]:
-    """Return for each node the set of features below it, as an int whose bit i is feature i."""
+    """Return for each node the set of features below it, as an int whose bit i is feature i.
+
+    Notes
+    -----
+    Nodes times features, in bits: not for circuits of many features. The other questions here do
+    without.
+    """
     found: list[int] = []
+    offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
     for node, feature in enumerate(circuit.features.tolist()):
         scope = 1 << feature if feature >= 0 else 0
-        for _, child in circuit.arcs(node):
+        for child in children[offsets[node] : offsets[node + 1]]:
             scope |= found[child]
         found.append(scope)
     return found
@@ -32,157 +60,94 @@ def is_decomposable(circuit: Circuit) -> bool:
 
     Notes
     -----
-    Linear. What count, probability, consistency and conditioning on sets rely on.
+    What count, probability, consistency and forgetting rely on. Each union of scopes costs what is
+    new in it, so the whole is nearly linear; the answer is kept with the circuit.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuit import CircuitBuilder
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> a, b, c = build.literal(0, [1, 2]), build.literal(1, [1]), build.literal(0, [0, 1])
+    >>> [is_decomposable(build.circuit(build.conjunction(parts))) for parts in ([a, b], [a, c])]
+    [True, False]
     """
-    scope = scopes(circuit)
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        below = [scope[child] for _, child in circuit.arcs(node)]
-        if kind == AND and sum(s.bit_count() for s in below) != scope[node].bit_count():
-            return False
-        if kind == DECISION and any(s >> int(circuit.features[node]) & 1 for s in below):
-            return False
-    return True
+    return _scopes(circuit).faulty < 0
 
 
-def _fold(circuit: Circuit, at: Callable[[int, int], bool]) -> list[bool]:
-    """Return each node's truth when cell c of feature i is allowed iff ``at(i, c)``."""
-    found: list[bool] = []
-    features = circuit.features.tolist()
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs = circuit.arcs(node)
-        if kind == DECISION:
-            i = features[node]
-            truth = any(found[child] and any(at(i, c) for c in cells) for cells, child in arcs)
-        elif kind == AND:
-            truth = all(found[child] for _, child in arcs)
-        else:
-            truth = kind == TRUE or any(found[child] for _, child in arcs)
-        found.append(truth)
+def require_decomposable(circuit: Circuit, query: str) -> None:
+    """Raise CircuitError, in the name of `query`, if the circuit is not decomposable."""
+    faulty = _scopes(circuit).faulty
+    if faulty >= 0:
+        raise CircuitError(
+            f"{query} needs a decomposable circuit, but node {faulty} meets a feature twice; "
+            "compile it into mdd, obdd, sdd or ddnnf first."
+        )
+
+
+def is_smooth(circuit: Circuit) -> bool:
+    """Tell whether all children of each disjunction, and of each decision, mention the same features.
+
+    Notes
+    -----
+    As cheap as :func:`is_decomposable`.
+    """
+    numbers = _scopes(circuit).numbers
+    owners = arc_owners(circuit)
+    choice = (circuit.kinds == OR) | (circuit.kinds == DECISION)
+    below = numbers[circuit.children]
+    same = (owners[1:] != owners[:-1]) | (below[1:] == below[:-1]) | ~choice[owners[1:]]
+    return bool(same.all())
+
+
+def is_decision(circuit: Circuit) -> bool:
+    """Tell whether the circuit is made of decisions and constants only (a decision diagram)."""
+    return bool((circuit.kinds <= DECISION).all())
+
+
+def is_ordered(circuit: Circuit) -> bool:
+    """Tell whether the circuit is a decision diagram that tests features in one order on all paths."""
+    return feature_order(circuit) is not None
+
+
+def feature_order(*circuits: Circuit) -> list[int] | None:
+    """Return an order of the features that all these decision diagrams respect; None if there is none.
+
+    Notes
+    -----
+    Linear: the features above and below each arc are sorted topologically.
+    """
+    if not all(map(is_decision, circuits)):
+        return None
+    n = len(circuits[0].grid.axes)
+    after: list[set[int]] = [set() for _ in range(n)]
+    for circuit in circuits:
+        upper = circuit.features[arc_owners(circuit)].astype(np.int64)
+        lower = circuit.features[circuit.children]
+        pairs = np.unique(upper[lower >= 0] * n + lower[lower >= 0])
+        for pair in pairs.tolist():
+            after[pair // n].add(pair % n)
+    waiting = [0] * n
+    for i in (i for below in after for i in below):
+        waiting[i] += 1
+    order = [i for i in range(n) if not waiting[i]]
+    for i in order:  # grows while it is gone through
+        for j in after[i]:
+            waiting[j] -= 1
+            if not waiting[j]:
+                order.append(j)
+    return order if len(order) == n else None
+
+
+def _scopes(circuit: Circuit) -> _Scopes:
+    from axfi_kc.queries import scope_kernels
+
+    found = _SCOPES.get(circuit)
+    if found is None:
+        numbers, faulty = scope_kernels.scope_numbers(
+            circuit.kinds, circuit.features, circuit.offsets, circuit.children, len(circuit.grid.axes)
+        )
+        found = _SCOPES[circuit] = _Scopes(numbers, int(faulty))
     return found
-
-
-def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
-    """Tell whether the circuit holds at the point with these cells (cost: linear)."""
-    return _fold(circuit, lambda i, c: cells[i] == c)[-1]
-
-
-def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> bool:
-    """Tell whether some point satisfies the circuit.
-
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    fixed
-        ``{feature: cell}``: only points in these cells are asked for.
-
-    Notes
-    -----
-    Linear; exact because independent choices in disjoint scopes always combine.
-    """
-    known = fixed or {}
-    return _fold(circuit, lambda i, c: known.get(i, c) == c)[-1]
-
-
-def condition(circuit: Circuit, fixed: Mapping[int, int]) -> Circuit:
-    """Return the circuit of the remaining features, those in `fixed` (feature: cell) set.
-
-    Notes
-    -----
-    Linear. Keeps decomposability, determinism and order.
-    """
-    build = CircuitBuilder(circuit.grid)
-    found: list[int] = []
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs = [(cells, found[child]) for cells, child in circuit.arcs(node)]
-        feature = int(circuit.features[node])
-        if kind == DECISION and feature in fixed:
-            made = next((child for cells, child in arcs if fixed[feature] in cells), build.false)
-        elif kind == DECISION:
-            made = build.decision(feature, arcs)
-        elif kind == AND:
-            made = build.conjunction(child for _, child in arcs)
-        elif kind == OR:
-            made = build.disjunction(child for _, child in arcs)
-        else:
-            made = kind
-        found.append(made)
-    return build.circuit(found[-1])
-
-
-def _total(circuit: Circuit, worth: Sequence[Sequence[int]], over: int) -> int:
-    """Return the sum, over the points on the features `over`, of the product of cell worths.
-
-    A node's value covers its own scope; a parent that knows more features multiplies in the
-    whole worth of the ones a child does not mention.
-    """
-    whole = [sum(w) for w in worth]
-    scope, found = scopes(circuit), list[int]()
-
-    def lifted(child: int, wanted: int) -> int:
-        return found[child] * prod(whole[i] for i in features_of(wanted & ~scope[child]))
-
-    features = circuit.features.tolist()
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs = circuit.arcs(node)
-        if kind == DECISION:
-            i = features[node]
-            rest = scope[node] & ~(1 << i)
-            value = sum(sum(worth[i][c] for c in cells) * lifted(child, rest) for cells, child in arcs)
-        elif kind == AND:
-            value = prod(found[child] for _, child in arcs)
-        elif kind == OR:
-            value = sum(lifted(child, scope[node]) for _, child in arcs)
-        else:
-            value = int(kind == TRUE)
-        found.append(value)
-    return lifted(circuit.root, over)
-
-
-def _all(circuit: Circuit) -> int:
-    return (1 << len(circuit.grid.axes)) - 1
-
-
-def count(circuit: Circuit, *, fixed: Collection[int] = ()) -> int:
-    """Return the number of points that satisfy a deterministic, decomposable circuit.
-
-    Parameters
-    ----------
-    circuit
-        Whose points are counted.
-    fixed
-        Features that the circuit was conditioned on: they take one value.
-
-    Raises
-    ------
-    CircuitError
-        If a feature is real: then points are uncountable; ask for the probability.
-
-    Notes
-    -----
-    Linear in the circuit, in arithmetic operations on exact integers.
-    """
-    worth: list[tuple[int, ...]] = []
-    for i, axis in enumerate(circuit.grid.axes):
-        if i in fixed:
-            worth.append((1,))
-        elif axis.counts is not None:
-            worth.append(axis.counts)
-        else:
-            raise CircuitError(
-                f"Points are counted over integer and categorical features, but {axis.feature.name!r} is real; "
-                "ask for the probability instead."
-            )
-    return _total(circuit, worth, _all(circuit))
-
-
-def probability(circuit: Circuit) -> Fraction:
-    """Return the probability of a deterministic, decomposable circuit under the domain's measure.
-
-    Notes
-    -----
-    Linear in the circuit, in arithmetic operations on exact integers.
-    """
-    axes = circuit.grid.axes
-    numerator = _total(circuit, [axis.numerators for axis in axes], _all(circuit))
-    return Fraction(numerator, prod(axis.denominator for axis in axes))

@@ -1,0 +1,89 @@
+"""The total of a circuit modulo several primes at once, compiled by numba.
+
+A node's value is divided by the whole worth of its features, so no parent has to know which
+features its children mention: conjunctions multiply, disjunctions add.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from axfi_kc.circuit import AND, DECISION, OR, TRUE
+
+__all__ = ["residues", "upper_bound"]
+
+_TINY = 1e-300  # rounded up to this, so that products of bounds never vanish
+
+
+@njit(cache=True, nogil=True)
+def residues(kinds, offsets, children, shares_of_arc, shares, primes):
+    """Return the value of the root modulo each prime (below 2**31).
+
+    ``shares[shares_of_arc[a], k]`` is what the cells of arc a are worth, divided by the whole of
+    the feature, modulo ``primes[k]``.
+    """
+    n = len(primes)
+    found = np.zeros((len(kinds), n), np.uint32)
+    total = np.empty(n, np.uint64)
+    for node in range(len(kinds)):
+        first, last = offsets[node], offsets[node + 1]
+        if kinds[node] == AND:
+            total[:] = 1
+            for arc in range(first, last):
+                child = children[arc]
+                for k in range(n):
+                    total[k] = total[k] * found[child, k] % primes[k]
+        elif kinds[node] == OR:
+            total[:] = 0
+            for arc in range(first, last):
+                child = children[arc]
+                for k in range(n):
+                    total[k] += found[child, k]
+            for k in range(n):
+                total[k] %= primes[k]
+        elif kinds[node] == DECISION:
+            total[:] = 0
+            for arc in range(first, last):
+                child, share = children[arc], shares_of_arc[arc]
+                for k in range(n):
+                    total[k] += shares[share, k] * found[child, k] % primes[k]
+            for k in range(n):
+                total[k] %= primes[k]
+        else:
+            total[:] = kinds[node] == TRUE
+        for k in range(n):
+            found[node, k] = total[k]
+    return found[-1].copy()
+
+
+@njit(cache=True, nogil=True)
+def upper_bound(kinds, offsets, children, shares_of_arc, shares):
+    """Return a float that the root's value, given the arcs' shares rounded up, certainly does not pass.
+
+    Each operation rounds by less than one part in 2**52; adding four of them keeps the bound above.
+    """
+    up = 1.0 + 2.0**-50
+    found = np.zeros(len(kinds), np.float64)
+    for node in range(len(kinds)):
+        first, last = offsets[node], offsets[node + 1]
+        value = 0.0
+        if kinds[node] == AND:
+            value = 1.0
+            for arc in range(first, last):
+                value = value * found[children[arc]] * up
+                if value > 0.0:
+                    value = max(value, _TINY)
+        elif kinds[node] == OR:
+            for arc in range(first, last):
+                value = (value + found[children[arc]]) * up
+        elif kinds[node] == DECISION:
+            for arc in range(first, last):
+                part = shares[shares_of_arc[arc]] * found[children[arc]]
+                if part > 0.0 or (shares[shares_of_arc[arc]] > 0.0 and found[children[arc]] > 0.0):
+                    part = max(part, _TINY)
+                value = (value + part * up) * up
+        elif kinds[node] == TRUE:
+            value = 1.0
+        found[node] = value
+    return found[-1]

@@ -1,0 +1,80 @@
+"""Truth of every node, compiled by numba: one pass over flat arrays, children first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from axfi_kc.circuit import AND, DECISION, OR, TRUE
+
+__all__ = ["changes", "truths"]
+
+_NEVER = np.int64(1) << np.int64(40)  # more changes than there are features
+
+
+@njit(cache=True, nogil=True)
+def truths(kinds, features, offsets, children, labels, set_starts, set_cells, cell_starts, allowed):
+    """Return which nodes hold somewhere in the box of allowed cells (1 per allowed cell of a feature)."""
+    found = np.zeros(len(kinds), np.uint8)
+    for node in range(len(kinds)):
+        first, last = offsets[node], offsets[node + 1]
+        if kinds[node] == DECISION:
+            start = cell_starts[features[node]]
+            truth = False
+            for arc in range(first, last):
+                if found[children[arc]]:
+                    for k in range(set_starts[labels[arc]], set_starts[labels[arc] + 1]):
+                        if allowed[start + set_cells[k]]:
+                            truth = True
+                            break
+                    if truth:
+                        break
+        elif kinds[node] == AND:
+            truth = True
+            for arc in range(first, last):
+                if not found[children[arc]]:
+                    truth = False
+                    break
+        elif kinds[node] == OR:
+            truth = False
+            for arc in range(first, last):
+                if found[children[arc]]:
+                    truth = True
+                    break
+        else:
+            truth = kinds[node] == TRUE
+        found[node] = truth
+    return found
+
+
+@njit(cache=True, nogil=True)
+def changes(kinds, features, offsets, children, labels, set_starts, set_cells, point):
+    """Return for each node the least number of features to change from `point` to satisfy it; _NEVER or more if none.
+
+    A set of one cell, the point's own, costs nothing; any other cell of a feature costs one.
+    """
+    found = np.full(len(kinds), _NEVER, np.int64)
+    for node in range(len(kinds)):
+        first, last = offsets[node], offsets[node + 1]
+        best = _NEVER
+        if kinds[node] == DECISION:
+            home = point[features[node]]
+            for arc in range(first, last):
+                cost = found[children[arc]] + 1
+                for k in range(set_starts[labels[arc]], set_starts[labels[arc] + 1]):
+                    if set_cells[k] == home:
+                        cost -= 1
+                        break
+                best = min(best, cost)
+        elif kinds[node] == AND:
+            best = np.int64(0)
+            for arc in range(first, last):
+                best += found[children[arc]]
+            best = min(best, _NEVER)
+        elif kinds[node] == OR:
+            for arc in range(first, last):
+                best = min(best, found[children[arc]])
+        elif kinds[node] == TRUE:
+            best = np.int64(0)
+        found[node] = min(best, _NEVER)
+    return found
