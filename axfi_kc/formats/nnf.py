@@ -110,15 +110,15 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
     if given is None or len(given) != 3 or min(given) < 0:
         source.fail_at(header, "the header 'nnf nodes edges variables'")
     n_nodes, n_edges, n_variables = given
-    nnf, edges = Nnf(n_variables), 0
-    for number in range(header + 1, len(source.lines)):
-        words = source.lines[number].split()
-        if not words or _is_comment(words[0]):
-            continue
-        numbers = integers(words[1:])
-        if numbers is None or b"_" in source.lines[number] or not _add(nnf, words[0], numbers):
-            source.fail_at(number, _NODE)
-        edges += 0 if words[0] == b"L" else len(nnf.parts[-1])
+    nnf, number = Nnf(n_variables), header
+    try:
+        for number in range(header + 1, len(source.lines)):
+            words = source.lines[number].split()
+            if words and not _is_comment(words[0]):
+                _add(nnf, words[0], list(map(int, words[1:])))
+    except ValueError:
+        source.fail_at(number, _NODE)
+    edges = sum(map(len, nnf.parts)) - nnf.kinds.count(LITERAL)
     if not nnf.kinds:
         source.fail(-1, "at least one node, the root last", "none")
     if (len(nnf.kinds), edges) != (n_nodes, n_edges):
@@ -127,23 +127,24 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
     return nnf
 
 
-def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> bool:
-    """Append the node of a line; tell whether it is one."""
+def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> None:
+    """Append the node of a line; a ValueError says that it is none."""
     if kind == b"L":
         if len(numbers) != 1 or not 0 < abs(numbers[0]) <= nnf.n_variables:
-            return False
-        nnf.add(LITERAL, numbers)
-        return True
+            raise ValueError
+        nnf.kinds.append(LITERAL)
+        nnf.parts.append(numbers)
+        return
     skipped = 2 if kind == b"O" else 1
     parts = numbers[skipped:]
     if kind not in (b"A", b"O") or len(numbers) < skipped or len(parts) != numbers[skipped - 1]:
-        return False
+        raise ValueError
     if parts and (min(parts) < 0 or max(parts) >= len(nnf.kinds)):
-        return False
+        raise ValueError
     if kind == b"O" and not 0 <= numbers[0] <= nnf.n_variables:
-        return False
-    nnf.add(CONJUNCTION if kind == b"A" else DISJUNCTION, parts)
-    return True
+        raise ValueError
+    nnf.kinds.append(CONJUNCTION if kind == b"A" else DISJUNCTION)
+    nnf.parts.append(parts)
 
 
 def _variables(source: Source, domain: Domain | None, code: str | None) -> Variables:

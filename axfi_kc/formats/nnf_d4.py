@@ -33,7 +33,7 @@ class _Lines:
     def _add(self, number: int, words: list[bytes]) -> None:
         is_node = words[0] in _KINDS
         numbers = integers(words[1:] if is_node else words)
-        if numbers is None or not numbers or numbers[-1] != 0 or b"_" in self.source.lines[number]:
+        if numbers is None or not numbers or numbers[-1] != 0:
             self.source.fail_at(number, "a node 'o|a|t|f number 0' or an arc 'from to literals... 0'")
         if len(numbers) != 2 if is_node else 0 in numbers[:-1]:
             self.source.fail(

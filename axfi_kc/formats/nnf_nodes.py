@@ -6,7 +6,7 @@ variable means for the features is translated in one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from axfi_kc.circuit import Circuit, CircuitBuilder
@@ -130,8 +130,9 @@ def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
 class _Gates:
     """Builds a circuit from literals and gates of variables.
 
-    A node is a number of the circuit builder's or, below zero, of a set of cells: what depends on one
-    feature alone is kept as such a set until something else needs it.
+    A node is a number of the circuit builder's or, below zero, of a conjunction that waits: sets of
+    cells, one for each of some features, and other nodes. It is built when something other than a
+    decision on one of these features needs it.
     """
 
     def __init__(self, variables: Variables) -> None:
@@ -139,11 +140,11 @@ class _Gates:
         self._build = CircuitBuilder(variables.grid)
         self._whole = [(1 << n) - 1 for n in variables.grid.n_cells]
         self._literals: dict[int, int] = {}
-        self._sets: list[tuple[int, int]] = []  # (feature, cells); node -1 - k is number k
+        self._waiting: list[tuple[dict[int, int], list[int]]] = []  # ({feature: cells}, others); node -1 - k
         self._set_of: dict[tuple[int, int], int] = {}
-        self._sets_in: dict[int, dict[int, int]] = {}  # of a conjunction: feature -> cells
-        self._rest_in: dict[int, list[int]] = {}
+        self._built_of: dict[int, int] = {}
         self._remainders: dict[tuple[int, int], int] = {}
+        self._cells_of: dict[int, list[int]] = {}
 
     def circuit(self, root: int) -> Circuit:
         return self._build.circuit(self._built(root))
@@ -158,101 +159,101 @@ class _Gates:
         if bit is None:
             return _TRUE
         ones = mask_of(bit.cells)
-        return self._cells(bit.feature, ones if literal > 0 else self._whole[bit.feature] & ~ones)
+        return self._set(bit.feature, ones if literal > 0 else self._whole[bit.feature] & ~ones)
 
-    def _cells(self, feature: int, mask: int) -> int:
+    def _set(self, feature: int, mask: int) -> int:
         if not mask:
             return _FALSE
         if mask == self._whole[feature]:
             return _TRUE
         key = feature, mask
         if key not in self._set_of:
-            self._sets.append(key)
-            self._set_of[key] = -len(self._sets)
+            self._waiting.append(({feature: mask}, []))
+            self._set_of[key] = -len(self._waiting)
         return self._set_of[key]
+
+    def _cells(self, mask: int) -> list[int]:
+        if mask not in self._cells_of:
+            self._cells_of[mask] = cells_of(mask)
+        return self._cells_of[mask]
 
     def _built(self, node: int) -> int:
         if node >= 0:
             return node
-        feature, mask = self._sets[-1 - node]
-        return self._build.literal(feature, cells_of(mask))
+        if node not in self._built_of:
+            sets, others = self._waiting[-1 - node]
+            self._built_of[node] = self._build.conjunction(others + self._built_sets(sets))
+        return self._built_of[node]
+
+    def _built_sets(self, sets: Mapping[int, int]) -> list[int]:
+        return [self._build.literal(feature, self._cells(mask)) for feature, mask in sets.items()]
 
     def conjunction(self, parts: Iterable[int]) -> int:
         sets: dict[int, int] = {}
-        rest: list[int] = []
+        others: list[int] = []
         for part in parts:
             if part == _FALSE:
                 return _FALSE
-            if part < 0:
-                feature, mask = self._sets[-1 - part]
+            if part < 0 and not self._waiting[-1 - part][1] and len(self._waiting[-1 - part][0]) == 1:
+                ((feature, mask),) = self._waiting[-1 - part][0].items()
                 mask &= sets.get(feature, mask)
                 if not mask:
                     return _FALSE
                 sets[feature] = mask
             elif part != _TRUE:
-                rest.append(part)
-        return self._joined(sets, rest)
-
-    def _joined(self, sets: dict[int, int], rest: list[int]) -> int:
-        parts = [self._cells(feature, mask) for feature, mask in sets.items()]
-        if not rest and len(parts) == 1:
-            return parts[0]
-        made = self._build.conjunction(rest + [self._built(part) for part in parts])
-        if sets and len(rest) + len(parts) <= _MOST_PARTS:
-            self._sets_in[made] = sets
-            self._rest_in[made] = rest
-        return made
+                others.append(part if part > 0 else self._built(part))
+        if not others and len(sets) == 1:
+            return self._set(*sets.popitem())
+        if not sets or len(others) + len(sets) > _MOST_PARTS:
+            return self._build.conjunction(others + self._built_sets(sets))
+        self._waiting.append((sets, others))
+        return -len(self._waiting)
 
     def disjunction(self, parts: Iterable[int]) -> int:
         kept = [part for part in dict.fromkeys(parts) if part != _FALSE]
-        if not kept or _TRUE in kept:
-            return _TRUE if kept else _FALSE
-        if len(kept) == 1:
-            return kept[0]
-        begins = [self._begin(part) for part in kept]
-        for feature in begins[0]:
-            if _are_disjoint(begins, feature):
-                return self._decision(feature, kept, begins)
-        union: dict[int, int] = {}
-        for part in kept:
-            if part < 0:
-                feature, mask = self._sets[-1 - part]
-                union[feature] = union.get(feature, 0) | mask
-        merged = [self._cells(feature, mask) for feature, mask in union.items()]
-        kept = merged + [part for part in kept if part >= 0]
-        if _TRUE in kept or len(kept) == 1:
-            return _TRUE if _TRUE in kept else kept[0]
+        if _TRUE in kept:
+            return _TRUE
+        if len(kept) <= 1:
+            return kept[0] if kept else _FALSE
+        waiting = [self._waiting[-1 - part] for part in kept if part < 0]
+        if len(waiting) == len(kept):
+            for feature in waiting[0][0]:
+                if _are_disjoint(waiting, feature):
+                    return self._decision(feature, kept)
+            if all(not others and sets.keys() == waiting[0][0].keys() and len(sets) == 1 for sets, others in waiting):
+                return self._union(waiting)
         return self._build.disjunction([self._built(part) for part in kept])
 
-    def _begin(self, part: int) -> dict[int, int]:
-        """Return the cells, by feature, that a node demands beside whatever else."""
-        return dict([self._sets[-1 - part]]) if part < 0 else self._sets_in.get(part, {})
+    def _union(self, waiting: Sequence[tuple[dict[int, int], list[int]]]) -> int:
+        ((feature, union),) = waiting[0][0].items()
+        for sets, _ in waiting:
+            union |= sets[feature]
+        return self._set(feature, union)
 
-    def _decision(self, feature: int, parts: Sequence[int], begins: Sequence[dict[int, int]]) -> int:
-        if all(part < 0 for part in parts):
-            return self._cells(feature, sum(begin[feature] for begin in begins))
-        arcs = [
-            (cells_of(begin[feature]), self._without(part, feature)) for part, begin in zip(parts, begins, strict=True)
-        ]
-        return self._build.decision(feature, arcs)
+    def _decision(self, feature: int, parts: Sequence[int]) -> int:
+        masks = [self._waiting[-1 - part][0][feature] for part in parts]
+        ends = [self._without(part, feature) for part in parts]
+        if ends.count(_TRUE) == len(ends):
+            return self._set(feature, sum(masks))
+        return self._build.decision(feature, [(self._cells(m), end) for m, end in zip(masks, ends, strict=True)])
 
     def _without(self, part: int, feature: int) -> int:
-        """Return what a node demands beside the cells of `feature`."""
-        if part < 0:
-            return _TRUE
+        """Return what a waiting conjunction demands beside the cells of `feature`."""
+        sets, others = self._waiting[-1 - part]
+        if len(sets) == 1:
+            return others[0] if len(others) == 1 else self._build.conjunction(others)
         key = part, feature
         if key not in self._remainders:
-            others = {i: mask for i, mask in self._sets_in[part].items() if i != feature}
-            rest = self._rest_in[part]
-            self._remainders[key] = self._built(self._joined(others, rest)) if others or rest else _TRUE
+            rest = {i: mask for i, mask in sets.items() if i != feature}
+            self._remainders[key] = self._build.conjunction(others + self._built_sets(rest))
         return self._remainders[key]
 
 
-def _are_disjoint(begins: Iterable[dict[int, int]], feature: int) -> bool:
-    """Tell whether every entry names cells of `feature`, and no two the same."""
+def _are_disjoint(waiting: Iterable[tuple[dict[int, int], list[int]]], feature: int) -> bool:
+    """Tell whether every conjunction names cells of `feature`, and no two the same."""
     seen = 0
-    for begin in begins:
-        mask = begin.get(feature, 0)
+    for sets, _ in waiting:
+        mask = sets.get(feature, 0)
         if not mask or mask & seen:
             return False
         seen |= mask

@@ -20,6 +20,9 @@ class Source:
     def __init__(self, path: FilePath) -> None:
         self.name = Path(path).name
         self.lines = Path(path).read_bytes().split(b"\n")
+        for number, line in enumerate(self.lines):
+            if b"_" in line and not line.startswith(b"c"):
+                self.lines[number] = line.replace(b"_", b"\\_")  # Python takes 1_0 for 10, which no format means
 
     def fail(self, line: int, expected: str, found: str, remedy: str = "write the file again") -> NoReturn:
         """Raise the error that line number `line` (from 0; -1 for the whole file) deserves."""
