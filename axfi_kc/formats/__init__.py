@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from axfi_kc.formats.cnf import parse_count_answer, read_cnf, write_cnf
+from axfi_kc.formats.dsharp import compile_with_dsharp
 from axfi_kc.formats.nnf import read_nnf, write_nnf
 from axfi_kc.formats.node_lists import read_node_list
 from axfi_kc.formats.variables import Variables
 
-__all__ = ["Variables", "read_nnf", "read_node_list", "write_nnf"]
+__all__ = [
+    "Variables",
+    "compile_with_dsharp",
+    "parse_count_answer",
+    "read_cnf",
+    "read_nnf",
+    "read_node_list",
+    "write_cnf",
+    "write_nnf",
+]
