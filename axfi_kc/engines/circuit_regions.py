@@ -54,7 +54,7 @@ class Region:
     _tables: dict[str, _Table] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, circuit: Circuit, *, holds: bool) -> Region:
+    def of(cls, circuit: Circuit, holds: bool) -> Region:
         """Lay out a region (cost: linear)."""
         wires, groups = wires_of(circuit)
         task = kernels.WHERE_TRUE if holds else kernels.BY_COUNT

@@ -107,8 +107,7 @@ class CircuitEngine:
 
         if output not in self._regions:
             wanted = [not self._similarity.holds(y, output) for y in self._model.outputs]
-            circuit, holds = self._model.region(wanted)
-            self._regions[output] = Region.of(circuit, holds=holds)
+            self._regions[output] = Region.of(*self._model.region(wanted))
         return self._regions[output]
 
     def _constant(self) -> Hashable | None:
@@ -118,5 +117,5 @@ class CircuitEngine:
         others = self._model.region([y != output for y in self._model.outputs])
         from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
 
-        boxes = InstanceBoxes(Region.of(others[0], holds=others[1]), anywhere[0])
+        boxes = InstanceBoxes(Region.of(*others), anywhere[0])
         return None if boxes.is_weak(boxes.all) else output

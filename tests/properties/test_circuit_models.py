@@ -109,7 +109,7 @@ def test_scores(case: Case) -> None:
 def test_both_searches_find_the_same(case: Case) -> None:
     model, cells = case.problem.model, case.problem.cells
     circuit, holds = model.region([case.problem.is_dissimilar(y) for y in model.outputs])
-    boxes = InstanceBoxes(Region.of(circuit, holds=holds), cells)
+    boxes = InstanceBoxes(Region.of(circuit, holds), cells)
     limits = {"max_size": len(cells), "meter": Meter(Budget())}
     dual = sorted(cxps_by_duality(boxes, meter=Meter(Budget())))
     if boxes.region.holds or not (circuit.kinds == 4).any():
