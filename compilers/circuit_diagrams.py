@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import AND, OR, Circuit
+from axfi_kc.circuit import Circuit
 from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, Uses, feature_order
 from axfi_kc.models import CircuitModel
-from axfi_kc.targets import mdd_of
+from axfi_kc.models.circuits import ordered_diagram
 
 __all__ = ["compile_region"]
 
@@ -35,22 +35,17 @@ def compile_region(model: CircuitModel, wanted: Sequence[bool], *, order: Order,
     Exponential at worst, as the diagram itself may be.
     """
     circuit, holds = model.region(wanted)
-    diagram = mdd_of(circuit, order=_order(circuit, order), budget=budget)
+    features = None if order == DEFAULT_ORDER else feature_order(order, circuit.grid.domain, _uses_of(circuit))
+    diagram = ordered_diagram(circuit, order=features, budget=budget)
     return (diagram if holds else diagram.negate()).to_circuit()
 
 
-def _order(circuit: Circuit, order: Order) -> list[int] | None:
-    if order == DEFAULT_ORDER and not np.isin(circuit.kinds, (AND, OR)).any():
-        return None
-    return feature_order(order, circuit.grid.domain, _uses_of(circuit))
-
-
 def _uses_of(circuit: Circuit) -> Uses:
-    """Return how near to the root each feature is tested, and which features meet in a conjunction."""
-    nearest, direct = np.full(len(circuit.grid.axes), -1.0), list[frozenset[int]]()
+    """Return how often each feature is tested, and which ones are tested together."""
+    groups = []
     for node, feature in enumerate(circuit.features.tolist()):
-        tested = {int(circuit.features[child]) for _, child in circuit.arcs(node)} | {feature}
-        direct.append(frozenset(tested - {-1}))
-        if feature >= 0:
-            nearest[feature] = node
-    return Uses(nearest, [group for group in direct if len(group) > 1])
+        together = {int(circuit.features[child]) for _, child in circuit.arcs(node)} | {feature}
+        groups.append(frozenset(together - {-1}))
+    tested = circuit.features[circuit.features >= 0]
+    influence = np.bincount(tested, minlength=len(circuit.grid.axes)).astype(np.float64)
+    return Uses(influence, [group for group in groups if len(group) > 1])

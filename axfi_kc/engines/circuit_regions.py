@@ -17,7 +17,7 @@ from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.exclusions import has_disjunctions
 from axfi_kc.sets import features_of
 
-__all__ = ["InstanceBoxes", "Region"]
+__all__ = ["InstanceBoxes", "Region", "Worths"]
 
 _PRIMES_AT_LEAST = 4  # room for most sets without another look for primes
 Worths = Sequence[Sequence[int]]

@@ -12,18 +12,22 @@ its parts share features: then, and when the families on the way grow large, the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from math import comb
 
 import numpy as np
 
-from axfi_kc.budget import LIMIT, NODES, BudgetSpent, Meter
+from axfi_kc.budget import LIMIT, NODES, Budget, BudgetSpent, Meter
 from axfi_kc.circuit import AND, DECISION, OR, TRUE
 from axfi_kc.engines.circuit_kernels import BY_COUNT
-from axfi_kc.engines.circuit_regions import InstanceBoxes
+from axfi_kc.engines.circuit_regions import InstanceBoxes, Worths
 from axfi_kc.sets import features_of
 
-__all__ = ["cxps_by_duality", "cxps_by_nodes", "find_cxps"]
+__all__ = ["cxps_by_duality", "cxps_by_nodes", "cxps_by_size", "find_cxps", "weigh"]
 
 _MOST_STEPS = 4_000_000  # comparisons of sets before the families of nodes are given up: about a second
+_MOST_SETS = 50_000  # sets of at most max_size features that are all asked for rather than searched
+_WEIGHED_AT_ONCE = 256  # CXps between two looks at the clock
 _NOTHING: tuple[int, ...] = ()
 _AT_ONCE = (0,)
 
@@ -32,8 +36,19 @@ class _TooManySets(Exception):
     """The families of the nodes have grown large."""
 
 
-def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]:
+def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter, budget: Budget) -> list[int]:
     """Return all CXps of the instance of at most `max_size` features.
+
+    Parameters
+    ----------
+    boxes
+        The instance.
+    max_size
+        The largest CXps that are wanted.
+    meter
+        What the search may cost.
+    budget
+        The meter's own; the families of nodes, which are certain only when complete, get half of it.
 
     Raises
     ------
@@ -42,25 +57,92 @@ def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]
     """
     found = None
     if boxes.region.task != BY_COUNT:
-        found = cxps_by_nodes(boxes, max_size=max_size, meter=meter, most_steps=_MOST_STEPS)
+        trial = Meter(_half(budget))
+        found = cxps_by_nodes(boxes, max_size=max_size, meter=trial)
+        _spender(meter)(trial.nodes)
+    n = len(boxes.region.scope)
+    if found is None and 2 * max_size < n and _n_sets(n, max_size) <= _MOST_SETS:
+        found = cxps_by_size(boxes, max_size=max_size, meter=meter)
     if found is None:
         found = [Y for Y in cxps_by_duality(boxes, meter=meter) if Y.bit_count() <= max_size]
     return found
 
 
-def cxps_by_nodes(boxes: InstanceBoxes, *, max_size: int, meter: Meter, most_steps: int) -> list[int] | None:
-    """Return the CXps, from the families of all nodes; None if that takes too many steps.
+def _half(budget: Budget) -> Budget:
+    nodes = _MOST_STEPS if budget.nodes is None else max(1, min(_MOST_STEPS, budget.nodes // 2))
+    return Budget(seconds=None if budget.seconds is None else budget.seconds / 2, nodes=nodes)
 
-    Notes
-    -----
-    Of the order of the families' sizes, squared for decisions. A step is a comparison of sets.
+
+def weigh(boxes: InstanceBoxes, cxps: Sequence[int], kind: str, worths: Worths, *, meter: Meter) -> list[int]:
+    """Return what the dissimilar points of each CXp are worth.
+
+    Raises
+    ------
+    BudgetSpent
+        With all CXps.
     """
+    if kind == "unit":
+        return [1] * len(cxps)
+    spend, found = _spender(meter), list[int]()
+    for first in range(0, len(cxps), _WEIGHED_AT_ONCE):
+        part = cxps[first : first + _WEIGHED_AT_ONCE]
+        found += boxes.weigh(part, kind, worths)
+        if not spend(len(part)):
+            raise BudgetSpent(list(cxps))
+    return found
+
+
+def _n_sets(n: int, max_size: int) -> int:
+    """Return how many sets have at most `max_size` of n elements."""
+    return sum(comb(n, k) for k in range(min(n, max_size) + 1))
+
+
+def cxps_by_size(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]:
+    """Return the CXps of at most `max_size` features, smallest first, by asking for all such sets.
+
+    Raises
+    ------
+    BudgetSpent
+        With the CXps found so far.
+    """
+    spend = _spender(meter)
+    found: list[int] = []
+    bits = [1 << k for k in range(len(boxes.region.scope))]
+    for size in range(min(len(bits), max_size) + 1):
+        for chosen in combinations(bits, size):
+            S = sum(chosen)
+            if any(Y & S == Y for Y in found):
+                continue
+            if not spend(1):
+                raise BudgetSpent(found)
+            if boxes.is_weak(S):
+                found.append(S)
+    return found
+
+
+def _spender(meter: Meter) -> Callable[[int], bool]:
+    """Return a function that counts nodes and tells whether the budget allows them."""
     registers = np.zeros(2, np.int64)
     meter.attach(registers)
 
+    def spend(nodes: int) -> bool:
+        registers[NODES] += nodes
+        return bool(registers[NODES] <= registers[LIMIT]) or meter.extend()
+
+    return spend
+
+
+def cxps_by_nodes(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int] | None:
+    """Return the CXps, from the families of all nodes; None if the meter does not allow it.
+
+    Notes
+    -----
+    Of the order of the families' sizes, squared for decisions. A search node is a comparison of sets.
+    """
+    allows = _spender(meter)
+
     def spend(steps: int) -> None:
-        registers[NODES] += steps
-        if registers[NODES] > most_steps or (registers[NODES] > registers[LIMIT] and not meter.extend()):
+        if not allows(steps):
             raise _TooManySets
 
     try:
@@ -155,14 +237,12 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
     An oracle call for each AXp, and one for each CXp and feature. Hitting sets of the CXps known so
     far can outnumber both families.
     """
-    registers = np.zeros(2, np.int64)
-    meter.attach(registers)
+    spend = _spender(meter)
     cxps: list[int] = []
     axps: list[int] = []
     waiting = [0]
     while waiting:
-        registers[NODES] += 1
-        if registers[NODES] > registers[LIMIT] and not meter.extend():
+        if not spend(1):
             raise BudgetSpent(cxps)
         candidate = waiting.pop()
         rest = boxes.all & ~candidate
@@ -171,7 +251,7 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
             continue
         found = boxes.shrink(rest)
         cxps.append(found)
-        registers[NODES] += rest.bit_count()
+        spend(rest.bit_count())
         waiting.append(candidate)
         waiting = _extended(waiting, axps, found)
     return cxps

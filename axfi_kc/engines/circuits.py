@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
+from axfi_kc.circuit import CircuitBuilder
+from axfi_kc.domain import Domain
 from axfi_kc.engines.families import Found, cell_worths
 from axfi_kc.errors import BudgetError
+from axfi_kc.features import Integer
+from axfi_kc.grid import Grid
 from axfi_kc.models.circuits import CircuitModel
 from axfi_kc.sets import sorted_sets
 from axfi_kc.similarity import Similarity
 
 if TYPE_CHECKING:
-    from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
+    from axfi_kc.engines.circuit_regions import InstanceBoxes, Region, Worths
 
 __all__ = ["CircuitEngine"]
 
 Codes = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int64]
+
+
+@cache
+def _compile_kernels() -> None:
+    """Compile the kernels on a literal, or load them from disk, before a budget's clock starts."""
+    from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
+
+    build = CircuitBuilder(Grid.of_values(Domain([Integer("x", 0, 1)])))
+    boxes = InstanceBoxes(Region.of(build.circuit(build.literal(0, [1])), holds=True), np.zeros(1, np.int64))
+    boxes.weigh([boxes.shrink(boxes.all)], "unit", [[1, 1]])
 
 
 class CircuitEngine:
@@ -58,6 +73,7 @@ class CircuitEngine:
         BudgetError
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
+        _compile_kernels()
         cells = self._model.grid.locate(codes)
         outputs = self._model.decide(cells)
         worths, wholes = cell_worths(self._model.grid, weights)
@@ -66,9 +82,7 @@ class CircuitEngine:
         for v, output in zip(cells, outputs, strict=True):
             boxes = self._boxes(v, output)
             meter = Meter(self._budget)
-            masks = self._cxps(boxes, limit, meter)
-            totals = [1] * len(masks) if weights == "unit" else boxes.weigh(masks, weights, worths)
-            weight_of = dict(zip(boxes.global_masks(masks), totals, strict=True))
+            weight_of = self._explain_one(boxes, weights, worths, limit, meter)
             found = sorted_sets(weight_of)
             weighed.append((found, [weight_of[Y] for Y in found]))
             nodes.append(meter.nodes)
@@ -80,21 +94,27 @@ class CircuitEngine:
         boxes = self._boxes(cells[0], self._model.decide(cells)[0])
         return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 
-    def _cxps(self, boxes: InstanceBoxes, max_size: int, meter: Meter) -> list[int]:
-        from axfi_kc.engines.circuit_searches import find_cxps
+    def _explain_one(
+        self, boxes: InstanceBoxes, kind: str, worths: Worths, max_size: int, meter: Meter
+    ) -> dict[int, int]:
+        from axfi_kc.engines.circuit_searches import find_cxps, weigh
 
         try:
-            return find_cxps(boxes, max_size=max_size, meter=meter)
+            masks = find_cxps(boxes, max_size=max_size, meter=meter, budget=self._budget)
+            totals = weigh(boxes, masks, kind, worths, meter=meter)
         except BudgetSpent as spent:
-            cxps = tuple(self._model.domain.names_of(m) for m in sorted_sets(boxes.global_masks(spent.found)))
-            error = BudgetError(
-                f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} "
-                "CXps found (the error's cxps, each certified); allow more, or set max_size.",
-                cxps=cxps,
-                nodes=meter.nodes,
-                seconds=meter.seconds,
-            )
-        raise error
+            raise self._budget_error(boxes.global_masks(spent.found), meter) from None
+        return dict(zip(boxes.global_masks(masks), totals, strict=True))
+
+    def _budget_error(self, found: list[int], meter: Meter) -> BudgetError:
+        cxps = tuple(self._model.domain.names_of(mask) for mask in sorted_sets(found))
+        return BudgetError(
+            f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} CXps "
+            "found (the error's cxps, each certified); allow more, or set max_size.",
+            cxps=cxps,
+            nodes=meter.nodes,
+            seconds=meter.seconds,
+        )
 
     def _boxes(self, v: Cells, output: Hashable) -> InstanceBoxes:
         from axfi_kc.engines.circuit_regions import InstanceBoxes

@@ -13,7 +13,7 @@ import axfi_kc as ax
 from axfi_kc.budget import Budget, Meter
 from axfi_kc.circuit import CircuitBuilder
 from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
-from axfi_kc.engines.circuit_searches import cxps_by_duality, cxps_by_nodes
+from axfi_kc.engines.circuit_searches import cxps_by_duality, cxps_by_nodes, cxps_by_size
 from axfi_kc.errors import BudgetError, CircuitError, ConstantModelError, WeightError
 from axfi_kc.features import Real
 from axfi_kc.grid import Grid
@@ -106,14 +106,15 @@ def test_scores(case: Case) -> None:
 
 @MANY
 @given(circuit_cases(trusted=True))
-def test_both_searches_find_the_same(case: Case) -> None:
+def test_all_searches_find_the_same(case: Case) -> None:
     model, cells = case.problem.model, case.problem.cells
     circuit, holds = model.region([case.problem.is_dissimilar(y) for y in model.outputs])
     boxes = InstanceBoxes(Region.of(circuit, holds), cells)
     limits = {"max_size": len(cells), "meter": Meter(Budget())}
     dual = sorted(cxps_by_duality(boxes, meter=Meter(Budget())))
     if boxes.region.holds or not (circuit.kinds == 4).any():
-        assert sorted(cxps_by_nodes(boxes, most_steps=10**9, **limits)) == dual
+        assert sorted(cxps_by_nodes(boxes, **limits)) == dual
+    assert sorted(cxps_by_size(boxes, **limits)) == dual
     scope = boxes.region.scope.tolist()
     assert {frozenset(scope[k] for k in range(len(scope)) if Y >> k & 1) for Y in dual} == case.judge.cxps()
 
@@ -246,7 +247,8 @@ def test_a_small_budget_leaves_the_families_and_goes_on_by_duality() -> None:
     build = _binary(6)
     model = CircuitModel.of(build.circuit(build.conjunction(build.literal(i, [1]) for i in range(6))), outputs=(0, 1))
     with pytest.raises(BudgetError) as caught:
-        ax.Explainer(model, model.domain, budget=ax.Budget(nodes=2)).explain([1] * 6)
+        ax.Explainer(model, model.domain, budget=ax.Budget(nodes=12)).explain([1] * 6)
+    assert caught.value.cxps
     assert all(len(c) == 1 for c in caught.value.cxps)
 
 
