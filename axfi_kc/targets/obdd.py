@@ -9,37 +9,36 @@ Counts are made on that way back, in Python integers: dd's own are floats, wrong
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from typing import Any, ClassVar
 
 from axfi_kc import queries
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder, Size
-from axfi_kc.errors import CircuitError, MissingExtraError
+from axfi_kc.errors import AxfiError, BudgetError, CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
+from axfi_kc.targets.dd_calls import (
+    FALSE,
+    TRUE,
+    DdAlgebra,
+    Fork,
+    features_after_sifting,
+    is_out_of_memory,
+    manager_of,
+    read,
+)
 from axfi_kc.targets.encoding import Encoder
 from axfi_kc.targets.orders import checked_order
+from axfi_kc.targets.spending import Account
 
 __all__ = ["Obdd", "obdd_of"]
 
-_MODULES = {"cudd": "dd.cudd", "python": "dd.autoref"}
 _MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
-_CACHE_SLOTS = 2**15  # CUDD enlarges it by itself; dd's 2**18 make the smallest diagram take 20 ms instead of 2
 _CUDD_NODE = 32  # bytes, on a machine of 64 bits
-_FALSE, _TRUE = 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Fork:
-    """A node of the diagram: the level of its bit, where it goes on 0 and where on 1."""
-
-    level: int
-    low: int
-    high: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +77,9 @@ class Obdd:
     code: str
     backend: str
     bits: tuple[Bit, ...]
-    _forks: Mapping[int, _Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
+    _forks: Mapping[int, Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
     _top: int = field(repr=False)
-    _held: list[Any] = field(repr=False)
+    _held: list[Any] = field(repr=False)  # dd's functions of the diagram, and of "is a code"
     language: ClassVar[str] = "obdd"
 
     def __post_init__(self) -> None:
@@ -100,12 +99,46 @@ class Obdd:
         A function and its complement are two nodes here, where dd stores one (``root.dag_size``).
         """
         ends = [end for fork in self._forks.values() for end in (fork.low, fork.high)]
-        return Size(nodes=len(self._forks), edges=len(ends) - ends.count(_FALSE))
+        return Size(nodes=len(self._forks), edges=len(ends) - ends.count(FALSE))
 
     @property
     def bytes(self) -> int:
         """What CUDD takes for the nodes: 32 bytes for each one, a function and its complement being one."""
         return _CUDD_NODE * int(self.root.dag_size)
+
+    def conjoin(self, other: Obdd) -> Obdd:
+        """Return the diagram of the points in both (cost: at worst the product of the sizes)."""
+        self._check(other)
+        return self._made(lambda: self.root & other.root)
+
+    def disjoin(self, other: Obdd) -> Obdd:
+        """Return the diagram of the points in one of the two (cost: at worst the product of the sizes)."""
+        self._check(other)
+        return self._made(lambda: self.root | other.root)
+
+    def negate(self) -> Obdd:
+        """Return the diagram of all other points (cost: joining the constraint on codes)."""
+        return self._made(lambda: self._held[1] & ~self.root)
+
+    def _check(self, other: Obdd) -> None:
+        if other.root.bdd is not self.root.bdd:
+            raise CircuitError(
+                "Two OBDDs are joined in one manager, but two managers were given; make the second one with "
+                "obdd_of(..., beside=first)."
+            )
+
+    def _made(self, operation: Callable[[], Any]) -> Obdd:
+        """Return the result of an operation in the same manager."""
+        manager = self.root.bdd
+        if any(manager.level_of_var(bit.name) != level for level, bit in enumerate(self.bits)):
+            raise CircuitError(
+                "Operations need the order in which the diagram was made, but dd's manager was reordered since; make "
+                "the diagram again."
+            )
+        held = _attempt(lambda: [operation(), self._held[1]], len(self.bits))
+        if isinstance(held, AxfiError):
+            raise held
+        return Obdd(self.grid, self.code, self.backend, self.bits, *read(held[0]), held)
 
     def count(self) -> int:
         """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
@@ -127,7 +160,7 @@ class Obdd:
     @cached_property
     def _circuit(self) -> Circuit:
         build = CircuitBuilder(self.grid)
-        made = {_FALSE: build.false, _TRUE: build.true}
+        made = {FALSE: build.false, TRUE: build.true}
         entries = self._entries()
         for node, fork in self._forks.items():
             if node in entries:
@@ -172,9 +205,9 @@ class Obdd:
         """
         found: dict[int, tuple[int, int]] = {}
         for node, fork in self._forks.items():
-            if _FALSE in (fork.low, fork.high):
+            if FALSE in (fork.low, fork.high):
                 ones = self._ones[fork.level]
-                end, passed = (fork.high, ones) if fork.low == _FALSE else (fork.low, ~ones)
+                end, passed = (fork.high, ones) if fork.low == FALSE else (fork.low, ~ones)
                 if end in found and self._is_in(end, self.bits[fork.level].feature):
                     end, below = found[end]
                     passed &= below
@@ -187,7 +220,15 @@ class Obdd:
 
 
 def obdd_of(
-    circuit: Circuit, *, code: str = "order", order: Sequence[int] | None = None, backend: str | None = None
+    circuit: Circuit,
+    *,
+    code: str = "order",
+    order: Sequence[int] | None = None,
+    backend: str | None = None,
+    sift: bool = False,
+    beside: Obdd | None = None,
+    budget: Budget | None = None,
+    max_memory: int | None = None,
 ) -> Obdd:
     """Return the reduced ordered binary decision diagram of `circuit`.
 
@@ -203,6 +244,15 @@ def obdd_of(
         circuit's own order, or the domain's where the circuit has none.
     backend
         "cudd" or "python"; by default CUDD where dd has it. The result says which.
+    sift
+        Whether to let dd sift, and make the diagram again in the order of features that it finds;
+        the smaller one is kept.
+    beside
+        An OBDD whose manager, code and order are used, so that the two can be joined.
+    budget
+        What it may cost; a node is an operation of dd, which cannot be interrupted.
+    max_memory
+        The bytes that CUDD may take.
 
     Raises
     ------
@@ -210,12 +260,13 @@ def obdd_of(
         If the code, the order or the backend is none, or there are too many bits.
     MissingExtraError
         If CUDD is asked for and dd was installed without it.
+    BudgetError
+        If the budget, or the memory, was spent.
 
     Notes
     -----
     In its own order a circuit of decisions costs one small ``ite`` per arc; otherwise the diagram,
-    and what is met on the way, may be exponentially larger than the circuit. The order is fixed: dd
-    does not sift.
+    and what is met on the way, may be exponentially larger than the circuit.
 
     Examples
     --------
@@ -227,98 +278,84 @@ def obdd_of(
     >>> {code: (len(d.bits), d.size.nodes, d.count()) for code in CODES for d in [obdd_of(middle, code=code)]}
     {'order': (5, 4, 2), 'binary': (4, 5, 2), 'direct': (6, 7, 2)}
     """
-    features = checked_order(circuit, order)
-    code_bits = {i: bits_of(circuit.grid, i, code=code) for i in features}
-    bits = tuple(bit for i in features for bit in code_bits[i])
-    if len(bits) > _MOST_BITS:
+    account = Account(budget, goal="OBDD")
+    if beside is not None:
+        return _beside(circuit, beside, account)
+    plan = _Plan(circuit, code, backend, max_memory, account)
+    found = plan.obdd(checked_order(circuit, order))
+    if not sift:
+        return found
+    other = plan.obdd(plan.sifted(found))
+    return other if other.size.nodes < found.size.nodes else found
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is fixed while orders are tried."""
+
+    circuit: Circuit
+    code: str
+    backend: str | None
+    max_memory: int | None
+    account: Account
+
+    def obdd(self, features: Sequence[int]) -> Obdd:
+        """Return the diagram in a new manager."""
+        grid, code = self.circuit.grid, self.code
+        code_bits = {i: bits_of(grid, i, code=code) for i in features}
+        bits = tuple(bit for own in code_bits.values() for bit in own)
+        if len(bits) > _MOST_BITS:
+            raise CircuitError(
+                f"A diagram may have {_MOST_BITS} bits, but the code {code!r} needs {len(bits)}; take the code "
+                "'binary', or fewer cells."
+            )
+        backend, manager = manager_of(self.backend, max_memory=self.max_memory)
+        manager.declare(*(bit.name for bit in bits))
+        held = _attempt(lambda: _encoded(self.circuit, code, code_bits, manager, self.account), len(bits))
+        if isinstance(held, AxfiError):
+            raise held
+        return Obdd(grid, code, backend, bits, *read(held[0]), held)
+
+    def sifted(self, found: Obdd) -> list[int]:
+        """Return the features in the order that dd's sifting finds; it works on a diagram of its own."""
+        trial = self.obdd(list(dict.fromkeys(bit.feature for bit in found.bits)))
+        seen = features_after_sifting(trial.root.bdd, trial.bits, backend=trial.backend)
+        return [*seen, *(i for i in range(len(self.circuit.grid.axes)) if i not in seen)]
+
+
+def _beside(circuit: Circuit, near: Obdd, account: Account) -> Obdd:
+    if circuit.grid is not near.grid:
         raise CircuitError(
-            f"A diagram may have {_MOST_BITS} bits, but the code {code!r} needs {len(bits)}; take the code 'binary', "
-            "or fewer cells."
+            "An OBDD is made beside one of the same grid, but the circuit has another; leave beside out."
         )
-    backend, manager = _manager(backend)
-    manager.declare(*(bit.name for bit in bits))
-    held = _held(Encoder(circuit, code=code, bits=code_bits, algebra=_DdAlgebra(manager)))
-    if not held:
-        raise CircuitError(
-            f"dd's Python manager recurses once per bit and did not get through {len(bits)} bits; use backend='cudd'."
-        )
-    forks, top = _read(held[0])
-    return Obdd(circuit.grid, code, backend, bits, forks, top, held)
+    features = dict.fromkeys(bit.feature for bit in near.bits)
+    code_bits = {i: bits_of(near.grid, i, code=near.code) for i in features}
+    code_bits |= {i: () for i in range(len(near.grid.axes)) if i not in features}
+    return near._made(lambda: _encoded(circuit, near.code, code_bits, near.root.bdd, account)[0])
 
 
-def _manager(backend: str | None) -> tuple[str, Any]:
-    """Return the name of the backend and an empty manager with a fixed order."""
-    if backend is not None and backend not in _MODULES:
-        raise CircuitError(f"A backend must be 'cudd', 'python' or None, but {backend!r} was given; name one of these.")
-    try:
-        name = backend or "cudd"
-        module = import_module(_MODULES[name])
-    except ImportError:
-        if backend is not None:
-            raise MissingExtraError(
-                f"The backend {backend!r} needs {_MODULES[backend]}, which is not installed; dd's wheels hold CUDD on "
-                "Linux for CPython 3.11 to 3.13 (pip install dd), elsewhere use backend='python'."
-            ) from None
-        name = "python"
-        module = import_module(_MODULES[name])
-    manager = module.BDD() if name == "python" else module.BDD(initial_cache_size=_CACHE_SLOTS)
-    manager.configure(reordering=False)  # CUDD would tear the bits of a feature apart
-    return name, manager
+def _encoded(
+    circuit: Circuit, code: str, bits: Mapping[int, Sequence[Bit]], manager: Any, account: Account
+) -> list[Any]:
+    """Return dd's functions of a circuit, and of "is a code"."""
+    encoder = Encoder(circuit, code=code, bits=bits, algebra=DdAlgebra(manager, account))
+    return [encoder.function(), encoder.valid()]
 
 
-def _held(encoder: Encoder) -> list[Any]:
-    """Return the diagram in a list; an empty one if Python's stack did not suffice.
+def _attempt(build: Callable[[], list[Any]], n_bits: int) -> list[Any] | AxfiError:
+    """Return what `build` makes, or what to raise.
 
-    The error is not chained: its frames would keep nodes beyond their manager's end.
+    No error leaves this function with frames: they would keep nodes beyond their manager's end.
     """
     try:
-        return [encoder.function()]
+        return build()
     except RecursionError:
-        return []
-
-
-class _DdAlgebra:
-    """The operations of a manager of dd."""
-
-    def __init__(self, manager: Any) -> None:
-        self.true = manager.true
-        self.false = manager.false
-        self._manager = manager
-
-    def conjoin(self, a: Any, b: Any) -> Any:
-        return a & b
-
-    def disjoin(self, a: Any, b: Any) -> Any:
-        return a | b
-
-    def fork(self, bit: Bit, high: Any, low: Any) -> Any:
-        return self._manager.ite(self._manager.var(bit.name), high, low)
-
-    def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
-        made = self.false
-        for test, child in parts:
-            made = self._manager.ite(test, child, made)
-        return made
-
-
-def _read(root: Any) -> tuple[dict[int, _Fork], int]:
-    """Return the nodes below `root`, children first, and the number of `root` itself.
-
-    An edge of dd may be complemented, which complements what lies below; edges that differ in this
-    are different nodes here.
-    """
-    number = {int(root.bdd.false): _FALSE, int(root.bdd.true): _TRUE}
-    found: dict[int, tuple[int, int, int]] = {}
-    stack = [root]
-    while stack:
-        edge = stack.pop()
-        if int(edge) not in number and int(edge) not in found:
-            low, high = (~edge.low, ~edge.high) if edge.negated else (edge.low, edge.high)
-            found[int(edge)] = edge.level, int(low), int(high)
-            stack += [low, high]
-    forks: dict[int, _Fork] = {}
-    for key in sorted(found, key=lambda k: -found[k][0]):
-        level, lower, upper = found[key]
-        number[key] = len(number)
-        forks[number[key]] = _Fork(level, number[lower], number[upper])
-    return forks, number[int(root)]
+        return CircuitError(
+            f"dd's Python manager recurses once per bit and did not get through {n_bits} bits; use backend='cudd'."
+        )
+    except BudgetError as spent:
+        return BudgetError(str(spent), nodes=spent.nodes, seconds=spent.seconds)
+    except ValueError as refused:
+        if not is_out_of_memory(refused):
+            raise
+        return BudgetError("CUDD reached its limit of memory, and the OBDD is not finished; allow more max_memory.")
