@@ -205,6 +205,15 @@ class CircuitBuilder:
             self._offsets.append(len(self._children))
         return node
 
+    def node(self, number: int) -> tuple[int, int, Sequence[int], Sequence[int]]:
+        """Return kind, feature, labels and children of a node made so far."""
+        arcs = slice(self._offsets[number], self._offsets[number + 1])
+        return self._kinds[number], self._features[number], self._labels[arcs], self._children[arcs]
+
+    def cells(self, label: int) -> tuple[int, ...]:
+        """Return the cells that `label` stands for."""
+        return self._sets[label]
+
     def circuit(self, root: int) -> Circuit:
         """Return what `root` reaches as a circuit (cost: linear)."""
         marks = self._reached(root)

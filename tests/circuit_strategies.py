@@ -96,3 +96,17 @@ def deterministic_circuits(draw: st.DrawFn) -> Circuit:
 
     order = tuple(draw(st.permutations(range(len(grid.n_cells)))))
     return build.circuit(part(order, 4))
+
+
+@st.composite
+def ordered_diagrams(draw: st.DrawFn, grid: Grid, order: Sequence[int], *, max_nodes: int = 8) -> Circuit:
+    """Draw a decision diagram that respects `order`."""
+    build = CircuitBuilder(grid)
+    nodes = [build.false, build.true]
+    for i in reversed(order):
+        fresh = []
+        for _ in range(draw(st.integers(0, max_nodes // len(order) + 1))):
+            chosen = [draw(st.sampled_from(nodes)) for _ in range(grid.n_cells[i])]
+            fresh.append(build.decision(i, [([c], n) for c, n in enumerate(chosen)]))
+        nodes += fresh
+    return build.circuit(nodes[-1])

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.circuit import DECISION, OR, Circuit
-from axfi_kc.errors import CircuitError
 from axfi_kc.queries.flat import arc_owners
+from axfi_kc.queries.languages import refusal
 
 __all__ = [
     "feature_order",
@@ -77,14 +77,11 @@ def is_decomposable(circuit: Circuit) -> bool:
     return _scopes(circuit).faulty < 0
 
 
-def require_decomposable(circuit: Circuit, query: str) -> None:
-    """Raise CircuitError, in the name of `query`, if the circuit is not decomposable."""
+def require_decomposable(circuit: Circuit, operation: str) -> None:
+    """Raise CircuitError, in the name of `operation`, if the circuit is not decomposable."""
     faulty = _scopes(circuit).faulty
     if faulty >= 0:
-        raise CircuitError(
-            f"{query} needs a decomposable circuit, but node {faulty} meets a feature twice; "
-            "compile it into mdd, obdd, sdd or ddnnf first."
-        )
+        raise refusal(operation, f"a decomposable circuit, but node {faulty} of this one meets a feature twice")
 
 
 def is_smooth(circuit: Circuit) -> bool:

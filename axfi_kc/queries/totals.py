@@ -9,24 +9,27 @@ a circuit that is large, with numbers that are not, is done by residues instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.measures import Number, exact
 from axfi_kc.queries.flat import last_parents
+from axfi_kc.queries.languages import refusal
+from axfi_kc.queries.residuals import recount
 from axfi_kc.queries.residues import N_BITS, residue_total
 from axfi_kc.queries.shares import Shares, product, shares_of
 from axfi_kc.queries.structure import require_decomposable
 
-__all__ = ["cell_count", "count", "point_worths", "probability", "weighted_count"]
+__all__ = ["count", "is_implicant", "is_valid", "point_worths", "probability", "weighted_count"]
 
 _CHUNK = 1 << 12  # nodes between two rounds of forgetting
 _FEW_ARCS = 20_000  # below this, loading the kernels costs more than they save
 
 
-def count(circuit: Circuit, *, fixed: Collection[int] = ()) -> int:
+def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False, budget: Budget | None = None) -> int:
     """Return the number of points that satisfy a deterministic, decomposable circuit.
 
     Parameters
@@ -35,18 +38,53 @@ def count(circuit: Circuit, *, fixed: Collection[int] = ()) -> int:
         Whose points are counted.
     fixed
         Features that the circuit was conditioned on: they take one value.
+    check
+        Count again another way, which does not rely on the circuit's properties.
+    budget
+        What the second count may cost; by default a million steps.
 
     Raises
     ------
     CircuitError
         If a feature is real: then points are uncountable; ask for the probability. If the circuit is
         not decomposable, or points are seen to be counted twice.
+    BudgetError
+        If the second count did not end within the budget.
 
     Notes
     -----
-    Linear in the circuit, in arithmetic operations on exact integers.
+    Linear in the circuit, in arithmetic operations on exact integers. Decomposability is always
+    checked; that the circuit is deterministic is taken on trust unless `check` is set, and then the
+    second count may be exponential.
     """
-    return _total(circuit, point_worths(circuit, fixed))
+    worths = point_worths(circuit, fixed)
+    found = _total(circuit, worths)
+    if check and recount(circuit, worths, budget=budget) != found:
+        raise refusal("counting", "a deterministic circuit, but counting this one another way gives another number")
+    return found
+
+
+def is_valid(circuit: Circuit) -> bool:
+    """Tell whether every point satisfies a deterministic, decomposable circuit.
+
+    Notes
+    -----
+    Linear: all cell vectors are counted, those of measure zero included.
+    """
+    return is_implicant(circuit, {})
+
+
+def is_implicant(circuit: Circuit, term: Mapping[int, Collection[int]]) -> bool:
+    """Tell whether every point of a box, ``{feature: cells}``, satisfies a deterministic, decomposable circuit.
+
+    Notes
+    -----
+    Linear: the cell vectors of the box that satisfy the circuit are counted.
+    """
+    rows = [[1] * n for n in circuit.grid.n_cells]
+    for i, cells in term.items():
+        rows[i] = [int(c in cells) for c in range(len(rows[i]))]
+    return _total(circuit, rows) == product([sum(row) for row in rows])
 
 
 def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence[int]]:
@@ -117,11 +155,6 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> Frac
     return Fraction(_total(circuit, scaled), product(scales))
 
 
-def cell_count(circuit: Circuit) -> int:
-    """Return the number of cell vectors that satisfy a deterministic, decomposable circuit."""
-    return _total(circuit, [(1,) * n for n in circuit.grid.n_cells])
-
-
 def _total(circuit: Circuit, worths: Sequence[Sequence[int]]) -> int:
     """Return the sum, over all satisfying cell vectors, of the product of cell worths."""
     wholes = [sum(row) for row in worths]
@@ -133,7 +166,7 @@ def _total(circuit: Circuit, worths: Sequence[Sequence[int]]) -> int:
 
 def _ratio(circuit: Circuit, worths: Sequence[Sequence[int]], wholes: Sequence[int]) -> tuple[int, int]:
     """Return the total relative to the product of the wholes, as a fraction that may be reducible."""
-    require_decomposable(circuit, "Counting")
+    require_decomposable(circuit, "counting")
     shares = shares_of(circuit, worths, wholes)
     base = math.lcm(*set(shares.wholes))
     found = None
@@ -143,10 +176,7 @@ def _ratio(circuit: Circuit, worths: Sequence[Sequence[int]], wholes: Sequence[i
         found = None if total is None else (total, whole)
     numerator, denominator = found or _Pass(circuit, shares, base).ratio()
     if numerator > denominator:
-        raise CircuitError(
-            "Counting needs a deterministic circuit, but some points of this one are counted more than once; "
-            "compile it into mdd, obdd, sdd or ddnnf first."
-        )
+        raise refusal("counting", "a deterministic circuit, but this one has points that are counted more than once")
     return numerator, denominator
 
 

@@ -51,7 +51,7 @@ def truths(kinds, features, offsets, children, labels, set_starts, set_cells, ce
 def changes(kinds, features, offsets, children, labels, set_starts, set_cells, point):
     """Return for each node the least number of features to change from `point` to satisfy it; _NEVER or more if none.
 
-    A set of one cell, the point's own, costs nothing; any other cell of a feature costs one.
+    An arc whose cells hold the point's own costs nothing, any other costs one.
     """
     found = np.full(len(kinds), _NEVER, np.int64)
     for node in range(len(kinds)):

@@ -90,7 +90,7 @@ def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
     -----
     Linear: a million nodes take milliseconds.
     """
-    require_decomposable(circuit, "Consistency")
+    require_decomposable(circuit, "consistency")
     # a feature without an allowed cell empties the box, even if the circuit does not mention it
     empty = not np.maximum.reduceat(allowed, flat_of(circuit).cell_starts[:-1]).all()
     return not empty and bool(_truths(circuit, allowed)[-1])

@@ -98,7 +98,7 @@ def test_refusals():
     a, b, c = build.literal(0, [1]), build.decision(0, [([1], build.literal(1, [1]))]), build.literal(1, [0])
     twice = build.circuit(build.conjunction([a, b]))
     for query in (queries.count, queries.probability, queries.is_consistent):
-        with pytest.raises(CircuitError, match="compile it into mdd"):
+        with pytest.raises(CircuitError, match="compile into mdd"):
             query(twice)
     overlapping = build.circuit(build.disjunction([a, c, build.literal(0, [0])]))
     with pytest.raises(CircuitError, match="deterministic"):

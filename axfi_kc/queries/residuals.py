@@ -1,0 +1,170 @@
+"""What is left of a circuit when features are set one after the other, by plain rewriting.
+
+Nothing here relies on decomposability or determinism, so a count made this way judges the linear
+one. It is a search: exponential at worst, and under a budget.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from math import prod
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.errors import BudgetError
+
+__all__ = ["DEFAULT_BUDGET", "Residuals", "cell_classes", "recount"]
+
+DEFAULT_BUDGET = Budget(nodes=1_000_000)
+_LOOK = 1 << 12  # steps between two looks at the clock
+
+
+class Residuals:
+    """The nodes of a circuit and what becomes of them, in one table of shared nodes.
+
+    Features are set in the order in which they are met from the root down.
+    """
+
+    def __init__(self, circuit: Circuit, budget: Budget | None) -> None:
+        self.build = CircuitBuilder.like(circuit)
+        self.steps = 0
+        self._budget = budget or DEFAULT_BUDGET
+        self._begin = time.perf_counter()
+        met = dict.fromkeys(circuit.features[::-1].tolist())
+        self.order = [i for i in met if i >= 0]
+        self._place = {i: k for k, i in enumerate(self.order)}
+        self._tops = [len(self.order)] * 2
+        self._memo: dict[tuple[int, int], dict[int, int]] = {}
+        self.numbers = self._copied(circuit)
+
+    def _copied(self, circuit: Circuit) -> list[int]:
+        """Return the number that each node of the circuit has here."""
+        found: list[int] = []
+        offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
+        for node, (kind, feature) in enumerate(zip(circuit.kinds.tolist(), circuit.features.tolist(), strict=True)):
+            arcs = slice(offsets[node], offsets[node + 1])
+            found.append(self._made(kind, feature, labels[arcs], [found[c] for c in children[arcs]]))
+        return found
+
+    def _made(self, kind: int, feature: int, labels: Sequence[int], children: Sequence[int]) -> int:
+        if kind == DECISION:
+            made = self.build.decide(feature, labels, children)
+        elif kind == AND:
+            made = self.build.conjunction(children)
+        elif kind == OR:
+            made = self.build.disjunction(children)
+        else:
+            made = kind
+        return self._placed(made)
+
+    def _placed(self, node: int) -> int:
+        """Note the first feature of a node that may be new; its children are known."""
+        if node == len(self._tops):
+            _, feature, _, children = self.build.node(node)
+            places = [self._tops[c] for c in children]
+            self._tops.append(min([*places, self._place[feature]] if feature >= 0 else places))
+        return node
+
+    def conjunction(self, a: int, b: int) -> int:
+        """Return the conjunction of two nodes, whatever their scopes."""
+        return self._placed(self.build.conjunction([a, b]))
+
+    def top(self, node: int) -> int:
+        """Return the place of the first feature below `node`; the number of features for a constant."""
+        return self._tops[node]
+
+    def spend(self) -> None:
+        """Count a step, and raise BudgetError when there have been too many."""
+        self.steps += 1
+        nodes, seconds = self._budget.nodes, self._budget.seconds
+        spent = time.perf_counter() - self._begin if seconds is not None and not self.steps % _LOOK else 0.0
+        if (nodes is not None and self.steps > nodes) or (seconds is not None and spent > seconds):
+            raise BudgetError(
+                f"Setting features one after the other did not end within {self._budget}; give a larger budget.",
+                nodes=self.steps,
+                seconds=time.perf_counter() - self._begin,
+            )
+
+    def at(self, node: int, cell: int) -> int:
+        """Return what is left of `node` when its first feature takes `cell`."""
+        place = self._tops[node]
+        memo = self._memo.setdefault((place, cell), {})
+        stack = [node]
+        while stack:
+            u = stack[-1]
+            if u in memo:
+                stack.pop()
+                continue
+            kind, feature, labels, children = self.build.node(u)
+            open_ones = [c for c in children if self._tops[c] == place and c not in memo]
+            if open_ones:
+                stack += open_ones
+                continue
+            self.spend()
+            below = [memo.get(c, c) for c in children]
+            if feature == self.order[place]:
+                named = (c for c, k in zip(below, labels, strict=True) if cell in self.build.cells(k))
+                memo[u] = next(named, self.build.false)
+            else:
+                memo[u] = self._made(kind, feature, labels, below)
+            stack.pop()
+        return memo[node]
+
+
+def recount(circuit: Circuit, worths: Sequence[Sequence[int]], *, budget: Budget | None = None) -> int:
+    """Return the sum over all satisfying cell vectors of the product of worths, by setting feature after feature.
+
+    Raises
+    ------
+    BudgetError
+        If it did not end within the budget.
+
+    Notes
+    -----
+    Needs no property of the circuit. As large as the circuit's ordered diagram for the order in which
+    features are met from the root down: linear for ordered diagrams, exponential at worst.
+    """
+    work = Residuals(circuit, budget)
+    wholes = [sum(worths[i]) for i in work.order]
+    classes = cell_classes(circuit)
+    known = {work.build.false: 0, work.build.true: 1}
+    root = work.numbers[-1]
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in known:
+            stack.pop()
+            continue
+        work.spend()
+        place = work.top(node)
+        feature = work.order[place]
+        below = [(work.at(node, cells[0]), sum([worths[feature][c] for c in cells])) for cells in classes[feature]]
+        waiting = [child for child, _ in below if child not in known]
+        if waiting:
+            stack += waiting
+            continue
+        known[node] = sum([w * known[c] * prod(wholes[place + 1 : work.top(c)]) for c, w in below])
+        stack.pop()
+    unmet = set(range(len(worths))) - set(work.order)
+    return known[root] * prod(wholes[: work.top(root)]) * prod(sum(worths[i]) for i in unmet)
+
+
+def cell_classes(circuit: Circuit) -> list[list[list[int]]]:
+    """Return for each feature its cells, in groups that no decision on the feature tells apart."""
+    labels: list[set[int]] = [set() for _ in circuit.grid.axes]
+    offsets, arc_labels = circuit.offsets.tolist(), circuit.labels.tolist()
+    for node, feature in enumerate(circuit.features.tolist()):
+        if feature >= 0:
+            labels[feature].update(arc_labels[offsets[node] : offsets[node + 1]])
+    found = []
+    for n, used in zip(circuit.grid.n_cells, labels, strict=True):
+        marks: list[list[int]] = [[] for _ in range(n)]
+        for k in sorted(used):
+            for c in circuit.cell_sets[k]:
+                marks[c].append(k)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for c, mark in enumerate(marks):
+            groups.setdefault(tuple(mark), []).append(c)
+        found.append(list(groups.values()))
+    return found
