@@ -18,6 +18,7 @@ __all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "circuit_of", "undeco
 
 LITERAL, CONJUNCTION, DISJUNCTION = range(3)
 _MOST_PARTS = 1_000  # of a conjunction that decisions take apart, each one for itself
+_FEW_PARTS = 8  # of a conjunction that another one takes in
 _FALSE, _TRUE = CircuitBuilder.false, CircuitBuilder.true
 
 
@@ -101,9 +102,10 @@ def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
 
     Notes
     -----
-    Linear. What speaks of one feature only is gathered into one set of cells, and a disjunction whose
-    parts each begin with other cells of one feature becomes a decision; where that leaves two bits of a
-    feature in different parts of a conjunction, the circuit is not decomposable in the features.
+    Linear, in arcs and sets of cells. What speaks of one feature only is gathered into one set of cells, a
+    disjunction whose parts each begin with other cells of one feature becomes a decision, and a decision
+    right below another on the same feature becomes part of it; where that leaves two bits of a feature
+    in different parts of a conjunction, the circuit is not decomposable in the features.
 
     Making the literals of auxiliary variables true is to quantify them: right wherever conjunctions are
     decomposable. It keeps disjunctions deterministic because the other variables define the auxiliary
@@ -145,6 +147,7 @@ class _Gates:
         self._built_of: dict[int, int] = {}
         self._remainders: dict[tuple[int, int], int] = {}
         self._cells_of: dict[int, list[int]] = {}
+        self._arcs_of: dict[int, tuple[int, list[tuple[int, int]]]] = {}  # decision: feature, (cells, child)
 
     def circuit(self, root: int) -> Circuit:
         return self._build.circuit(self._built(root))
@@ -181,12 +184,33 @@ class _Gates:
         if node >= 0:
             return node
         if node not in self._built_of:
-            sets, others = self._waiting[-1 - node]
-            self._built_of[node] = self._build.conjunction(others + self._built_sets(sets))
+            self._built_of[node] = self._joined(*self._waiting[-1 - node])
         return self._built_of[node]
 
-    def _built_sets(self, sets: Mapping[int, int]) -> list[int]:
-        return [self._build.literal(feature, self._cells(mask)) for feature, mask in sets.items()]
+    def _joined(self, sets: Mapping[int, int], others: Iterable[int]) -> int:
+        """Return the conjunction of sets of cells, by feature, and other nodes."""
+        left, parts = dict(sets), list[int]()
+        for other in others:
+            feature, arcs = self._arcs_of.get(other, (-1, []))
+            if feature in left:
+                mask = left.pop(feature)
+                other = self._fork(feature, [(mask & cells, child) for cells, child in arcs])
+            parts.append(other)
+        parts += [self._build.literal(feature, self._cells(mask)) for feature, mask in left.items()]
+        return parts[0] if len(parts) == 1 else self._build.conjunction(parts)
+
+    def _fork(self, feature: int, arcs: Iterable[tuple[int, int]]) -> int:
+        """Return the decision with these cells and children; a child that decides the same feature is taken apart."""
+        flat: list[tuple[int, int]] = []
+        for mask, child in arcs:
+            below, inner = self._arcs_of.get(child, (-1, []))
+            flat += [(mask & m, c) for m, c in inner] if below == feature else [(mask, child)]
+        flat = [(mask, child) for mask, child in flat if mask]
+        before = len(self._build)
+        made = self._build.decision(feature, [(self._cells(mask), child) for mask, child in flat])
+        if made >= before:
+            self._arcs_of[made] = feature, flat
+        return made
 
     def conjunction(self, parts: Iterable[int]) -> int:
         sets: dict[int, int] = {}
@@ -194,18 +218,23 @@ class _Gates:
         for part in parts:
             if part == _FALSE:
                 return _FALSE
-            if part < 0 and not self._waiting[-1 - part][1] and len(self._waiting[-1 - part][0]) == 1:
-                ((feature, mask),) = self._waiting[-1 - part][0].items()
-                mask &= sets.get(feature, mask)
-                if not mask:
+            if part > 0:
+                if part != _TRUE:
+                    others.append(part)
+                continue
+            inner, rest = self._waiting[-1 - part]
+            if len(inner) + len(rest) > _FEW_PARTS:
+                others.append(self._built(part))
+                continue
+            others += rest
+            for feature, mask in inner.items():
+                sets[feature] = mask & sets.get(feature, mask)
+                if not sets[feature]:
                     return _FALSE
-                sets[feature] = mask
-            elif part != _TRUE:
-                others.append(part if part > 0 else self._built(part))
         if not others and len(sets) == 1:
             return self._set(*sets.popitem())
         if not sets or len(others) + len(sets) > _MOST_PARTS:
-            return self._build.conjunction(others + self._built_sets(sets))
+            return self._joined(sets, others) if sets or others else _TRUE
         self._waiting.append((sets, others))
         return -len(self._waiting)
 
@@ -235,7 +264,7 @@ class _Gates:
         ends = [self._without(part, feature) for part in parts]
         if ends.count(_TRUE) == len(ends):
             return self._set(feature, sum(masks))
-        return self._build.decision(feature, [(self._cells(m), end) for m, end in zip(masks, ends, strict=True)])
+        return self._fork(feature, zip(masks, ends, strict=True))
 
     def _without(self, part: int, feature: int) -> int:
         """Return what a waiting conjunction demands beside the cells of `feature`."""
@@ -245,7 +274,7 @@ class _Gates:
         key = part, feature
         if key not in self._remainders:
             rest = {i: mask for i, mask in sets.items() if i != feature}
-            self._remainders[key] = self._build.conjunction(others + self._built_sets(rest))
+            self._remainders[key] = self._joined(rest, others)
         return self._remainders[key]
 
 
