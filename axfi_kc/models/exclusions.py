@@ -44,6 +44,8 @@ def with_decisions(circuit: Circuit) -> Circuit:
     >>> has_disjunctions(xor), has_disjunctions(with_decisions(xor))
     (True, False)
     """
+    if not has_disjunctions(circuit):
+        return circuit
     rebuilt = _Rebuilt(circuit)
     found: list[int] = []
     for node, kind in enumerate(circuit.kinds.tolist()):
@@ -123,6 +125,8 @@ def is_plainly_deterministic(circuit: Circuit) -> bool:
     -----
     Nodes below disjunctions times the features they restrict.
     """
+    if not has_disjunctions(circuit):
+        return True
     below = _below_disjunctions(circuit)
     full = [(1 << n) - 1 for n in circuit.grid.n_cells]
     implied: list[dict[int, int]] = []
