@@ -107,7 +107,7 @@ def ddnnf_of(
     Linear, unless an ordered diagram has to be made. Equal nodes are shared, conjunctions in
     conjunctions and disjunctions in disjunctions are one where nobody else uses the inner one, a
     decision with one arc is a literal and its child, and what all arcs share is taken out. Where
-    this does not pay, in nodes and edges, the circuit stays as it was.
+    this saves no nodes, the circuit stays as it was.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def ddnnf_of(
     """
     kept = queries.is_decomposable(circuit) and (deterministic or is_evidently_deterministic(circuit))
     source = circuit if kept else mdd_of(circuit, budget=budget).circuit
-    small = min(shrunk(source), source, key=lambda c: c.size.nodes + c.size.edges)
+    small = min(shrunk(source), source, key=lambda c: (c.size.nodes, c.size.edges))
     return Ddnnf(smoothed(small) if smooth else small, not kept, smooth)
 
 
