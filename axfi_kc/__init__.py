@@ -22,6 +22,7 @@ from axfi_kc.measures import Histogram, Uniform, Weights
 from axfi_kc.models import TableModel
 from axfi_kc.problem import Problem
 from axfi_kc.scores import banzhaf_like, shapley_like
+from axfi_kc.sizes import compare_sizes
 
 __all__ = [
     "AXp",
@@ -45,6 +46,7 @@ __all__ = [
     "__version__",
     "axioms",
     "banzhaf_like",
+    "compare_sizes",
     "compile_model",
     "covered_points",
     "errors",
