@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axfi_kc.formats.bdd_files import read_dd_json, read_dddmp, write_dd_json, write_dddmp
 from axfi_kc.formats.cnf import parse_count_answer, read_cnf, write_cnf
 from axfi_kc.formats.dsharp import compile_with_dsharp
 from axfi_kc.formats.nnf import read_nnf, write_nnf
@@ -13,8 +14,12 @@ __all__ = [
     "compile_with_dsharp",
     "parse_count_answer",
     "read_cnf",
+    "read_dd_json",
+    "read_dddmp",
     "read_nnf",
     "read_node_list",
     "write_cnf",
+    "write_dd_json",
+    "write_dddmp",
     "write_nnf",
 ]

@@ -113,8 +113,11 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
     nnf, number = Nnf(n_variables), header
     try:
         for number in range(header + 1, len(source.lines)):
-            words = source.lines[number].split()
+            line = source.lines[number]
+            words = line.split()
             if words and not _is_comment(words[0]):
+                if b"_" in line:  # Python takes 1_0 for 10
+                    raise ValueError
                 _add(nnf, words[0], list(map(int, words[1:])))
     except ValueError:
         source.fail_at(number, _NODE)

@@ -20,9 +20,6 @@ class Source:
     def __init__(self, path: FilePath) -> None:
         self.name = Path(path).name
         self.lines = Path(path).read_bytes().split(b"\n")
-        for number, line in enumerate(self.lines):
-            if b"_" in line and not line.startswith(b"c"):
-                self.lines[number] = line.replace(b"_", b"\\_")  # Python takes 1_0 for 10, which no format means
 
     def fail(self, line: int, expected: str, found: str, remedy: str = "write the file again") -> NoReturn:
         """Raise the error that line number `line` (from 0; -1 for the whole file) deserves."""
@@ -49,8 +46,10 @@ def integers(words: Iterable[bytes]) -> list[int] | None:
     -----
     Python itself refuses more than 4,300 digits, so this takes no quadratic time.
     """
+    given = list(words)
+    if any(b"_" in word for word in given):  # Python takes 1_0 for 10, which no format means
+        return None
     try:
-        found = list(map(int, words))
+        return list(map(int, given))
     except ValueError:
         return None
-    return found
