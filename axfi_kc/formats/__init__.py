@@ -7,6 +7,7 @@ from axfi_kc.formats.cnf import parse_count_answer, read_cnf, write_cnf
 from axfi_kc.formats.dsharp import compile_with_dsharp
 from axfi_kc.formats.nnf import read_nnf, write_nnf
 from axfi_kc.formats.node_lists import read_node_list
+from axfi_kc.formats.sdd_files import read_sdd, read_vtree, write_sdd, write_vtree
 from axfi_kc.formats.variables import Variables
 
 __all__ = [
@@ -18,8 +19,12 @@ __all__ = [
     "read_dddmp",
     "read_nnf",
     "read_node_list",
+    "read_sdd",
+    "read_vtree",
     "write_cnf",
     "write_dd_json",
     "write_dddmp",
     "write_nnf",
+    "write_sdd",
+    "write_vtree",
 ]
