@@ -17,11 +17,13 @@ from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.models.circuit_wires import Wires, wires_of
-from axfi_kc.models.exclusions import is_plainly_deterministic, with_decisions
+from axfi_kc.models.disguises import with_decisions
 from axfi_kc.models.gridded import GriddedModel
 from axfi_kc.targets import Mdd, mdd_of
 
 __all__ = ["CircuitModel", "ordered_diagram"]
+
+_SEARCH = Budget(nodes=20_000)  # steps to show that parts exclude each other before a diagram is made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +85,7 @@ class CircuitModel(GriddedModel):
         Notes
         -----
         Linear for circuits of compilers, whose disjunctions hold opposite literals; see
-        :mod:`axfi_kc.models.exclusions`. A conversion is exponential at worst.
+        :func:`axfi_kc.queries.determinism`. A conversion is exponential at worst.
         """
         if len(outputs) != 2 or outputs[0] == outputs[1]:
             raise CircuitError(
@@ -184,9 +186,13 @@ class CircuitModel(GriddedModel):
 def _countable(circuit: Circuit, *, deterministic: bool) -> tuple[Circuit, bool]:
     """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
     found = with_decisions(circuit)
-    if queries.is_decomposable(found) and (deterministic or is_plainly_deterministic(found)):
+    if queries.is_decomposable(found) and (deterministic or _is_deterministic(found)):
         return found, False
     return ordered_diagram(found).to_circuit(), True
+
+
+def _is_deterministic(circuit: Circuit) -> bool:
+    return queries.determinism(circuit, budget=_SEARCH).verdict == "proved"
 
 
 def ordered_diagram(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budget | None = None) -> Mdd:

@@ -13,13 +13,14 @@ from typing import ClassVar
 
 from axfi_kc import queries
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, Size
+from axfi_kc.circuit import Circuit, Size
 from axfi_kc.grid import Grid
-from axfi_kc.targets.bit_codes import mask_of
-from axfi_kc.targets.ddnnf_nodes import shrunk, smoothed
+from axfi_kc.targets.ddnnf_nodes import shrunk
 from axfi_kc.targets.mdd import bytes_of, mdd_of
 
-__all__ = ["Ddnnf", "ddnnf_of", "is_evidently_deterministic"]
+__all__ = ["Ddnnf", "ddnnf_of"]
+
+_SEARCH = Budget(nodes=20_000)  # steps to show that parts exclude each other before a diagram is made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ def ddnnf_of(
     ----------
     circuit
         Of any kind. One that is decomposable and evidently deterministic
-        (:func:`is_evidently_deterministic`) is kept; any other one becomes an ordered diagram first.
+        (:func:`axfi_kc.queries.determinism`) is kept; any other one becomes an ordered diagram first.
     deterministic
         Whether it is known to be deterministic, as the circuit of an SDD is; that is then not looked at.
     smooth
@@ -120,72 +121,9 @@ def ddnnf_of(
     >>> same.size, ddnnf_of(same).size
     (Size(nodes=7, edges=9), Size(nodes=6, edges=9))
     """
-    kept = queries.is_decomposable(circuit) and (deterministic or is_evidently_deterministic(circuit))
+    kept = queries.is_decomposable(circuit) and (
+        deterministic or queries.determinism(circuit, budget=_SEARCH).verdict == "proved"
+    )
     source = circuit if kept else mdd_of(circuit, budget=budget).circuit
     small = min(shrunk(source), source, key=lambda c: (c.size.nodes, c.size.edges))
-    return Ddnnf(smoothed(small) if smooth else small, not kept, smooth)
-
-
-def is_evidently_deterministic(circuit: Circuit) -> bool:
-    """Tell whether some feature tells the parts of each disjunction apart, two by two.
-
-    Decisions are always deterministic. False says nothing: it is hard to know in general.
-
-    Notes
-    -----
-    For each disjunction, quadratic in its parts; and for each node, the features that it confines.
-
-    Examples
-    --------
-    >>> from axfi_kc.circuit import CircuitBuilder
-    >>> from axfi_kc.domain import Domain
-    >>> from axfi_kc.features import Integer
-    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
-    >>> a, b, other = build.literal(0, [2]), build.literal(1, [1]), build.literal(0, [0, 1])
-    >>> parts = [a, b], [a, build.conjunction([other, b])]
-    >>> [is_evidently_deterministic(build.circuit(build.disjunction(p))) for p in parts]
-    [False, True]
-    """
-    if not (circuit.kinds == OR).any():
-        return True
-    confined: list[dict[int, int]] = []  # per node: features, each with the cells outside which it is false
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs = circuit.arcs(node)
-        below = [confined[child] for _, child in arcs]
-        if kind == OR and not all(_exclude(a, b) for k, a in enumerate(below) for b in below[:k]):
-            return False
-        if kind == DECISION:
-            own = {int(circuit.features[node]): mask_of(c for cells, _ in arcs for c in cells)}
-            confined.append(_all_of([own, _one_of(below)]))
-        elif kind == AND:
-            confined.append(_all_of(below))
-        else:
-            confined.append(_one_of(below))
-    return True
-
-
-def _exclude(a: dict[int, int], b: dict[int, int]) -> bool:
-    if len(a) > len(b):
-        a, b = b, a
-    return any(i in b and not cells & b[i] for i, cells in a.items())
-
-
-def _all_of(parts: list[dict[int, int]]) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for part in parts:
-        for i, cells in part.items():
-            found[i] = found[i] & cells if i in found else cells
-    return found
-
-
-def _one_of(parts: list[dict[int, int]]) -> dict[int, int]:
-    if not parts:
-        return {}
-    first, *others = parts
-    return {i: _united(cells, [p[i] for p in others]) for i, cells in first.items() if all(i in p for p in others)}
-
-
-def _united(cells: int, others: list[int]) -> int:
-    for other in others:
-        cells |= other
-    return cells
+    return Ddnnf(queries.smooth(small) if smooth else small, not kept, smooth)

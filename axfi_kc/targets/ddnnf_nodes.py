@@ -1,4 +1,4 @@
-"""Transformations of deterministic decomposable circuits: smaller, or smooth."""
+"""Deterministic decomposable circuits made smaller."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from axfi_kc import queries
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
-from axfi_kc.sets import features_of
 
-__all__ = ["shrunk", "smoothed"]
+__all__ = ["shrunk"]
 
 Factors = frozenset[int]
 _NO_FACTORS: Factors = frozenset()
@@ -108,55 +106,3 @@ class _Shrinking:
         if not common:
             self._parts[node] = parts
         return common | {self._build.disjunction(parts)} - {self._build.true}
-
-
-class _SmoothBuilder(CircuitBuilder):
-    """A builder that also makes literals of all cells, which say nothing but name a feature."""
-
-    def any_cell(self, feature: int) -> int:
-        """Return the literal that all cells of `feature` satisfy."""
-        cells = tuple(range(self._grid.n_cells[feature]))
-        return self._node(DECISION, feature, ((self._label(cells), self.true),))
-
-
-def smoothed(circuit: Circuit) -> Circuit:
-    """Return an equal circuit in which alternatives speak about the same features.
-
-    Notes
-    -----
-    Every part of a disjunction, and every arc of a decision, is joined with literals of all cells of
-    the features that only its siblings mention. The size may grow by the number of features.
-
-    Examples
-    --------
-    >>> from axfi_kc.domain import Domain
-    >>> from axfi_kc.features import Integer
-    >>> from axfi_kc.grid import Grid
-    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
-    >>> circuit = build.circuit(build.decision(0, [([0], build.literal(1, [1])), ([1], build.true)]))
-    >>> circuit.size, smoothed(circuit).size
-    (Size(nodes=2, edges=3), Size(nodes=3, edges=4))
-    """
-    build, scope = _SmoothBuilder(circuit.grid), queries.scopes(circuit)
-    found: list[int] = []
-    filled: dict[tuple[int, int], int] = {}
-
-    def lifted(child: int, wanted: int) -> int:
-        missing = wanted & ~scope[child]
-        if (child, missing) not in filled:
-            parts = [found[child], *map(build.any_cell, features_of(missing))]
-            filled[child, missing] = build.conjunction(parts)
-        return filled[child, missing]
-
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs, feature = circuit.arcs(node), int(circuit.features[node])
-        if kind == DECISION:
-            rest = scope[node] & ~(1 << feature)
-            found.append(build.decision(feature, [(cells, lifted(child, rest)) for cells, child in arcs]))
-        elif kind == AND:
-            found.append(build.conjunction(found[child] for _, child in arcs))
-        elif kind == OR:
-            found.append(build.disjunction(lifted(child, scope[node]) for _, child in arcs))
-        else:
-            found.append(build.true if kind == TRUE else build.false)
-    return build.circuit(found[-1])

@@ -11,7 +11,6 @@ from axfi_kc import Domain, Integer, queries
 from axfi_kc.circuit import DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.grid import Grid
 from axfi_kc.targets import ddnnf_of, mdd_of, sdd_of
-from axfi_kc.targets.ddnnf import is_evidently_deterministic
 from tests.circuits import any_circuits, counted, points, weighed
 
 
@@ -66,13 +65,6 @@ def test_any_circuit(circuit: Circuit, smooth: bool, way: str) -> None:
         assert is_smooth(made.circuit)
     elif not made.converted:
         assert made.size.nodes <= circuit.size.nodes
-
-
-@given(any_circuits())
-@settings(max_examples=150, deadline=None)
-def test_what_is_evident_is_true(circuit: Circuit) -> None:
-    if is_evidently_deterministic(circuit):
-        assert is_deterministic(circuit)
 
 
 def test_overlapping_parts_are_noticed_and_disjoint_ones_kept() -> None:

@@ -1,9 +1,8 @@
-"""How a circuit's disjunctions are seen to be deterministic.
+"""Disjunctions that are decisions in disguise.
 
 Compilers write "if x then A else B" as a disjunction of two conjunctions that hold opposite literals
 of x. Read back as a decision it is deterministic by its form, and whether it holds everywhere in a
-box can be told without counting. What remains a disjunction is checked by the cells that its parts
-imply.
+box can be told without counting.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 
-__all__ = ["has_disjunctions", "is_plainly_deterministic", "with_decisions"]
+__all__ = ["has_disjunctions", "with_decisions"]
 
 _Arcs = list[tuple[tuple[int, ...], int]]
 
@@ -113,74 +112,3 @@ class _Rebuilt:
         """Return the node as arcs of a decision on `feature`."""
         arcs, rest = self._arcs_on(node, feature)
         return [(cells, self.conjunction([child, *rest]) if rest else child) for cells, child in arcs]
-
-
-def is_plainly_deterministic(circuit: Circuit) -> bool:
-    """Tell whether any two parts of each disjunction imply disjoint sets of cells of some feature.
-
-    True means deterministic; False means that it cannot be seen this way. The circuit must be
-    decomposable.
-
-    Notes
-    -----
-    Nodes below disjunctions times the features they restrict.
-    """
-    if not has_disjunctions(circuit):
-        return True
-    below = _below_disjunctions(circuit)
-    full = [(1 << n) - 1 for n in circuit.grid.n_cells]
-    implied: list[dict[int, int]] = []
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs = circuit.arcs(node)
-        if kind == OR and not _exclude([implied[child] for _, child in arcs]):
-            return False
-        implied.append(_implied(circuit, node, kind, arcs, implied, full) if below[node] else {})
-    return True
-
-
-def _below_disjunctions(circuit: Circuit) -> list[bool]:
-    """Tell for each node whether some disjunction needs to know what it implies."""
-    found = [False] * len(circuit.kinds)
-    for node in reversed(range(len(found))):
-        if found[node] or circuit.kinds[node] == OR:
-            for _, child in circuit.arcs(node):
-                found[child] = True
-    return found
-
-
-def _implied(
-    circuit: Circuit, node: int, kind: int, arcs: _Arcs, implied: Sequence[dict[int, int]], full: Sequence[int]
-) -> dict[int, int]:
-    """Return the features whose cells the node restricts, each with the cells it allows."""
-    below = [implied[child] for _, child in arcs]
-    if kind == AND:
-        return {i: cells for part in below for i, cells in part.items()}
-    found = _allowed_by_some(below, full)
-    if kind == DECISION:
-        i = int(circuit.features[node])
-        cells = sum(1 << c for group, _ in arcs for c in group)
-        if cells != full[i]:
-            found[i] = cells
-    return found
-
-
-def _allowed_by_some(parts: Sequence[dict[int, int]], full: Sequence[int]) -> dict[int, int]:
-    if len(parts) <= 1:
-        return dict(parts[0]) if parts else {}
-    found = {}
-    for i in set.intersection(*(set(part) for part in parts)):
-        cells = 0
-        for part in parts:
-            cells |= part[i]
-        if cells != full[i]:
-            found[i] = cells
-    return found
-
-
-def _exclude(parts: Sequence[dict[int, int]]) -> bool:
-    """Tell whether any two of the parts have no cell of some feature in common."""
-    return all(
-        any(cells & other[i] == 0 for i, cells in part.items() if i in other)
-        for k, part in enumerate(parts)
-        for other in parts[:k]
-    )
