@@ -106,8 +106,9 @@ class CircuitBuilder:
         self._children, self._labels = array("i"), array("i")
         # a decision is (feature, label, child, label, child, ...), a gate (-kind, child, child, ...)
         self._node_of: dict[tuple[int, ...], int] = {}
-        self._set_of: dict[tuple[int, ...], int] = {}
+        self._set_of: dict[tuple[int, ...], int] = {}  # in any order of the cells
         self._sets: list[tuple[int, ...]] = []
+        self._sound: set[tuple[int, ...]] = set()  # a number of cells and labels that fit it
 
     @classmethod
     def like(cls, circuit: Circuit) -> CircuitBuilder:
@@ -129,16 +130,19 @@ class CircuitBuilder:
         CircuitError
             If a cell goes to two children, or is none of the feature's.
         """
-        cells_of: dict[int, set[int]] = {}
+        cells_of: dict[int, tuple[int, ...]] = {}
         for cells, child in arcs:
             if child != self.false:
-                cells_of.setdefault(child, set()).update(cells)
-        labelled = sorted((tuple(sorted(cells)), child) for child, cells in cells_of.items() if cells)
-        if len(labelled) > 1 or (
-            labelled and not 0 <= labelled[0][0][0] <= labelled[0][0][-1] < self._n_cells[feature]
-        ):
-            self._check(feature, [cells for cells, _ in labelled])
-        return self.decide(feature, [self._label(cells) for cells, _ in labelled], [child for _, child in labelled])
+                cells_of[child] = (*cells_of[child], *cells) if child in cells_of else tuple(cells)
+        labelled = [(self._label(cells), child) for child, cells in cells_of.items() if cells]
+        if len(labelled) > 1:
+            labelled.sort(key=self._cells_of_arc)
+        labels = [k for k, _ in labelled]
+        pattern = (self._n_cells[feature], *labels)
+        if pattern not in self._sound:
+            self._check(feature, labels)
+            self._sound.add(pattern)
+        return self.decide(feature, labels, [child for _, child in labelled])
 
     def decide(self, feature: int, labels: Sequence[int], children: Sequence[int]) -> int:
         """Return the decision whose arcs have these labels, as :meth:`like` gives them.
@@ -170,21 +174,31 @@ class CircuitBuilder:
         return self._gate(OR, parts, neutral=self.false, absorbing=self.true)
 
     def _gate(self, kind: int, parts: Iterable[int], *, neutral: int, absorbing: int) -> int:
-        kept = sorted({p for p in parts if p != neutral})
+        distinct = set(parts)
+        distinct.discard(neutral)
+        kept = sorted(distinct)
         if len(kept) <= 1:
             return kept[0] if kept else neutral
-        if absorbing in kept:
+        if absorbing in distinct:
             return absorbing
         return self._node(kind, -1, (-kind, *kept), [_NO_LABEL] * len(kept), kept)
 
     def _label(self, cells: tuple[int, ...]) -> int:
-        label = self._set_of.setdefault(cells, len(self._sets))
-        if label == len(self._sets):
-            self._sets.append(cells)
+        label = self._set_of.get(cells)
+        if label is None:
+            ordered = tuple(sorted(set(cells)))
+            label = self._set_of.setdefault(ordered, len(self._sets))
+            if label == len(self._sets):
+                self._sets.append(ordered)
+            self._set_of[cells] = label
         return label
 
-    def _check(self, feature: int, sets: Sequence[tuple[int, ...]]) -> None:
+    def _cells_of_arc(self, arc: tuple[int, int]) -> tuple[int, ...]:
+        return self._sets[arc[0]]
+
+    def _check(self, feature: int, labels: Sequence[int]) -> None:
         """Refuse sets of cells that overlap or leave the feature's range."""
+        sets = [self._sets[k] for k in labels]
         named = set(chain.from_iterable(sets))
         if named and (len(named) < sum(map(len, sets)) or min(named) < 0 or max(named) >= self._n_cells[feature]):
             raise CircuitError(

@@ -3,6 +3,7 @@
 A set of features is a node of one persistent binary trie whose leaves are words of 64 features.
 Equal sets are equal numbers, and the union of two sets makes only what neither of them has, so a
 chain that meets one more feature per node costs a path of the trie per node and not a whole set.
+Circuits that follow an order or a tree of the features need no sets at all: their spans are apart.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from numba import njit
 
 from axfi_kc.circuit import AND, DECISION
 
-__all__ = ["scope_numbers"]
+__all__ = ["are_spans_apart", "scope_numbers"]
 
 _EMPTY = 0
 _LEAF = -1
@@ -142,3 +143,31 @@ def scope_numbers(kinds, features, offsets, children, n_features):
                 faulty = node
         scope[node] = mine
     return scope, faulty
+
+
+@njit(cache=True, nogil=True)
+def are_spans_apart(kinds, features, offsets, children, places):
+    """Tell whether, with features at these places, no two children of a conjunction span a common place.
+
+    True proves decomposability (a decision's feature must lie outside the span of its children);
+    False proves nothing.
+    """
+    first = np.full(len(kinds), np.int64(1) << np.int64(40))
+    last = np.full(len(kinds), np.int64(-1))
+    for node in range(len(kinds)):
+        below = children[offsets[node] : offsets[node + 1]]
+        for child in below:
+            first[node] = min(first[node], first[child])
+            last[node] = max(last[node], last[child])
+        if kinds[node] == AND:
+            order = np.argsort(first[below])
+            for k in range(1, len(below)):
+                if first[below[order[k]]] <= last[below[order[k - 1]]]:
+                    return False
+        elif kinds[node] == DECISION:
+            own = places[features[node]]
+            if first[node] <= own <= last[node]:
+                return False
+            first[node] = min(first[node], own)
+            last[node] = max(last[node], own)
+    return True

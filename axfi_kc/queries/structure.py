@@ -35,6 +35,7 @@ class _Scopes:
 
 
 _SCOPES: WeakKeyDictionary[Circuit, _Scopes] = WeakKeyDictionary()
+_FAULTY: WeakKeyDictionary[Circuit, int] = WeakKeyDictionary()
 
 
 def scopes(circuit: Circuit) -> list[int]:
@@ -60,8 +61,9 @@ def is_decomposable(circuit: Circuit) -> bool:
 
     Notes
     -----
-    What count, probability, consistency and forgetting rely on. Each union of scopes costs what is
-    new in it, so the whole is nearly linear; the answer is kept with the circuit.
+    What count, probability, consistency and forgetting rely on. Linear for circuits that follow an
+    order or a tree of the features; elsewhere each union of scopes costs what is new in it. The answer
+    is kept with the circuit.
 
     Examples
     --------
@@ -74,12 +76,12 @@ def is_decomposable(circuit: Circuit) -> bool:
     >>> [is_decomposable(build.circuit(build.conjunction(parts))) for parts in ([a, b], [a, c])]
     [True, False]
     """
-    return _scopes(circuit).faulty < 0
+    return _faulty(circuit) < 0
 
 
 def require_decomposable(circuit: Circuit, operation: str) -> None:
     """Raise CircuitError, in the name of `operation`, if the circuit is not decomposable."""
-    faulty = _scopes(circuit).faulty
+    faulty = _faulty(circuit)
     if faulty >= 0:
         raise refusal(operation, f"a decomposable circuit, but node {faulty} of this one meets a feature twice")
 
@@ -89,7 +91,7 @@ def is_smooth(circuit: Circuit) -> bool:
 
     Notes
     -----
-    As cheap as :func:`is_decomposable`.
+    Each union of scopes costs what is new in it.
     """
     numbers = _scopes(circuit).numbers
     owners = arc_owners(circuit)
@@ -136,6 +138,22 @@ def feature_order(*circuits: Circuit) -> list[int] | None:
             if not waiting[j]:
                 order.append(j)
     return order if len(order) == n else None
+
+
+def _faulty(circuit: Circuit) -> int:
+    """Return the first node that meets a feature twice; -1 if there is none."""
+    from axfi_kc.queries import scope_kernels
+
+    found = _FAULTY.get(circuit)
+    if found is None:
+        met = np.full(len(circuit.grid.axes), -1, np.int64)  # the last decision on each feature, so from the root down
+        decisions = np.flatnonzero(circuit.features >= 0)
+        met[circuit.features[decisions]] = decisions
+        arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children)
+        orders = (np.arange(len(met)), np.argsort(np.argsort(met, kind="stable")))
+        apart = any(scope_kernels.are_spans_apart(*arrays, places) for places in orders)
+        found = _FAULTY[circuit] = -1 if apart else _scopes(circuit).faulty
+    return found
 
 
 def _scopes(circuit: Circuit) -> _Scopes:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axfi_kc import queries
-from axfi_kc.circuit import AND, DECISION, OR, CircuitBuilder
+from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.queries import totals
 from tests.circuit_strategies import circuits, deterministic_circuits, points, satisfying, truth
@@ -112,8 +113,34 @@ def test_refusals():
 
 
 def test_a_million_nodes():
+    n, m = 1_000_000, 1_000
+    rng = np.random.default_rng(5)
+    layers = np.repeat(np.arange(m), n // m)  # of a diagram in which the first layer is feature m - 1
+    low = np.maximum(layers - 1, 0)[:, np.newaxis] * (n // m) + 2
+    children = np.where(layers[:, np.newaxis] > 0, low + rng.integers(0, n // m, (n, 2)), 1)
+    circuit = Circuit(
+        grid=boolean_grid(m),
+        kinds=np.concatenate([[0, 1], np.full(n, DECISION)]).astype(np.uint8),
+        features=np.concatenate([[-1, -1], m - 1 - layers]).astype(np.int32),
+        offsets=np.concatenate([[0, 0], np.arange(0, 2 * n + 1, 2)]),
+        children=children.reshape(-1).astype(np.int32),
+        labels=np.tile(np.array([0, 1], dtype=np.int32), n),
+        cell_sets=((0,), (1,)),
+    )
+    assert queries.is_decomposable(circuit)
+    assert queries.is_ordered(circuit)
+    assert queries.evaluate(circuit, [0] * m)
+    assert queries.count(circuit) == 2**m  # no arc leads to false
+    assert queries.minimum_changes(circuit, [1] * m) == 0
+    reduced = queries.condition(circuit, {m - 1: 0})
+    assert reduced.size.nodes == 0
+
+
+@pytest.mark.slow
+def test_a_chain_of_a_million_nodes():
     circuit = conjunction_chain(500_000)
     assert len(circuit.kinds) > 999_000
+    assert queries.is_smooth(circuit)
     assert queries.evaluate(circuit, [i % 2 for i in range(500_000)])
     assert queries.count(circuit) == 1
     assert queries.probability(circuit) == Fraction(1, 2**500_000)
