@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from axfi_kc import Categorical, Domain, Integer, queries
+from axfi_kc.circuit import CircuitBuilder
+from axfi_kc.errors import CircuitError, ModelFileError
+from axfi_kc.formats import Variables, load_circuit, save_circuit, write_nnf
+from axfi_kc.grid import Grid
+from axfi_kc.targets import obdd_of
+from tests.format_cases import points_of, random_circuit
+
+XYZ = Domain([Categorical("a", "xyz"), Integer("b", 0, 1)])
+
+
+@pytest.mark.parametrize("suffix", [".nnf", ".dddmp", ".json"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_file_is_read_by_its_suffix(tmp_path: Path, seed: int, suffix: str) -> None:
+    circuit = random_circuit(random.Random(seed), XYZ)
+    target = circuit if suffix == ".nnf" else obdd_of(circuit, code="order")
+    save_circuit(target, tmp_path / f"a{suffix}")
+    assert points_of(load_circuit(tmp_path / f"a{suffix}", XYZ)) == points_of(circuit)
+    save_circuit(obdd_of(circuit), tmp_path / "b.nnf", code="binary")
+    assert points_of(load_circuit(tmp_path / "b.nnf")) == points_of(circuit)
+
+
+def test_other_suffixes(tmp_path: Path) -> None:
+    (tmp_path / "a.sdd").write_text("sdd 1\nL 0 0 4\n")
+    assert len(points_of(load_circuit(tmp_path / "a.sdd", XYZ))) == 3
+    (tmp_path / "a.vtree").write_text("vtree 1\nL 0 1\n")
+    with pytest.raises(ModelFileError, match="respects the vtree"):
+        load_circuit(tmp_path / "a.sdd", XYZ)
+    (tmp_path / "a.cnf").write_text("p cnf 4 1\n4 0\n")
+    assert len(points_of(load_circuit(tmp_path / "a.cnf", XYZ, code="direct"))) == 3
+    document = {"features": [{"name": "a", "values": ["x", "y"], "literals": [1, -1]}], "nodes": {"1": ["L", 1]}}
+    (tmp_path / "a.json").write_text(json.dumps({**document, "root": 1}))
+    assert load_circuit(tmp_path / "a.json").grid.domain.names == ("a",)
+    with pytest.raises(ModelFileError, match="expected a circuit over"):
+        load_circuit(tmp_path / "a.json", XYZ)
+    circuit = random_circuit(random.Random(1), XYZ)
+    for name in ("a.txt", "a"):
+        (tmp_path / name).write_text("")
+        with pytest.raises(ModelFileError, match="suffixes"):
+            load_circuit(tmp_path / name, XYZ)
+        with pytest.raises(ModelFileError, match="suffixes"):
+            save_circuit(circuit, tmp_path / name)
+    with pytest.raises(CircuitError, match="expected the target 'obdd', but found 'circuit'"):
+        save_circuit(circuit, tmp_path / "a.dddmp")
+    save_circuit(circuit, tmp_path / "b.cnf")
+    assert (tmp_path / "b.cnf").read_text().startswith("c t wmc\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["c2d", "d4"])
+def test_a_million_nodes_are_read_and_written(tmp_path: Path, dialect: str) -> None:
+    rng, n, width = random.Random(0), 60, 5_600
+    domain = Domain([Integer(f"f{i}", 0, 1) for i in range(n)])
+    lines = [line for v in range(1, n + 1) for line in (f"L {v}", f"L -{v}")] + ["A 0", "O 0 0"]
+    layer = [2 * n, 2 * n + 1]
+    for v in range(n, 0, -1):
+        above = []
+        for _ in range(width):
+            k, low, high = len(lines), rng.choice(layer), rng.choice(layer)
+            lines += [f"A 2 {2 * v - 2} {high}", f"A 2 {2 * v - 1} {low}", f"O {v} 2 {k} {k + 1}"]
+            above.append(k + 2)
+        layer = above
+    (tmp_path / "a.nnf").write_text("\n".join([f"nnf {len(lines)} 0 {n}", *lines]) + "\n")
+    circuit = load_circuit(tmp_path / "a.nnf", domain)
+    write_nnf(circuit, tmp_path / "b.nnf", dialect=dialect)
+    assert queries.count(load_circuit(tmp_path / "b.nnf", domain)) == queries.count(circuit)
+
+
+def test_a_deep_chain_needs_no_recursion(tmp_path: Path) -> None:
+    n = 3_000
+    build = CircuitBuilder(Grid.of_values(Domain([Integer(f"f{i}", 0, 1) for i in range(n)])))
+    node = build.true
+    for i in range(n):
+        node = build.decision(i, [([0], node), ([1], build.literal(i + 1, [0]) if i + 1 < n else build.true)])
+    circuit = build.circuit(node)
+    save_circuit(circuit, tmp_path / "a.nnf")
+    assert load_circuit(tmp_path / "a.nnf").size.nodes >= n
+    assert len(Variables.of_code(circuit.grid).bits) == n
