@@ -229,11 +229,9 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")
     ...     print(file.read_text())
     a 1 0
-    a 2 0
-    t 3 0
-    1 2 0
-    1 3 -1 0
-    2 3 2 -3 0
+    t 2 0
+    1 2 2 -3 0
+    1 2 -1 0
     <BLANKLINE>
     """
     if dialect not in DIALECTS:

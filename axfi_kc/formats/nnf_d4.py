@@ -11,6 +11,7 @@ __all__ = ["d4_lines", "parse_d4"]
 
 _KINDS = {b"o": DISJUNCTION, b"a": CONJUNCTION, b"t": CONJUNCTION, b"f": DISJUNCTION}
 _ROOT = 1
+_TRUE = -1  # where an arc leads that carries only literals
 
 
 class _Lines:
@@ -123,36 +124,47 @@ def parse_d4(source: Source, *, n_variables: int) -> Nnf:
 
 
 def d4_lines(nnf: Nnf) -> list[str]:
-    """Return the lines of a file in d4's dialect."""
-    number: dict[int, int] = {}
-    lines: list[str] = []
+    """Return the lines of a file in d4's dialect; conjunctions of literals and at most one gate become arcs."""
+    ends = _ends(nnf)
     last = len(nnf.kinds) - 1
-    for node in reversed(range(len(nnf.kinds))):
-        if nnf.kinds[node] != LITERAL or node == last:
-            number[node] = len(number) + 1
-            letter = "a" if nnf.kinds[node] != DISJUNCTION else "o"
-            lines.append(f"{_constant(nnf, node) or letter} {number[node]} 0")
-    true = len(number) + 1
-    arcs = [arc for node in number for arc in _arcs(nnf, node, number, true)]
-    if any(arc[1] == true for arc in arcs):
-        lines.append(f"t {true} 0")
-    return lines + [" ".join(map(str, (*arc, 0))) for arc in arcs]
+    named = [node for node in reversed(range(len(nnf.kinds))) if ends[node][1:] == () or node == last]
+    number = {node: k for k, node in enumerate(named, 1)}
+    number[_TRUE] = len(number) + 1
+    lines = [f"{_letter(nnf, node)} {number[node]} 0" for node in named]
+    arcs = [arc for node in named for arc in _arcs(nnf, node, ends)]
+    if any(arc[1] == _TRUE for arc in arcs):
+        lines.append(f"t {number[_TRUE]} 0")
+    lines += [" ".join(map(str, (number[start], number[end], *literals, 0))) for start, end, *literals in arcs]
+    return lines
 
 
-def _constant(nnf: Nnf, node: int) -> str:
+def _letter(nnf: Nnf, node: int) -> str:
     if nnf.parts[node]:
-        return ""
-    return "t" if nnf.kinds[node] == CONJUNCTION else "f"
+        return "o" if nnf.kinds[node] == DISJUNCTION else "a"
+    return "f" if nnf.kinds[node] == DISJUNCTION else "t"
 
 
-def _arcs(nnf: Nnf, node: int, number: dict[int, int], true: int) -> list[tuple[int, ...]]:
-    """Return the arcs of a node; its literals go to the node `true`, those of a conjunction on one arc."""
-    if nnf.kinds[node] == LITERAL:
-        return [(number[node], true, nnf.parts[node][0])]
-    literals = [nnf.parts[part][0] for part in nnf.parts[node] if nnf.kinds[part] == LITERAL]
-    arcs: list[tuple[int, ...]] = [
-        (number[node], number[part]) for part in nnf.parts[node] if nnf.kinds[part] != LITERAL
-    ]
+def _ends(nnf: Nnf) -> list[tuple[int, ...]]:
+    """Return for each node where an arc to it leads, and the literals that such an arc carries."""
+    ends: list[tuple[int, ...]] = []
+    for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
+        end: tuple[int, ...] = (node,)
+        if kind == LITERAL:
+            end = _TRUE, parts[0]
+        elif kind == CONJUNCTION:
+            gates = [part for part in parts if nnf.kinds[part] != LITERAL]
+            if len(gates) < min(2, len(parts)) and all(ends[gate] == (gate,) for gate in gates):
+                end = (*(gates or [_TRUE]), *(nnf.parts[part][0] for part in parts if nnf.kinds[part] == LITERAL))
+        ends.append(end)
+    return ends
+
+
+def _arcs(nnf: Nnf, node: int, ends: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the arcs of a node; the literals of a conjunction go on one arc."""
     if nnf.kinds[node] == DISJUNCTION:
-        return arcs + [(number[node], true, literal) for literal in literals]
-    return [*arcs, (number[node], true, *literals)] if literals else arcs
+        return [(node, *ends[part]) for part in nnf.parts[node]]
+    if ends[node] != (node,):
+        return [(node, *ends[node])]
+    gates = [(node, *ends[part]) for part in nnf.parts[node] if nnf.kinds[part] != LITERAL]
+    literals = [nnf.parts[part][0] for part in nnf.parts[node] if nnf.kinds[part] == LITERAL]
+    return [*gates, (node, _TRUE, *literals)] if literals else gates

@@ -118,14 +118,16 @@ def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
             "take a compiler that writes d-DNNF."
         )
     gates = _Gates(variables)
-    found: list[int] = []
-    for kind, parts in zip(nnf.kinds, nnf.parts, strict=True):
+    kinds, all_parts = nnf.kinds, nnf.parts
+    found = [_FALSE] * len(kinds)
+    for node in nnf.reached():
+        kind, parts = kinds[node], all_parts[node]
         if kind == LITERAL:
-            found.append(gates.literal(parts[0]))
+            found[node] = gates.literal(parts[0])
         elif kind == CONJUNCTION:
-            found.append(gates.conjunction([found[part] for part in parts]))
+            found[node] = gates.conjunction([found[part] for part in parts])
         else:
-            found.append(gates.disjunction([found[part] for part in parts]))
+            found[node] = gates.disjunction([found[part] for part in parts])
     return gates.circuit(found[-1])
 
 

@@ -47,7 +47,7 @@ def integers(words: Iterable[bytes]) -> list[int] | None:
     Python itself refuses more than 4,300 digits, so this takes no quadratic time.
     """
     given = list(words)
-    if any(b"_" in word for word in given):  # Python takes 1_0 for 10, which no format means
+    if b"_" in b"".join(given):  # Python takes 1_0 for 10, which no format means
         return None
     try:
         return list(map(int, given))

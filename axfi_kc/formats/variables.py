@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.targets.bit_codes import Bit, bits_of
@@ -113,20 +112,6 @@ class Variables:
     def with_auxiliary(self, n_variables: int) -> Variables:
         """Return these variables followed by auxiliary ones, `n_variables` in all."""
         return Variables(self.grid, self.bits + (None,) * (n_variables - len(self.bits)))
-
-    def check_grid(self, circuit: Circuit) -> None:
-        """Check that `circuit` is about the cells that the bits encode.
-
-        Raises
-        ------
-        CircuitError
-            If it is about others.
-        """
-        if self.grid is not circuit.grid and self.grid.n_cells != circuit.grid.n_cells:
-            raise CircuitError(
-                f"The variables encode features of {self.grid.n_cells} cells, but the circuit's have "
-                f"{circuit.grid.n_cells}; make the variables from the circuit's grid."
-            )
 
 
 def _cells_of(grid: Grid, feature: int, literals: Sequence[int]) -> dict[int, tuple[int, ...]]:
