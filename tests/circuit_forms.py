@@ -12,12 +12,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from axfi_kc import Categorical, Domain, Problem
+from axfi_kc import Categorical, Domain, Integer, Problem, Real
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import CircuitModel
 from tests.oracle import Judge, space_of
-from tests.strategies import Case, domains, points
+from tests.strategies import Case, points
 
 Form = Any
 
@@ -64,11 +64,11 @@ def random_diagrams(rng: Random, features: list[int], n_cells: Sequence[int]) ->
 
 def random_form(rng: Random, features: list[int], n_cells: Sequence[int]) -> Form:
     """Return a deterministic, decomposable form over (some of) the features."""
-    if not features or rng.random() < 0.1:
+    if not features or rng.random() < 0.02:
         return rng.random() < 0.6
     features = rng.sample(features, len(features))
     cut = rng.randint(1, len(features))
-    kind = rng.choice(["decision", "opposites", "and", "sentential", "diagram"])
+    kind = rng.choice(["decision", "opposites", "and", "sentential", "sentential", "diagram"])
     if kind == "decision":
         i, rest = features[0], features[1:]
         return ("decision", i, [(g, random_form(rng, rest, n_cells)) for g in random_groups(rng, n_cells[i])])
@@ -80,24 +80,26 @@ def random_form(rng: Random, features: list[int], n_cells: Sequence[int]) -> For
     if kind == "and":
         return ("and", [random_form(rng, part, n_cells) for part in (features[:cut], features[cut:])])
     if kind == "sentential":  # deterministic, but no literal shows it
-        prime, other = random_diagrams(rng, features[:cut], n_cells)
-        subs = [random_form(rng, features[cut:], n_cells) for _ in range(2)]
+        prime, other = random_diagrams(rng, features[:2], n_cells)
+        subs = [random_form(rng, features[2:], n_cells) for _ in range(2)]
         return ("or", [("and", [prime, subs[0]]), ("and", [other, subs[1]])])
     return random_diagrams(rng, features[:3], n_cells)[0]
 
 
 def random_groups(rng: Random, n: int) -> list[list[int]]:
-    """Return disjoint sets of cells, which need not name all."""
-    cells = rng.sample(range(n), n)
-    first, second = sorted(rng.randint(0, n) for _ in range(2))
-    return [g for g in (cells[:first], cells[first:second]) if g] or [cells]
+    """Return up to three disjoint sets of cells, which need not name all."""
+    places = [rng.randrange(min(3, n)) for _ in range(n)]
+    named = [c for c in range(n) if rng.random() < 0.85] or [0]
+    return [group for k in range(3) if (group := [c for c in named if places[c] == k])]
 
 
 def any_form(rng: Random, features: list[int], n_cells: Sequence[int], depth: int = 3) -> Form:
     """Return a form that need be neither decomposable nor deterministic."""
+    if depth == 3 and rng.random() < 0.5:  # decomposable, but parts overlap
+        return ("or", [random_form(rng, features, n_cells) for _ in range(2)])
     i = rng.choice(features)
     if depth == 0 or rng.random() < 0.2:
-        return ("decision", i, [(random_groups(rng, n_cells[i])[0], True)])
+        return ("decision", i, [(rng.choice(random_groups(rng, n_cells[i])), True)])
     if rng.random() < 0.3:
         return (
             "decision",
@@ -114,11 +116,36 @@ def cell_of(grid: Grid, i: int, value: Any) -> int:
     return sum(not (value <= cut.value if cut.closed else value < cut.value) for cut in grid.axes[i].cuts)
 
 
+def random_feature(rng: Random, name: str, finite: bool) -> tuple[Categorical | Integer | Real, list[Cut]]:
+    """Return a feature, of two to four cells in most cases, and where it is cut."""
+    n = rng.choice([1, 2, 2, 2, 2, 3, 3, 3, 4])
+    weights = rng.choice([None, [rng.randint(0, 5) for _ in range(n - 1)] + [1]])
+    kind = rng.choice(["categorical", "integer"] if finite else ["categorical", "integer", "real"])
+    if kind == "categorical":
+        return Categorical(name, rng.sample(range(n), n), weights=weights), []
+    low = rng.randint(-3, 3)
+    if kind == "integer":
+        ends = [k for k in range(low, low + n - 1) if rng.random() < 0.8]
+        return Integer(name, low, low + n - 1, weights=weights), [Cut(float(k), closed=True) for k in ends]
+    inner = [Cut(rng.randint(4 * low, 4 * low + 8) / 4, closed=rng.random() < 0.5) for _ in range(n - 1)]
+    return Real(name, low, low + 2), inner
+
+
 @st.composite
-def grids(draw: st.DrawFn, *, finite: bool = False, max_features: int = 4) -> Grid:
-    domain: Domain = draw(domains(finite=finite, max_features=max_features))
-    cuts = st.lists(st.builds(Cut, st.integers(-14, 30).map(lambda k: k / 4), st.booleans()), max_size=3)
-    return Grid.of(domain, [[] if isinstance(f, Categorical) else draw(cuts) for f in domain.features])
+def grids(draw: st.DrawFn, *, finite: bool = False, max_features: int = 5) -> Grid:
+    rng = Random(draw(st.integers(0, 2**64)))
+    m = max_features - rng.choice([0, 0, 1, 1, 2])
+    features = [random_feature(rng, f"f{i}", finite) for i in range(m)]
+    return Grid.of(Domain([feature for feature, _ in features]), [cuts for _, cuts in features])
+
+
+def varied(make: Callable[[], Form], grid: Grid) -> Form:
+    """Return one of a few forms, one that is not constant if possible."""
+    for _ in range(5):
+        form = make()
+        if len({holds(form, cells) for cells in product(*map(range, grid.n_cells))}) == 2:
+            break
+    return form
 
 
 def case_of(grid: Grid, v: tuple[Any, ...], model: CircuitModel, output: Callable[[tuple[int, ...]], Any]) -> Case:
@@ -136,8 +163,9 @@ def circuit_cases(
     draw: st.DrawFn, *, finite: bool = False, trusted: bool | None = None, any_shape: bool = False
 ) -> Case:
     grid = draw(grids(finite=finite))
-    rng = Random(draw(st.integers(0, 10**9)))
-    form = (any_form if any_shape else random_form)(rng, list(range(len(grid.axes))), grid.n_cells)
+    rng = Random(draw(st.integers(0, 2**64)))
+    make = any_form if any_shape else random_form
+    form = varied(lambda: make(rng, list(range(len(grid.axes))), grid.n_cells), grid)
     known = False if any_shape else (draw(st.booleans()) if trusted is None else trusted)
     model = CircuitModel.of(circuit_of(form, grid), outputs=("no", "yes"), deterministic=known)
     return case_of(grid, draw(points(grid.domain)), model, lambda cells: "yes" if holds(form, cells) else "no")
@@ -148,7 +176,7 @@ def class_cases(draw: st.DrawFn) -> Case:
     """Three outputs, a circuit each, by one function and two others where it fails."""
     grid = draw(grids(max_features=3))
     features = list(range(len(grid.axes)))
-    rng = Random(draw(st.integers(0, 10**9)))
+    rng = Random(draw(st.integers(0, 2**64)))
     first, rest = random_diagrams(rng, features, grid.n_cells)
     second, third = random_diagrams(rng, features, grid.n_cells)
     forms = {"a": first, "b": ("and", [rest, second]), "c": ("and", [rest, third])}

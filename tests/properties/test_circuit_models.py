@@ -23,8 +23,8 @@ from tests.circuit_forms import cell_of, circuit_cases, class_cases
 from tests.oracle import banzhaf, hitting_value, shapley, subsets
 from tests.strategies import Case
 
-MANY = settings(max_examples=300, deadline=None)
-SOME = settings(max_examples=100, deadline=None)
+MANY = settings(max_examples=200, deadline=None)
+SOME = settings(max_examples=60, deadline=None)
 
 
 def families(case: Case, **options: object) -> dict[frozenset[int], Fraction]:
@@ -196,6 +196,16 @@ def test_boxes_of_more_points_than_any_word_holds() -> None:
     for at in ([1] * (m + 2), [0, 1] + [1] * m):
         found = ax.Explainer(model, model.domain).explain(at)
         assert [c.features for c in found.cxps] == [(f"x{i}",) for i in range(2, m + 2)]
+
+
+def test_one_prime_is_not_enough() -> None:
+    """All but one of 2^31 points fail: as many as a prime, so modulo this prime none does."""
+    build = _binary(33)
+    zeros = build.conjunction(build.literal(i, [0]) for i in range(31))
+    parts = [build.conjunction([_parity(build, range(31, 33), odd), zeros]) for odd in (0, 1)]
+    model = CircuitModel.of(build.circuit(build.disjunction(parts)), outputs=(0, 1), deterministic=True)
+    e = ax.Explainer(model, model.domain).explain([0] * 33)
+    assert [c.features for c in e.cxps] == [(f"x{i}",) for i in range(31)]
 
 
 def test_weights_whose_denominators_need_many_primes() -> None:
