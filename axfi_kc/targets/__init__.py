@@ -6,6 +6,7 @@ from axfi_kc.targets.mdd import Mdd, mdd_of
 from axfi_kc.targets.obdd import Obdd, obdd_of
 from axfi_kc.targets.protocols import Closed, Target
 from axfi_kc.targets.registry import TARGETS, options_of, target_of
+from axfi_kc.targets.reordering import reordered, sifted
 from axfi_kc.targets.sdd import Sdd, sdd_of
 from axfi_kc.targets.vtrees import Vtree
 
@@ -25,6 +26,8 @@ __all__ = [
     "mdd_of",
     "obdd_of",
     "options_of",
+    "reordered",
     "sdd_of",
+    "sifted",
     "target_of",
 ]

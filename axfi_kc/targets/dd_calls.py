@@ -103,6 +103,8 @@ def features_after_sifting(manager: Any, bits: Sequence[Bit], *, backend: str) -
     CUDD moves the bits of a feature as one group, and may turn the group around; dd's Python manager
     moves each bit for itself.
     """
+    if len({bit.feature for bit in bits}) < 2:
+        return list(dict.fromkeys(bit.feature for bit in bits))
     module = import_module(_MODULES[backend])
     groups = {feature: list(own) for feature, own in groupby(bits, key=lambda bit: bit.feature)}
     if backend == "cudd":

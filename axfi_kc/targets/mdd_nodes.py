@@ -15,7 +15,7 @@ from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.grid import Grid
 from axfi_kc.targets.encoding import balanced
 
-__all__ = ["MddNodes", "Runs", "runs_of"]
+__all__ = ["MddNodes", "Runs", "merged_runs", "runs_of", "shortest_runs"]
 
 Runs = tuple[int, ...]
 Opened = int | tuple[int, Sequence[int], Sequence[Any]]  # a node, or place, ends, and what lies below
@@ -38,6 +38,24 @@ def runs_of(cells: Iterable[int]) -> list[tuple[int, int]]:
         else:
             found.append((c, c + 1))
     return found
+
+
+def shortest_runs(ends: Sequence[int], children: Sequence[int]) -> Runs:
+    """Return runs with one child each as ``(end, child, ...)``, neighbours with the same child joined.
+
+    Examples
+    --------
+    >>> shortest_runs([1, 3, 4], [7, 7, 0])
+    (3, 7, 4, 0)
+    """
+    last, runs = children[0], list[int]()
+    before = 0
+    for end, child in zip(ends, children, strict=True):
+        if child != last:
+            runs += before, last
+            last = child
+        before = end
+    return (*runs, before, last)
 
 
 class MddNodes:
@@ -76,21 +94,15 @@ class MddNodes:
 
     def node(self, place: int, ends: Sequence[int], children: Sequence[int]) -> int:
         """Return the node that sends each run of cells to its child."""
-        last, runs = children[0], list[int]()
-        before = 0
-        for end, child in zip(ends, children, strict=True):
-            if child != last:
-                runs += before, last
-                last = child
-            before = end
-        if not runs:
-            return last
-        key = place, (*runs, before, last)
+        runs = shortest_runs(ends, children)
+        if len(runs) == 2:
+            return runs[1]
+        key = place, runs
         number = self._number.get(key)
         if number is None:
             number = self._number[key] = len(self.runs)
             self.places.append(place)
-            self.runs.append(key[1])
+            self.runs.append(runs)
         return number
 
     def conjoined(self, a: int, b: int) -> int:
@@ -116,7 +128,7 @@ class MddNodes:
             tested, other = (a, b) if self.places[a] == place else (b, a)
             runs = self.runs[tested]
             return place, runs[::2], [(c, other) if c < other else (other, c) for c in runs[1::2]]
-        ends, below = _merged([self.runs[a], self.runs[b]])
+        ends, below = merged_runs([self.runs[a], self.runs[b]])
         return place, ends, [(c, d) if c < d else (d, c) for c, d in below]
 
     def decision(self, feature: int, ends: Sequence[int], children: Sequence[int]) -> int:
@@ -139,7 +151,7 @@ class MddNodes:
         if top == place:
             return self.node(place, *self._refined(state, place, ends))
         tested = [k for k, n in enumerate(state) if self.places[n] == top]
-        common, below = _merged([self.runs[state[k]] for k in tested])
+        common, below = merged_runs([self.runs[state[k]] for k in tested])
         states = []
         for children in below:
             changed = list(state)
@@ -242,7 +254,7 @@ class MddNodes:
         return sorted(seen - {_FALSE, _TRUE}, key=lambda n: -self.places[n])
 
 
-def _merged(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
+def merged_runs(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
     """Return the common runs of several nodes, and the children met in each."""
     ends = sorted({end for runs in lists for end in runs[::2]})
     at = [0] * len(lists)

@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axfi_kc import Domain, Integer, Real, TableModel, queries
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers import compile_circuit
 from axfi_kc.compilers.linear_circuits import compile_linear
-from axfi_kc.errors import CircuitError, MissingExtraError
+from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import LinearModel, Lookup, Positive
 from axfi_kc.similarity import Similarity
@@ -308,3 +309,46 @@ print(kept.count())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+
+
+@needs_cudd
+def test_budgets_of_operations_seconds_and_memory() -> None:
+    n = 20
+    build = CircuitBuilder(Grid.of_values(Domain([Integer(f"x{i}", 0, 1) for i in range(2 * n)])))
+    pairs = [build.conjunction([build.literal(i, [1]), build.literal(n + i, [1])]) for i in range(n)]
+    circuit = build.circuit(build.disjunction(pairs))
+    with pytest.raises(BudgetError, match=r"spent after 11 nodes .* and the OBDD is not finished"):
+        obdd_of(circuit, budget=Budget(nodes=10))
+    with pytest.raises(BudgetError, match=r"CUDD reached its limit of memory, .*; allow more max_memory"):
+        obdd_of(circuit, backend="cudd", max_memory=30 * 2**20)
+    with pytest.raises(CircuitError, match="A limit of memory is CUDD's"):
+        obdd_of(circuit, backend="python", max_memory=2**20)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_budget_that_is_spent_leaves_no_living_nodes(backend: str) -> None:
+    circuit = table_circuit(THREE_BY_TWO, (0, 1, 1, 0, 0, 1))
+    kept = obdd_of(circuit, backend=backend)
+    for beside in (None, kept):
+        with pytest.raises(BudgetError):
+            obdd_of(circuit, backend=backend, beside=beside, budget=Budget(nodes=1))
+    gc.collect()
+    assert kept.negate().count() == 3
+
+
+def test_operations_are_refused_after_reordering() -> None:
+    obdd = obdd_of(table_circuit(THREE_BY_TWO, (0, 1, 1, 0, 0, 1)), code="direct", backend="python")
+    obdd.root.bdd.reorder({bit.name: k for k, bit in enumerate(reversed(obdd.bits))})
+    with pytest.raises(CircuitError, match="manager was reordered since; make the diagram again"):
+        obdd.negate()
+    with pytest.raises(CircuitError, match="beside one of the same grid"):
+        obdd_of(table_circuit(BITS, (0, 1, 1, 0, 0, 1, 0, 1)), beside=obdd)
+
+
+@given(tree_cases(), codes, backends)
+@settings(max_examples=40, deadline=None)
+def test_sifting_keeps_the_points_and_never_enlarges(case: Case, code: str, backend: str) -> None:
+    circuit = case.problem.circuit
+    plain, sifted = (obdd_of(circuit, code=code, backend=backend, sift=sift) for sift in (False, True))
+    assert points(sifted.to_circuit()) == points(circuit)
+    assert sifted.size.nodes <= plain.size.nodes
