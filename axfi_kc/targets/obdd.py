@@ -282,11 +282,13 @@ def obdd_of(
     if beside is not None:
         return _beside(circuit, beside, account)
     plan = _Plan(circuit, code, backend, max_memory, account)
-    found = plan.obdd(checked_order(circuit, order))
+    features = checked_order(circuit, order)
+    found = plan.obdd(features)
     if not sift:
         return found
-    other = plan.obdd(plan.sifted(found))
-    return other if other.size.nodes < found.size.nodes else found
+    other = plan.obdd(_sifted(found))
+    # sifting has changed the manager of the first one, so it is made again where it was better
+    return other if other.size.nodes < found.size.nodes else plan.obdd(features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +318,11 @@ class _Plan:
             raise held
         return Obdd(grid, code, backend, bits, *read(held[0]), held)
 
-    def sifted(self, found: Obdd) -> list[int]:
-        """Return the features in the order that dd's sifting finds; it works on a diagram of its own."""
-        trial = self.obdd(list(dict.fromkeys(bit.feature for bit in found.bits)))
-        seen = features_after_sifting(trial.root.bdd, trial.bits, backend=trial.backend)
-        return [*seen, *(i for i in range(len(self.circuit.grid.axes)) if i not in seen)]
+
+def _sifted(obdd: Obdd) -> list[int]:
+    """Return the features in the order that dd's sifting finds; it leaves dd's manager in another order."""
+    seen = features_after_sifting(obdd.root.bdd, obdd.bits, backend=obdd.backend)
+    return [*seen, *(i for i in range(len(obdd.grid.axes)) if i not in seen)]
 
 
 def _beside(circuit: Circuit, near: Obdd, account: Account) -> Obdd:
