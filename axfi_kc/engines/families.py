@@ -1,12 +1,12 @@
-"""What every engine returns: weighted sets of features, as integers."""
+"""What every engine returns: weighted sets of features, as integers, or as diagrams when there are too many."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import lcm, prod
 from typing import Any
 
@@ -14,12 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.errors import WeightError
+from axfi_kc.families import SetFamily, WeightedDag
 from axfi_kc.features import Feature, Real
 from axfi_kc.grid import Grid
+from axfi_kc.sets import features_of
 
 __all__ = [
+    "LISTED",
     "WEIGHTS",
     "Found",
+    "SymbolicSets",
     "WeightedSets",
     "cell_worths",
     "check_countable",
@@ -31,6 +35,7 @@ __all__ = [
 ]
 
 WEIGHTS = ("ratio", "count", "unit")
+LISTED = 100_000  # a family of more sets stays a diagram
 _WORD = 64
 _INT64 = 2**63
 
@@ -73,6 +78,25 @@ class WeightedSets:
         return dict(zip(self.masks, self.numerators, strict=True))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SymbolicSets:
+    """The CXps of one instance when there are too many to list.
+
+    Attributes
+    ----------
+    family
+        The CXps.
+    dag
+        The same with their weights; each path is a CXp and a way of changing its features.
+    kind
+        ``"ratio"``, ``"count"`` or ``"unit"``.
+    """
+
+    family: SetFamily
+    dag: WeightedDag
+    kind: str
+
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """What an engine found for a batch of instances, flat.
@@ -97,6 +121,8 @@ class Found:
         One positive integer per CXp; None stands for ones.
     nodes
         Search nodes spent on each instance; None for an engine that does not search.
+    large
+        The CXps of the instances that have more than 100,000; these have none in the arrays.
     """
 
     outputs: Sequence[Hashable]
@@ -107,6 +133,7 @@ class Found:
     kind: str
     divisors: list[int] | None = None
     nodes: list[int] | None = None
+    large: Mapping[int, SymbolicSets] = field(default_factory=dict)
 
     @classmethod
     def of_instances(
@@ -117,6 +144,7 @@ class Found:
         wholes: tuple[int, ...],
         kind: str,
         nodes: list[int] | None = None,
+        large: Mapping[int, SymbolicSets] | None = None,
     ) -> Found:
         """Return what was found one instance at a time: per instance, masks and their totals."""
         masks = [mask for found, _ in weighed for mask in found]
@@ -130,6 +158,7 @@ class Found:
             wholes=wholes,
             kind=kind,
             nodes=nodes,
+            large=large or {},
         )
 
     @classmethod
@@ -140,6 +169,7 @@ class Found:
         shifts = np.cumsum([0, *(len(p.totals) for p in parts)])
         starts = [p.starts[:-1] + shift for p, shift in zip(parts, shifts, strict=False)]
         divided = any(p.divisors is not None for p in parts)
+        firsts = accumulate(map(len, parts), initial=0)
         return cls(
             outputs=[y for p in parts for y in p.outputs],
             starts=np.concatenate([*starts, shifts[-1:]]),
@@ -149,14 +179,17 @@ class Found:
             kind=parts[0].kind,
             divisors=[d for p in parts for d in p.divisors or [1] * len(p.totals)] if divided else None,
             nodes=None if parts[0].nodes is None else [n for p in parts for n in p.nodes or []],
+            large={n + k: sets for p, k in zip(parts, firsts, strict=False) for n, sets in p.large.items()},
         )
 
     def __len__(self) -> int:
         """Return the number of instances."""
         return len(self.starts) - 1
 
-    def sets(self, instance: int) -> WeightedSets:
+    def sets(self, instance: int) -> WeightedSets | SymbolicSets:
         """Return the CXps of one instance."""
+        if instance in self.large:
+            return self.large[instance]
         a, b = int(self.starts[instance]), int(self.starts[instance + 1])
         numerators, denominators = self.scaled
         return WeightedSets(
@@ -197,7 +230,8 @@ def check_countable(found: Found, features: Sequence[Feature]) -> None:
     real = np.array([isinstance(f, Real) for f in features])
     if found.kind != "count" or not real.any():
         return
-    met = np.flatnonzero(found.members.any(axis=0) & real)
+    met = np.flatnonzero(found.members.any(axis=0) & real).tolist()
+    met += [i for sets in found.large.values() for i in features_of(sets.family.support) if real[i]]
     if len(met):
         raise WeightError(
             f"weights='count' needs discrete features, but {features[met[0]].name!r}, which is real, is in a CXp; "

@@ -73,6 +73,16 @@ class WeightedDag:
             worth.append(found)
         return worth[-1]
 
+    def weight(self, mask: int) -> Fraction:
+        """Return what the set `mask` weighs, where no set contains another (cost: linear in the DAG)."""
+        worth = {len(self.arcs) - 1: 1}
+        for node in reversed(range(1, len(self.arcs))):
+            found = worth.get(node, 0)
+            for child, element, factor in self.arcs[node] if found else ():
+                if element == NO_ELEMENT or mask >> element & 1:
+                    worth[child] = worth.get(child, 0) + found * factor
+        return Fraction(worth.get(0, 0), self.whole ** mask.bit_count())
+
     def spread(self, shares: Mapping[int, int]) -> dict[int, int]:
         """Return for each element the sum over its sets of the share of their size times their numerator.
 

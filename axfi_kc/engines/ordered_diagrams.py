@@ -1,0 +1,344 @@
+"""CXps and weights read off an ordered diagram, without listing what need not be listed.
+
+Let a node test feature i, let c_v be its child in the instance's cell, and C(u) the minimal sets of
+features below u whose change reaches true. Then C(u) is C(c_v), together with {i} + T for the minimal
+T among the C of the other children that contain no member of C(c_v). The families live in one
+zero-suppressed diagram whose elements are in the order of the diagram's features.
+
+Weights: by minimality an adversarial example of a CXp Y changes every feature of Y, and no way to
+true passes a feature of Y without testing it. So pairs of a node of the diagram and a node of
+the family suffice, and the sums over all CXps need one pass over these pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from math import lcm
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuit import AND, OR, TRUE, Circuit
+from axfi_kc.errors import CircuitError
+from axfi_kc.families import FamilyStore, SetFamily, WeightedDag
+from axfi_kc.families.stores import BASE, EMPTY
+from axfi_kc.families.weighted import NO_ELEMENT, Arc
+from axfi_kc.sets import features_of
+
+__all__ = ["OrderedDiagram"]
+
+_BELOW = 2**31 - 1  # the level of constants, as in families
+Worths = Sequence[Sequence[int]]
+_Pair = tuple[int, int]  # a node of the diagram, a row of the family
+_Move = tuple[_Pair, int, int]  # to where, by which feature, what it is worth
+
+
+class OrderedDiagram:
+    """A circuit of ordered decisions as Python lists; a cell without an arc leads to false.
+
+    Parameters
+    ----------
+    circuit
+        Decisions only, in one order along every path.
+
+    Attributes
+    ----------
+    order
+        Every feature of the domain, from the top of the diagram down.
+
+    Raises
+    ------
+    CircuitError
+        If the circuit has conjunctions or disjunctions, or its paths differ in order.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuit import CircuitBuilder
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> either = build.decision(0, [([0], build.literal(1, [1])), ([1, 2], build.true)])
+    >>> diagram = OrderedDiagram(build.circuit(either))
+    >>> cxps = diagram.cxps([0, 0])
+    >>> list(cxps), diagram.totals([0, 0], cxps, [(1, 1, 1), (1, 1)])
+    ([1, 2], {1: 2, 2: 1})
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        kinds = circuit.kinds.tolist()
+        if AND in kinds or OR in kinds:
+            raise CircuitError(
+                "An ordered diagram has decisions only, but the circuit has conjunctions or disjunctions; convert it "
+                "with targets.mdd_of or targets.obdd_of(circuit).to_circuit()."
+            )
+        self.true = kinds.index(TRUE) if TRUE in kinds else -1
+        self.root = circuit.root
+        self._features: list[int] = circuit.features.tolist()
+        self._arcs = [circuit.arcs(node) for node in range(len(kinds))]
+        self.order = tuple(self._order(len(circuit.grid.axes)))
+        place = {i: k for k, i in enumerate(self.order)}
+        self._levels = [_BELOW if i < 0 else place[i] for i in self._features]
+
+    def _order(self, n: int) -> list[int]:
+        """Return an order in which each decision's feature comes before those of its children."""
+        above: dict[int, set[int]] = {i: set() for i in range(n)}
+        for node, feature in enumerate(self._features):
+            for _, child in self._arcs[node]:
+                if self._features[child] >= 0:
+                    above[self._features[child]].add(feature)
+        sorter, found = TopologicalSorter(above), list[int]()
+        try:
+            sorter.prepare()
+        except CycleError:
+            raise CircuitError(
+                "An ordered diagram tests features in one order on every path, but this circuit's paths differ; "
+                "convert it with targets.mdd_of or targets.obdd_of(circuit).to_circuit()."
+            ) from None
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready())
+            found += ready
+            sorter.done(*ready)
+        return found
+
+    def cxps(self, v: Sequence[int], *, max_size: int | None = None, budget: Budget | None = None) -> SetFamily:
+        """Return the CXps of the instance with cells `v`.
+
+        Parameters
+        ----------
+        v
+            A cell of each feature.
+        max_size
+            Only CXps of at most so many features.
+        budget
+            What the families may cost, in steps and seconds.
+
+        Raises
+        ------
+        BudgetError
+            If the budget was spent.
+
+        Notes
+        -----
+        A union, a minimisation and a removal of supersets for each node, polynomial in the
+        diagram only where the families on the way are.
+        """
+        store = FamilyStore(budget)
+        known: dict[tuple[int, int, frozenset[int]], int] = {}
+        found: list[int] = []
+        for node, feature in enumerate(self._features):
+            if feature < 0:
+                found.append(BASE if node == self.true else EMPTY)
+                continue
+            stays, changes = EMPTY, set()
+            for cells, child in self._arcs[node]:
+                if v[feature] in cells:
+                    stays = found[child]
+                else:
+                    changes.add(found[child])
+            key = self._levels[node], stays, frozenset(changes - {stays, EMPTY})
+            if key not in known:
+                known[key] = _joined(store, *key, max_size)
+                store.spend(1)
+            found.append(known[key])
+        return SetFamily(self.order, store.rows(found[self.root]))
+
+    def reaches_true(self, v: Sequence[int], mask: int) -> bool:
+        """Tell whether a point that agrees with v outside `mask` leads to true (cost: linear)."""
+        seen, stack = {self.root}, [self.root]
+        while stack:
+            node = stack.pop()
+            feature = self._features[node]
+            for cells, child in self._arcs[node]:
+                if child not in seen and (mask >> feature & 1 or v[feature] in cells):
+                    seen.add(child)
+                    stack.append(child)
+        return self.true in seen
+
+    def _kept(self, node: int, v: Sequence[int], level: int) -> int:
+        """Return where the instance itself gets from `node` before or at `level`; -1 for false."""
+        while self._levels[node] < level:
+            cell = v[self._features[node]]
+            node = next((child for cells, child in self._arcs[node] if cell in cells), -1)
+            if node < 0:
+                return -1
+        return node
+
+    def _changed(self, node: int, v: Sequence[int], worths: Worths) -> Iterator[tuple[int, int]]:
+        """Yield the children that changing the feature leads to, with what the cells are worth."""
+        feature = self._features[node]
+        worth, own = worths[feature], v[feature]
+        for cells, child in self._arcs[node]:
+            if cells != (own,):
+                yield child, sum([worth[c] for c in cells if c != own])
+
+    def totals(self, v: Sequence[int], cxps: SetFamily, worths: Worths) -> dict[int, int]:
+        """Return what the adversarial examples of each CXp are worth.
+
+        Parameters
+        ----------
+        v
+            The instance's cells.
+        cxps
+            Its CXps.
+        worths
+            Per feature, what each cell is worth.
+
+        Notes
+        -----
+        Lists the CXps, depth first; CXps that begin alike share the way through the diagram.
+        """
+        rows = cxps.rows[:, :3].tolist()
+        found: dict[int, int] = {}
+        stack = [(cxps.root, 0, {self.root: 1})] if cxps else []
+        while stack:
+            row, mask, nodes = stack.pop()
+            level, low, high = rows[row]
+            kept = self._advanced(nodes, v, level)
+            if row == BASE:
+                found[mask] = kept.get(self.true, 0)
+                continue
+            if low != EMPTY:
+                stack.append((low, mask, kept))
+            changed: dict[int, int] = {}
+            for node, worth in kept.items():
+                if self._levels[node] == level:
+                    for child, part in self._changed(node, v, worths):
+                        changed[child] = changed.get(child, 0) + worth * part
+            stack.append((high, mask | 1 << cxps.order[level], changed))
+        return found
+
+    def _advanced(self, nodes: dict[int, int], v: Sequence[int], level: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for node, worth in nodes.items():
+            end = self._kept(node, v, level)
+            if end >= 0:
+                found[end] = found.get(end, 0) + worth
+        return found
+
+    def dag(
+        self,
+        v: Sequence[int],
+        cxps: SetFamily,
+        worths: Worths,
+        wholes: Sequence[int],
+        *,
+        budget: Budget | None = None,
+    ) -> WeightedDag:
+        """Return the weighted family of the CXps: a path is a CXp and a way of changing its features.
+
+        Parameters
+        ----------
+        v
+            The instance's cells.
+        cxps
+            Its CXps.
+        worths, wholes
+            Per feature, what each cell is worth, and what all of this is divided by.
+        budget
+            What it may cost; its nodes are pairs.
+
+        Raises
+        ------
+        BudgetError
+            If the budget was spent.
+
+        Notes
+        -----
+        At most a node for each pair of a node of the diagram and a node of the family.
+        """
+        whole = lcm(*(wholes[i] for i in features_of(cxps.support)))
+        scaled = {i: [w * (whole // wholes[i]) for w in worths[i]] for i in features_of(cxps.support)}
+        pairs = self._pairs(v, cxps, scaled, FamilyStore(budget))
+        rows = cxps.rows[:, 0].tolist()
+        depth = {pair: min(self._levels[pair[0]], rows[pair[1]]) for pair in pairs}
+        build = _DagBuilder()
+        number = {(self.true, BASE): build.end}
+        for pair in sorted(pairs, key=depth.__getitem__, reverse=True):
+            if pairs[pair]:
+                number[pair] = build.node([(number.get(to, -1), i, f) for to, i, f in pairs[pair]])
+        return build.dag(number.get((self.root, cxps.root), -1), whole)
+
+    def _pairs(self, v: Sequence[int], cxps: SetFamily, worths: Any, meter: FamilyStore) -> dict[_Pair, list[_Move]]:
+        """Return the pairs that are met from the roots on, with the moves to others."""
+        rows = cxps.rows[:, :3].tolist()
+        first = (self.root, cxps.root)
+        found: dict[_Pair, list[_Move]] = {}
+        stack = [first] if cxps else []
+        while stack:
+            pair = stack.pop()
+            if pair not in found:
+                found[pair] = moves = list(self._moves(pair, rows, v, cxps.order, worths))
+                stack += [to for to, _, _ in moves]
+                meter.spend(1)
+        return found
+
+    def _moves(self, pair: _Pair, rows: Any, v: Sequence[int], order: Sequence[int], worths: Any) -> Iterator[_Move]:
+        node, row = pair
+        level, low, high = rows[row]
+        own = self._levels[node]
+        if own < level:
+            end = self._kept(node, v, level)
+            if self._is_open(end):
+                yield (end, row), NO_ELEMENT, 1
+        elif row != BASE:
+            kept = self._kept(node, v, level + 1)
+            if low != EMPTY and self._is_open(kept):
+                yield (kept, low), NO_ELEMENT, 1
+            if own == level:
+                for child, worth in self._changed(node, v, worths):
+                    if self._is_open(child):
+                        yield (child, high), order[level], worth
+
+    def _is_open(self, node: int) -> bool:
+        """Tell whether a node is there and not the constant false."""
+        return node >= 0 and (self._features[node] >= 0 or node == self.true)
+
+
+def _joined(store: FamilyStore, level: int, stays: int, others: frozenset[int], max_size: int | None) -> int:
+    """Return the family of a node, from those of its children."""
+    if stays == BASE or not others:
+        return stays
+    changed = store.minimal(store.union_all(others))
+    if max_size is not None:
+        changed = store.at_most(changed, max_size - 1)
+    return store.node(level, stays, store.non_supersets(changed, stays))
+
+
+class _DagBuilder:
+    """Makes a reduced weighted DAG; -1 stands for what leads nowhere."""
+
+    end = 0
+
+    def __init__(self) -> None:
+        self._arcs: list[tuple[Arc, ...]] = [()]
+        self._number: dict[tuple[Arc, ...], int] = {}
+
+    def node(self, arcs: list[Arc]) -> int:
+        merged: dict[tuple[int, int], int] = {}
+        for child, element, factor in arcs:
+            if child >= 0:
+                merged[child, element] = merged.get((child, element), 0) + factor
+        kept = tuple((child, element, factor) for (child, element), factor in merged.items())
+        if not kept:
+            return -1
+        if len(kept) == 1 and kept[0][1:] == (NO_ELEMENT, 1):
+            return kept[0][0]
+        if kept not in self._number:
+            self._number[kept] = len(self._arcs)
+            self._arcs.append(kept)
+        return self._number[kept]
+
+    def dag(self, root: int, whole: int) -> WeightedDag:
+        """Return what `root` reaches."""
+        if root < 0:
+            return WeightedDag(((), ()), whole)
+        seen, stack = {self.end, root}, [root]
+        while stack:
+            for child, _, _ in self._arcs[stack.pop()]:
+                if child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+        number = {node: k for k, node in enumerate(sorted(seen))}
+        arcs = [tuple((number[c], e, f) for c, e, f in self._arcs[node]) for node in sorted(seen)]
+        return WeightedDag(tuple(arcs), whole)
