@@ -1,12 +1,14 @@
 """The CXp-Forest: the characteristic function behind the AxFi scores.
 
 Each CXp Y becomes a small decision tree that asks, feature by feature, whether some feature of
-Y is in S, and the forest's value is the weighted mean of their answers.
+Y is in S, and the forest's value is the weighted mean of their answers. When there are too many CXps
+to list, the trees share one DAG.
 """
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,18 +17,63 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from axfi_kc.engines import WeightedSets
-from axfi_kc.errors import UnknownFeatureError
+from axfi_kc.errors import BudgetError, UnknownFeatureError
+from axfi_kc.families import SetFamily, WeightedDag
+from axfi_kc.families.weighted import NO_ELEMENT
 from axfi_kc.sets import features_of, sorted_sets
 from axfi_kc.tabular import unknown
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["CXpForest"]
+__all__ = ["CXpForest", "SharedForest"]
+
+
+class _Drawn(ABC):
+    """A forest with a graph, which can be written to files."""
+
+    @property
+    @abstractmethod
+    def graph(self) -> nx.DiGraph:
+        """The forest as a networkx DiGraph."""
+
+    def to_graphml(self, path: str | os.PathLike[str]) -> None:
+        """Write the forest as GraphML; weights become strings such as ``"5/3"``."""
+        import networkx as nx
+
+        nx.write_graphml(self._plain_graph(), path)
+
+    def _plain_graph(self) -> nx.DiGraph:
+        """Return the graph with attributes that a file can hold."""
+        import networkx as nx
+
+        plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=" ".join(self.graph.graph["features"]))
+        for node, data in self.graph.nodes(data=True):
+            plain.add_node(node, **_plain(data))
+        for a, b, data in self.graph.edges(data=True):
+            plain.add_edge(a, b, **_plain(data))
+        return plain
+
+    def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the forest in Graphviz's language, and write it to `path` if one is given."""
+        lines = ["digraph cxp_forest {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
+        for node, data in self.graph.nodes(data=True):
+            shape = "ellipse" if data["kind"] in ("feature", "branch") else "box"
+            note = f"\\nw = {data['weight']}" if "weight" in data else ""
+            label = data["label"].replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'  {node} [shape={shape}, label="{label}{note}"];')
+        for a, b, data in self.graph.edges(data=True):
+            style = "bold" if data.get("member") or data.get("feature") else "dashed"
+            lines.append(f'  {a} -> {b} [style={style}, label="{data["label"]}"];')
+        text = "\n".join([*lines, "}"]) + "\n"
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
 
 
 @dataclass(frozen=True, eq=False)
-class CXpForest:
+class CXpForest(_Drawn):
     """Weighted CXps as a game: ``v_r(S) = (1/n) * sum of w(Y) over the Y that S meets``.
 
     Attributes
@@ -107,18 +154,16 @@ class CXpForest:
         -----
         Linear in the number of CXps.
         """
-        position = {n: i for i, n in enumerate(self.features)}
-        mask = 0
-        for name in S:
-            if name not in position:
-                raise unknown(name, self.features)
-            mask |= 1 << position[name]
-        return self.value_of_mask(mask)
+        return self.value_of_mask(_mask(S, self.features))
 
     def value_of_mask(self, mask: int) -> Fraction:
         """Return v_r of a set given as an int whose bit i is feature i."""
         hit = sum(w for m, w in zip(self.masks, self.numerators, strict=True) if m & mask)
         return Fraction(hit, self.denominator * (len(self) or 1))
+
+    def expanded(self) -> CXpForest:
+        """Return the forest of one tree per CXp, which this is."""
+        return self
 
     @cached_property
     def graph(self) -> nx.DiGraph:
@@ -150,38 +195,118 @@ class CXpForest:
             graph.add_edge(node, present, member=True, label="in S")
             node = absent
 
-    def to_graphml(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest as GraphML; weights become strings such as ``"5/3"``."""
+
+@dataclass(frozen=True, eq=False)
+class SharedForest(_Drawn):
+    """The CXp-Forest of more CXps than can be listed: one DAG that all its trees share.
+
+    Attributes
+    ----------
+    features
+        The names of all features.
+    family
+        The CXps, as sets of feature numbers.
+    dag
+        The CXps with their weights.
+
+    Examples
+    --------
+    The paper's running example, shared though it is small:
+
+    >>> from axfi_kc.families import SetFamily, WeightedDag
+    >>> family = SetFamily.of([0b011, 0b101, 0b110], order=[0, 1, 2])
+    >>> arcs = ((), ((0, 2, 4), (0, 1, 1)), ((0, 2, 2),), ((1, 0, 1), (2, 1, 1)))
+    >>> forest = SharedForest(("x1", "x2", "x3"), family, WeightedDag(arcs))
+    >>> forest.value({"x1"}), forest.value({"x1", "x2", "x3"}), forest.expanded().weights[("x1", "x3")]
+    (Fraction(5, 3), Fraction(7, 3), Fraction(4, 1))
+    """
+
+    features: tuple[str, ...]
+    family: SetFamily
+    dag: WeightedDag
+
+    @property
+    def n(self) -> int:
+        """The number of CXps; it may be too large for ``len``."""
+        return self.family.count
+
+    def value(self, S: Iterable[str]) -> Fraction:
+        """Return v_r(S): how much adversarial weight fixing the features `S` excludes.
+
+        Notes
+        -----
+        Linear in the DAG: everything, less what the CXps weigh that S does not meet.
+        """
+        return self.value_of_mask(_mask(S, self.features))
+
+    def value_of_mask(self, mask: int) -> Fraction:
+        """Return v_r of a set given as an int whose bit i is feature i."""
+        return (self._total - self.dag.total(avoiding=mask)) / (self.n or 1)
+
+    @cached_property
+    def _total(self) -> Fraction:
+        return self.dag.total()
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        """The forest as a networkx DiGraph that all trees share.
+
+        A path from node 1, the root, to the node of kind ``"end"`` is a CXp and a way of changing its
+        features. Nodes have ``kind`` (``"branch"`` or ``"end"``) and ``label``. An edge has ``feature``, the
+        name of the feature that is changed or None, ``weight``, a Fraction, and ``label``. The weight of a CXp
+        is the sum over its paths of the product of the edges' weights. The graph has ``n`` and ``features``.
+        """
         import networkx as nx
 
-        nx.write_graphml(self._plain_graph(), path)
+        graph = nx.DiGraph(n=self.n, features=self.features)
+        last = len(self.dag.arcs)
+        for node in reversed(range(last)):
+            tested = {e for _, e, _ in self.dag.arcs[node]} - {NO_ELEMENT}
+            label = " ".join(self.features[e] for e in sorted(tested)) if node else "end"
+            graph.add_node(last - node, kind="branch" if node else "end", label=label)
+        for node, arcs in enumerate(self.dag.arcs):
+            for child, element, factor in arcs:
+                name = None if element == NO_ELEMENT else self.features[element]
+                weight = Fraction(factor, 1 if name is None else self.dag.whole)
+                graph.add_edge(last - node, last - child, feature=name, weight=weight, label=_edge_label(name, weight))
+        return graph
 
-    def _plain_graph(self) -> nx.DiGraph:
-        """Return the graph with attributes that a file can hold."""
-        import networkx as nx
+    def expanded(self, *, limit: int = 10_000) -> CXpForest:
+        """Return the paper's forest, one tree per CXp.
 
-        plain = nx.DiGraph(n=len(self), features=" ".join(self.features))
-        for node, data in self.graph.nodes(data=True):
-            plain.add_node(node, **{k: v if isinstance(v, int) else _text(v) for k, v in data.items()})
-        plain.add_edges_from(self.graph.edges(data=True))
-        return plain
+        Raises
+        ------
+        BudgetError
+            If there are more than `limit` CXps.
+        """
+        if self.n > limit:
+            raise BudgetError(
+                f"A forest of one tree per CXp may have {limit} trees, but there are {self.n} CXps; raise the limit, "
+                "or use the shared graph."
+            )
+        names = (tuple(self.features[i] for i in features_of(m)) for m in self.family)
+        weights = (self.dag.weight(m) for m in self.family)
+        return CXpForest.of(dict(zip(names, weights, strict=True)), features=self.features)
 
-    def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the forest in Graphviz's language, and write it to `path` if one is given."""
-        lines = ["digraph cxp_forest {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
-        for node, data in self.graph.nodes(data=True):
-            shape = "ellipse" if data["kind"] == "feature" else "box"
-            note = f"\\nw = {data['weight']}" if "weight" in data else ""
-            label = data["label"].replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(f'  {node} [shape={shape}, label="{label}{note}"];')
-        for a, b, data in self.graph.edges(data=True):
-            style = "bold" if data["member"] else "dashed"
-            lines.append(f'  {a} -> {b} [style={style}, label="{data["label"]}"];')
-        text = "\n".join([*lines, "}"]) + "\n"
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        return text
+
+def _edge_label(name: str | None, weight: Fraction) -> str:
+    return "kept" if name is None else f"{name}: {weight}"
+
+
+def _mask(S: Iterable[str], features: tuple[str, ...]) -> int:
+    """Return names as an int whose bit i is feature i."""
+    position = {n: i for i, n in enumerate(features)}
+    mask = 0
+    for name in S:
+        if name not in position:
+            raise unknown(name, features)
+        mask |= 1 << position[name]
+    return mask
+
+
+def _plain(data: Mapping[str, object]) -> dict[str, object]:
+    """Return attributes as a file can hold them; those that are None are left out."""
+    return {k: v if isinstance(v, int) else _text(v) for k, v in data.items() if v is not None}
 
 
 def _text(value: object) -> str:

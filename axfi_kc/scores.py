@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from axfi_kc.engines import Found
 from axfi_kc.errors import WeightError
-from axfi_kc.forest import CXpForest
+from axfi_kc.families import SetFamily, WeightedDag
+from axfi_kc.forest import CXpForest, SharedForest
 from axfi_kc.sets import features_of
 
 __all__ = ["KINDS", "banzhaf_like", "score", "score_numerators", "shapley_like"]
@@ -28,7 +29,7 @@ _INT64 = 2**63
 _ZERO = Fraction(0)
 
 
-def shapley_like(forest: CXpForest) -> dict[str, Fraction]:
+def shapley_like(forest: CXpForest | SharedForest) -> dict[str, Fraction]:
     """Return the Shapley-like score of each feature.
 
     The score of j is (1/n) times the sum of ``w(Y) / |Y|`` over the CXps Y that contain j: the
@@ -36,7 +37,7 @@ def shapley_like(forest: CXpForest) -> dict[str, Fraction]:
 
     Notes
     -----
-    Linear in the total size of the CXps.
+    Linear in the total size of the CXps; of a shared forest, its arcs times the sizes of CXps.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def shapley_like(forest: CXpForest) -> dict[str, Fraction]:
     return score(forest, "shapley")
 
 
-def banzhaf_like(forest: CXpForest) -> dict[str, Fraction]:
+def banzhaf_like(forest: CXpForest | SharedForest) -> dict[str, Fraction]:
     """Return the Banzhaf-like score of each feature.
 
     The score of j is (1/n) times the sum of ``w(Y) / 2**(|Y| - 1)`` over the CXps Y that contain
@@ -55,7 +56,7 @@ def banzhaf_like(forest: CXpForest) -> dict[str, Fraction]:
 
     Notes
     -----
-    Linear in the total size of the CXps.
+    Linear in the total size of the CXps; of a shared forest, its arcs times the sizes of CXps.
 
     Examples
     --------
@@ -65,9 +66,12 @@ def banzhaf_like(forest: CXpForest) -> dict[str, Fraction]:
     return score(forest, "banzhaf")
 
 
-def score(forest: CXpForest, kind: str) -> dict[str, Fraction]:
+def score(forest: CXpForest | SharedForest, kind: str) -> dict[str, Fraction]:
     """Return the score called `kind` (``"shapley"`` or ``"banzhaf"``) of each feature."""
-    totals, whole = _spread(forest, kind)
+    if isinstance(forest, SharedForest):
+        totals, whole = _spread_shared(forest.family, forest.dag, kind, len(forest.features))
+    else:
+        totals, whole = _spread(forest, kind)
     return {name: Fraction(t, whole) if t else _ZERO for name, t in zip(forest.features, totals, strict=True)}
 
 
@@ -94,6 +98,14 @@ def _spread(forest: CXpForest, kind: str) -> tuple[list[int], int]:
     return totals, forest.denominator * common * (len(forest) or 1)
 
 
+def _spread_shared(family: SetFamily, dag: WeightedDag, kind: str, n_features: int) -> tuple[list[int], int]:
+    """Return each feature's score as an integer, and what these are divided by, without listing a CXp."""
+    share, common = _shares(kind, family.sizes)
+    largest = max(family.sizes, default=0)
+    totals = dag.spread({size: part * dag.whole ** (largest - size) for size, part in share.items()})
+    return [totals.get(i, 0) for i in range(n_features)], common * dag.whole**largest * (family.count or 1)
+
+
 def score_numerators(found: Found, kind: str) -> tuple[npt.NDArray[Any], list[int]]:
     """Return the scores of a batch as integers over one denominator per instance.
 
@@ -104,6 +116,15 @@ def score_numerators(found: Found, kind: str) -> tuple[npt.NDArray[Any], list[in
     -----
     Vectorised in int64 where a bound shows that nothing can overflow, else in Python integers.
     """
+    numerators, denominators = _listed_numerators(found, kind)
+    if found.large:
+        numerators = numerators.astype(object)
+    for n, sets in found.large.items():
+        numerators[n], denominators[n] = _spread_shared(sets.family, sets.dag, kind, numerators.shape[1])
+    return numerators, denominators
+
+
+def _listed_numerators(found: Found, kind: str) -> tuple[npt.NDArray[Any], list[int]]:
     sizes = np.bitwise_count(found.words).sum(axis=1, dtype=np.int64)
     numbers = np.maximum(np.diff(found.starts), 1)
     share, common = _shares(kind, sizes.tolist())

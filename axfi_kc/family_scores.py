@@ -1,0 +1,162 @@
+"""Scores that depend on which explanations there are, and not on what they weigh.
+
+Each is a count over the family of AXps, or of CXps, or over the game whose winning coalitions are the
+weak AXps; none lists the family. A feature in no explanation has score 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from math import lcm
+
+from axfi_kc.budget import Budget
+from axfi_kc.errors import WeightError
+from axfi_kc.families import SetFamily, banzhaf_index, shapley_shubik_index
+
+__all__ = [
+    "FAMILY_KINDS",
+    "GAME_KINDS",
+    "deegan_packel",
+    "family_score",
+    "ffa",
+    "holler_packel",
+    "responsibility",
+    "wffa",
+]
+
+
+def ffa(family: SetFamily) -> dict[int, Fraction]:
+    """Return the formal feature attribution: the share of the sets that contain j.
+
+    Notes
+    -----
+    Nodes times sizes.
+
+    Examples
+    --------
+    >>> ffa(SetFamily.of([0b001, 0b110]))
+    {0: Fraction(1, 2), 1: Fraction(1, 2), 2: Fraction(1, 2)}
+    """
+    return _over(_counts(family), family.count)
+
+
+def wffa(family: SetFamily) -> dict[int, Fraction]:
+    """Return the weighted formal feature attribution: the sum of ``1 / |S|`` over the sets S with j, over their number.
+
+    Notes
+    -----
+    Nodes times sizes.
+
+    Examples
+    --------
+    >>> wffa(SetFamily.of([0b001, 0b110]))
+    {0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)}
+    """
+    sizes = [size for size in family.sizes if size]
+    common = lcm(*sizes)
+    return _over(family.dag.spread({size: common // size for size in sizes}), common * family.count)
+
+
+def responsibility(family: SetFamily) -> dict[int, Fraction]:
+    """Return the responsibility index: the largest ``1 / |S|`` over the sets S with j.
+
+    Notes
+    -----
+    Linear.
+
+    Examples
+    --------
+    >>> responsibility(SetFamily.of([0b001, 0b110]))
+    {0: Fraction(1, 1), 1: Fraction(1, 2), 2: Fraction(1, 2)}
+    """
+    return {j: Fraction(1, size) for j, size in sorted(family.fewest_with().items())}
+
+
+def deegan_packel(family: SetFamily) -> dict[int, Fraction]:
+    """Return the Deegan-Packel index of the game whose minimal winning coalitions are the sets.
+
+    Every minimal winning coalition is equally likely and its members share alike: the sum of ``1 / |S|``
+    over the sets S with j, over their number. On AXps this is :func:`wffa`; on CXps it is the
+    Shapley-like AxFi score with unit weights.
+
+    Examples
+    --------
+    >>> deegan_packel(SetFamily.of([0b001, 0b110]))
+    {0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)}
+    """
+    return wffa(family)
+
+
+def holler_packel(family: SetFamily) -> dict[int, Fraction]:
+    """Return the Holler-Packel (public good) index: the number of sets with j, over the sum of these numbers.
+
+    Notes
+    -----
+    Nodes times sizes.
+
+    Examples
+    --------
+    >>> holler_packel(SetFamily.of([0b001, 0b110]))
+    {0: Fraction(1, 3), 1: Fraction(1, 3), 2: Fraction(1, 3)}
+    """
+    counts = _counts(family)
+    return _over(counts, sum(counts.values()))
+
+
+def _counts(family: SetFamily) -> dict[int, int]:
+    """Return the number of sets with each element."""
+    return family.dag.spread(dict.fromkeys(family.sizes, 1))
+
+
+def _over(totals: Mapping[int, int], whole: int) -> dict[int, Fraction]:
+    return {j: Fraction(total, whole) for j, total in sorted(totals.items())}
+
+
+FAMILY_KINDS: Mapping[str, Callable[[SetFamily], dict[int, Fraction]]] = {
+    "ffa": ffa,
+    "wffa": wffa,
+    "responsibility": responsibility,
+    "deegan_packel": deegan_packel,
+    "holler_packel": holler_packel,
+}
+
+# of the game in which a coalition wins if it is a weak AXp. Its dual, in which it wins if it is a weak
+# CXp, has the same indices and needs only the CXps.
+GAME_KINDS = {"shapley_shubik": shapley_shubik_index, "banzhaf_waxp": banzhaf_index}
+
+
+def family_score(
+    kind: str, *, cxps: Callable[[], SetFamily], axps: Callable[[], SetFamily], budget: Budget | None = None
+) -> dict[int, Fraction]:
+    """Return the score called `kind` of each feature in an explanation.
+
+    Parameters
+    ----------
+    kind
+        A name from FAMILY_KINDS for AXps, the same followed by ``"_cxp"`` for CXps, or a name from GAME_KINDS.
+    cxps, axps
+        Give the families; only what is needed is asked for.
+    budget
+        What a game's diagram may cost.
+
+    Raises
+    ------
+    WeightError
+        If there is no such score.
+
+    Examples
+    --------
+    >>> cxps = SetFamily.of([0b011, 0b101])
+    >>> family_score("ffa", cxps=lambda: cxps, axps=cxps.hitting_sets)
+    {0: Fraction(1, 2), 1: Fraction(1, 2), 2: Fraction(1, 2)}
+    """
+    if kind in GAME_KINDS:
+        return GAME_KINDS[kind](cxps(), budget=budget)
+    if kind in FAMILY_KINDS:
+        return FAMILY_KINDS[kind](axps())
+    name = kind.removesuffix("_cxp")
+    if name == kind or name not in FAMILY_KINDS:
+        kinds = ["shapley", "banzhaf", *FAMILY_KINDS, *(f"{k}_cxp" for k in FAMILY_KINDS), *GAME_KINDS]
+        raise WeightError(f"The score must be one of {', '.join(map(repr, kinds))}, but {kind!r} was given.")
+    return FAMILY_KINDS[name](cxps())
