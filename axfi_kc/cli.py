@@ -192,7 +192,7 @@ def _write_pictures(explanation: Explanation, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pictures = {kind: plot_scores(explanation, kind) for kind in ("shapley", "banzhaf")}
     if explanation.cxps:
-        pictures["forest"] = plot_forest(explanation.forest)
+        pictures["forest"] = plot_forest(explanation.forest.expanded())
     for name, axes in pictures.items():
         path = folder / f"{name}.png"
         axes.figure.savefig(path, dpi=150)  # type: ignore[union-attr]

@@ -2,200 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.answers import Batch, Explanation, shown
+from axfi_kc.budget import Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
-from axfi_kc.engines import Engine, Found, WeightedSets, check_countable, check_weights, engine_through
-from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, IncompleteError, MissingExtraError
-from axfi_kc.explanations import AXp, CXp, named_axps, named_cxps
-from axfi_kc.forest import CXpForest
+from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
+from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.measures import Number
 from axfi_kc.models import Model
-from axfi_kc.problem import Problem
-from axfi_kc.scores import score, score_numerators
 from axfi_kc.similarity import Similarity
 from axfi_kc.tabular import one_row
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Batch", "Explainer", "Explanation"]
 
 _ROWS_AT_ONCE = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """Why the model gives its output at one instance; everything in exact numbers.
-
-    Attributes
-    ----------
-    problem
-        The model, the instance and the similarity this explains.
-    max_size
-        The largest number of features a CXp was allowed to have; None: any.
-    nodes
-        The search nodes spent on CXps and weights; None where there was no search.
-    """
-
-    problem: Problem
-    max_size: int | None
-    _found: WeightedSets = field(repr=False)
-    _budget: Budget = field(default=Budget(), repr=False)
-    nodes: int | None = None
-
-    @property
-    def domain(self) -> Domain:
-        """The space in which the instance was explained."""
-        return self.problem.domain
-
-    @property
-    def instance(self) -> dict[str, Any]:
-        """The instance, as ``{feature name: value}``."""
-        return self.problem.instance
-
-    @property
-    def prediction(self) -> Any:
-        """The model's output at the instance."""
-        return self.problem.output
-
-    @property
-    def weights(self) -> str:
-        """The kind of weights: ``"ratio"``, ``"count"`` or ``"unit"``."""
-        return self._found.kind
-
-    @cached_property
-    def cxps(self) -> tuple[CXp, ...]:
-        """All contrastive explanations with their weights, smallest first."""
-        return named_cxps(self._found, self.domain.names)
-
-    @cached_property
-    def axps(self) -> tuple[AXp, ...]:
-        """All abductive explanations, smallest first.
-
-        Raises
-        ------
-        IncompleteError
-            If only CXps up to `max_size` are known: AXps need all of them.
-        BudgetError
-            If the explainer's budget was spent; it carries the AXps found so far.
-        """
-        if self.max_size is not None and self.max_size < len(self.domain):
-            raise IncompleteError(
-                f"AXps need all CXps, but only those of at most {self.max_size} features were computed; "
-                "explain again without max_size."
-            )
-        try:
-            return named_axps(self._found.masks, self.domain.names, budget=self._budget)
-        except BudgetSpent as spent:
-            axps = tuple(self.domain.names_of(mask) for mask in spent.found)
-            raise BudgetError(
-                f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
-                "allow more, or use the CXps alone.",
-                cxps=tuple(c.features for c in self.cxps),
-                axps=axps,
-            ) from None
-
-    @property
-    def relevant(self) -> tuple[str, ...]:
-        """The features that occur in some CXp."""
-        union = 0
-        for mask in self._found.masks:
-            union |= mask
-        return self.domain.names_of(union)
-
-    @cached_property
-    def forest(self) -> CXpForest:
-        """The CXp-Forest: characteristic function and networkx graph."""
-        return CXpForest.of_sets(self._found, self.domain.names)
-
-    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
-        """Return the score of each feature: ``"shapley"`` or ``"banzhaf"``.
-
-        Without any CXp (no dissimilar point within reach) every score is 0.
-        """
-        return score(self.forest, kind)
-
-    def __repr__(self) -> str:
-        """Return a summary: prediction, families and the top features."""
-        ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
-        top = ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value)
-        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
-        families = f"{len(self._found.masks)} CXps{limit}"
-        return f"<Explanation: prediction {_shown(self.prediction)}, {families}; shapley: {top or 'all 0'}>"
-
-
-def _shown(output: Any) -> str:
-    return f"{float(output):.6g}" if isinstance(output, Fraction) else repr(output)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch(Sequence[Explanation]):
-    """The explanations of several instances, in their order.
-
-    An :class:`Explanation` is made when it is asked for; the batch itself holds integers.
-    """
-
-    _model: Model = field(repr=False)
-    _similarity: Similarity = field(repr=False)
-    _codes: npt.NDArray[np.float64] = field(repr=False)
-    _found: Found = field(repr=False)
-    max_size: int | None
-    budget: Budget
-    rows: tuple[Any, ...] = field(repr=False)
-
-    def __len__(self) -> int:
-        """Return the number of instances."""
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, position: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Explanation]: ...
-    def __getitem__(self, position: int | slice) -> Explanation | list[Explanation]:
-        """Return one explanation, or a list of them."""
-        if isinstance(position, slice):
-            return [self[k] for k in range(*position.indices(len(self)))]
-        n = range(len(self))[position]
-        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
-        nodes = None if self._found.nodes is None else self._found.nodes[n]
-        return Explanation(problem, self.max_size, self._found.sets(n), self.budget, nodes)
-
-    def __repr__(self) -> str:
-        """Return the number of instances and of CXps."""
-        return f"<Batch: {len(self)} explanations, {len(self._found.totals)} CXps>"
-
-    @property
-    def predictions(self) -> list[Any]:
-        """The model's output at each instance."""
-        return list(self._found.outputs)
-
-    def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
-        """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
-        return score_numerators(self._found, kind)
-
-    def scores(self, kind: str = "shapley") -> pd.DataFrame:
-        """Return the scores as a DataFrame of Fractions, a row per instance.
-
-        ``.astype(float)`` turns them into floats, for plotting.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError.of("pandas", "frames", "A table of scores") from error
-        numerators, denominators = self.score_numerators(kind)
-        rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
-        names = list(self._model.domain.names)
-        return pd.DataFrame(rows, columns=names, index=list(self.rows), dtype=object)
 
 
 class Explainer:
@@ -221,7 +47,8 @@ class Explainer:
     target
         ``"auto"``: the search that suits the model. ``"mdd"``: compile the complete diagram of
         each output met, once, and read the explanations off it; the results are the same, the
-        diagram of a large ensemble does not fit, and the budget is that of one compilation.
+        diagram of a large ensemble does not fit, and the budget is that of one compilation. Models with
+        more CXps than can be listed are explained in this way.
 
     Raises
     ------
@@ -326,14 +153,14 @@ class Explainer:
     def _find(self, codes: npt.NDArray[np.float64]) -> Found:
         found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size)
         check_countable(found, self.domain.features)
-        unchanging = np.flatnonzero(np.diff(found.starts) == 0)
-        if len(unchanging) and self.max_size is None and self._similarity.delta is None:
+        unchanging = [n for n in np.flatnonzero(np.diff(found.starts) == 0).tolist() if n not in found.large]
+        if unchanging and self.max_size is None and self._similarity.delta is None:
             raise _constant(found.outputs[unchanging[0]])  # a class that nothing can change
         return found
 
 
 def _constant(output: Any) -> ConstantModelError:
     return ConstantModelError(
-        f"The model gives {_shown(output)} everywhere in the domain, so no change matters and there is nothing to "
+        f"The model gives {shown(output)} everywhere in the domain, so no change matters and there is nothing to "
         "explain; check the model, or widen the domain."
     )

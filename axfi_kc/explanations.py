@@ -8,17 +8,20 @@ hitting sets of the other.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
-from typing import Any
+from itertools import islice, product
+from random import Random
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
 from axfi_kc.budget import Budget
-from axfi_kc.engines import WeightedSets, check_countable, check_weights
-from axfi_kc.errors import DomainError
+from axfi_kc.engines import SymbolicSets, WeightedSets, check_countable, check_weights
+from axfi_kc.errors import DomainError, IncompleteError
+from axfi_kc.families import SetFamily
 from axfi_kc.features import Categorical, Integer
 from axfi_kc.problem import Problem
 from axfi_kc.sets import features_of, minimal_hitting_sets, sorted_sets
@@ -26,6 +29,8 @@ from axfi_kc.sets import features_of, minimal_hitting_sets, sorted_sets
 __all__ = [
     "AXp",
     "CXp",
+    "ManyAXps",
+    "ManyCXps",
     "covered_points",
     "find_axps",
     "find_cxps",
@@ -60,12 +65,127 @@ class AXp:
     features: tuple[str, ...]
 
 
+_T = TypeVar("_T", CXp, AXp)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Many(ABC, Generic[_T]):
+    """Explanations that are made one by one, because there are too many for a tuple."""
+
+    names: tuple[str, ...]
+    family: SetFamily
+
+    @abstractmethod
+    def _named(self, mask: int) -> _T:
+        """Return a set as an explanation."""
+
+    @property
+    def count(self) -> int:
+        """The number of explanations, exactly; ``len`` fails beyond ``sys.maxsize``."""
+        return self.family.count
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """The number of explanations of each size, smallest first."""
+        return self.family.sizes
+
+    def __len__(self) -> int:
+        """Return the number of explanations, if it is not too large for ``len``."""
+        return self.family.count
+
+    def __bool__(self) -> bool:
+        """Tell whether there is an explanation."""
+        return bool(self.family)
+
+    def __iter__(self) -> Iterator[_T]:
+        """Iterate over the explanations, smallest first."""
+        return map(self._named, self.family)
+
+    @overload
+    def __getitem__(self, position: int) -> _T: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[_T, ...]: ...
+    def __getitem__(self, position: int | slice) -> _T | tuple[_T, ...]:
+        """Return explanations by their place in the iteration (cost: linear in the place)."""
+        if isinstance(position, slice):
+            return tuple(islice(self, position.start, position.stop, position.step))
+        if not 0 <= position < self.count:
+            raise IndexError(f"There are {self.count} explanations, counted from 0, but {position} was asked for.")
+        return next(islice(self, position, None))
+
+    def __contains__(self, item: object) -> bool:
+        """Tell whether an explanation is one of these (cost: one way through the diagram)."""
+        features = getattr(item, "features", ())
+        if not all(name in self.names for name in features):
+            return False
+        mask = sum(1 << self.names.index(name) for name in features)
+        return mask in self.family and self._named(mask) == item
+
+    def sample(self, rng: Random) -> _T:
+        """Return an explanation, each with the same probability."""
+        return self._named(self.family.sample(rng))
+
+    def smallest(self) -> Iterator[_T]:
+        """Iterate over the explanations with the fewest features."""
+        return map(self._named, self.family.smallest())
+
+    def __repr__(self) -> str:
+        """Return the number of explanations, in full up to 30 digits."""
+        digits = str(self.count)
+        shown = digits if len(digits) <= 30 else f"about {digits[0]}.{digits[1:3]}e{len(digits) - 1}"
+        return f"<{type(self).__name__}: {shown} of {min(self.sizes)} to {max(self.sizes)} features>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyCXps(_Many[CXp]):
+    """The CXps of one instance when there are too many to list.
+
+    Attributes
+    ----------
+    names
+        The features' names.
+    family
+        The CXps, as sets of feature numbers.
+    """
+
+    _found: SymbolicSets
+
+    def _named(self, mask: int) -> CXp:
+        weight = self._found.dag.weight(mask)
+        return CXp(_names(mask, self.names), weight if self._found.kind == "ratio" else int(weight))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyAXps(_Many[AXp]):
+    """The AXps of one instance when there are too many to list.
+
+    Attributes
+    ----------
+    names
+        The features' names.
+    family
+        The AXps, as sets of feature numbers.
+    """
+
+    def _named(self, mask: int) -> AXp:
+        return AXp(_names(mask, self.names))
+
+
+def _names(mask: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(names[i] for i in features_of(mask))
+
+
 def weighted_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None = None) -> WeightedSets:
     """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
     check_weights(weights)
     found = problem.engine.explain(problem.codes[np.newaxis], weights=weights, max_size=max_size)
     check_countable(found, problem.domain.features)
-    return found.sets(0)
+    sets = found.sets(0)
+    if isinstance(sets, SymbolicSets):
+        raise IncompleteError(
+            f"A list of all CXps was asked for, but there are {sets.family.count}; use Explainer(...).explain(...)."
+        )
+    return sets
 
 
 def find_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None = None) -> tuple[CXp, ...]:
@@ -105,12 +225,12 @@ def find_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None 
 def named_cxps(found: WeightedSets, names: tuple[str, ...]) -> tuple[CXp, ...]:
     """Return weighted masks as CXps with names, smallest first."""
     weight_of = found.weights
-    return tuple(CXp(tuple(names[i] for i in features_of(m)), weight_of[m]) for m in sorted_sets(weight_of))
+    return tuple(CXp(_names(m, names), weight_of[m]) for m in sorted_sets(weight_of))
 
 
 def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | None = None) -> tuple[AXp, ...]:
     """Return the AXps that belong to the given CXps (masks), smallest first."""
-    return tuple(AXp(tuple(names[i] for i in features_of(m))) for m in minimal_hitting_sets(cxps, budget=budget))
+    return tuple(AXp(_names(m, names)) for m in minimal_hitting_sets(cxps, budget=budget))
 
 
 def find_axps(problem: Problem) -> tuple[AXp, ...]:

@@ -1,0 +1,285 @@
+"""Explanations of one instance and of many, as the front door gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.domain import Domain
+from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets
+from axfi_kc.errors import BudgetError, IncompleteError, MissingExtraError
+from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, named_cxps
+from axfi_kc.families import SetFamily
+from axfi_kc.family_scores import GAME_KINDS, family_score
+from axfi_kc.forest import CXpForest, SharedForest
+from axfi_kc.models import Model
+from axfi_kc.problem import Problem
+from axfi_kc.scores import KINDS, score, score_numerators
+from axfi_kc.sets import minimal_hitting_sets, sorted_sets
+from axfi_kc.similarity import Similarity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Batch", "Explanation", "shown"]
+
+_FEATURES_TO_SEARCH = 64  # of more, hitting sets are found as a family
+_NODES_TO_SEARCH = 20_000
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why the model gives its output at one instance; everything in exact numbers.
+
+    Attributes
+    ----------
+    problem
+        The model, the instance and the similarity this explains.
+    max_size
+        The largest number of features a CXp was allowed to have; None: any.
+    nodes
+        The search nodes spent on CXps and weights; None where there was no search.
+    """
+
+    problem: Problem
+    max_size: int | None
+    _found: WeightedSets | SymbolicSets = field(repr=False)
+    _budget: Budget = field(default=Budget(), repr=False)
+    nodes: int | None = None
+
+    @property
+    def domain(self) -> Domain:
+        """The space in which the instance was explained."""
+        return self.problem.domain
+
+    @property
+    def instance(self) -> dict[str, Any]:
+        """The instance, as ``{feature name: value}``."""
+        return self.problem.instance
+
+    @property
+    def prediction(self) -> Any:
+        """The model's output at the instance."""
+        return self.problem.output
+
+    @property
+    def weights(self) -> str:
+        """The kind of weights: ``"ratio"``, ``"count"`` or ``"unit"``."""
+        return self._found.kind
+
+    @cached_property
+    def cxps(self) -> tuple[CXp, ...] | ManyCXps:
+        """All contrastive explanations with their weights, smallest first.
+
+        A tuple; of more than 100,000 a view that counts them, draws some and iterates, smallest first.
+        """
+        if isinstance(self._found, SymbolicSets):
+            return ManyCXps(self.domain.names, self._found.family, self._found)
+        return named_cxps(self._found, self.domain.names)
+
+    @cached_property
+    def axps(self) -> tuple[AXp, ...] | ManyAXps:
+        """All abductive explanations, smallest first.
+
+        A tuple; of more than 100,000 a view that counts them, draws some and iterates, smallest first.
+
+        Raises
+        ------
+        IncompleteError
+            If only CXps up to `max_size` are known: AXps need all of them.
+        BudgetError
+            If the explainer's budget was spent; it carries the AXps found so far.
+        """
+        self._check_complete()
+        masks = self._listed_axps()
+        if masks is None:
+            if self.axp_family.count > LISTED:
+                return ManyAXps(self.domain.names, self.axp_family)
+            masks = sorted_sets(self.axp_family)
+        return tuple(AXp(self.domain.names_of(mask)) for mask in masks)
+
+    def _listed_axps(self) -> list[int] | None:
+        """Return the AXps by search, which is fastest for a few; None where there may be many."""
+        found = self._found
+        if isinstance(found, SymbolicSets) or len(self.domain) > _FEATURES_TO_SEARCH:
+            return None
+        nodes, allowed = _NODES_TO_SEARCH, self._budget.nodes
+        whole = allowed is not None and allowed <= nodes
+        budget = Budget(seconds=self._budget.seconds, nodes=allowed if whole else nodes)
+        begin = perf_counter()
+        try:
+            return minimal_hitting_sets(found.masks, budget=budget)
+        except BudgetSpent as spent:
+            late = self._budget.seconds is not None and perf_counter() - begin >= self._budget.seconds
+            if not whole and not late:
+                return None
+            axps = tuple(self.domain.names_of(mask) for mask in spent.found)
+        raise BudgetError(
+            f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
+            "allow more, or use the CXps alone.",
+            cxps=tuple(self.domain.names_of(mask) for mask in found.masks),
+            axps=axps,
+        )
+
+    def _check_complete(self) -> None:
+        if self.max_size is not None and self.max_size < len(self.domain):
+            raise IncompleteError(
+                f"AXps need all CXps, but only those of at most {self.max_size} features were computed; "
+                "explain again without max_size."
+            )
+
+    @cached_property
+    def cxp_family(self) -> SetFamily:
+        """The CXps as a family of sets of feature numbers."""
+        if isinstance(self._found, SymbolicSets):
+            return self._found.family
+        return SetFamily.of(self._found.masks, budget=self._budget)
+
+    @cached_property
+    def axp_family(self) -> SetFamily:
+        """The AXps as a family of sets of feature numbers: the minimal hitting sets of the CXps.
+
+        Raises
+        ------
+        IncompleteError
+            If only CXps up to `max_size` are known.
+        BudgetError
+            If the explainer's budget was spent; its nodes are steps of the operation.
+        """
+        self._check_complete()
+        return self.cxp_family.hitting_sets(budget=self._budget)
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The features that occur in some CXp."""
+        if isinstance(self._found, SymbolicSets):
+            return self.domain.names_of(self._found.family.support)
+        union = 0
+        for mask in self._found.masks:
+            union |= mask
+        return self.domain.names_of(union)
+
+    @cached_property
+    def forest(self) -> CXpForest | SharedForest:
+        """The CXp-Forest: characteristic function and networkx graph."""
+        if isinstance(self._found, SymbolicSets):
+            return SharedForest(self.domain.names, self._found.family, self._found.dag)
+        return CXpForest.of_sets(self._found, self.domain.names)
+
+    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
+        """Return the score of each feature.
+
+        Parameters
+        ----------
+        kind
+            The AxFi scores ``"shapley"`` and ``"banzhaf"``; the indices of the AXps ``"ffa"``, ``"wffa"``,
+            ``"responsibility"``, ``"deegan_packel"`` and ``"holler_packel"``, and of the CXps the same names
+            followed by ``"_cxp"`` (see :mod:`axfi_kc.family_scores`); ``"shapley_shubik"`` and
+            ``"banzhaf_waxp"``, those of the game whose winning coalitions are the weak AXps.
+
+        Raises
+        ------
+        WeightError
+            If there is no such score.
+        IncompleteError
+            For scores that need all CXps, if only those up to `max_size` are known.
+        BudgetError
+            If the explainer's budget was spent.
+
+        Notes
+        -----
+        Without any CXp (no dissimilar point within reach) every score is 0.
+        """
+        if kind in KINDS:
+            return score(self.forest, kind)
+        if kind in GAME_KINDS:
+            self._check_complete()
+        found = family_score(kind, cxps=lambda: self.cxp_family, axps=lambda: self.axp_family, budget=self._budget)
+        return {name: found.get(i, _ZERO) for i, name in enumerate(self.domain.names)}
+
+    def __repr__(self) -> str:
+        """Return a summary: prediction, families and the top features."""
+        ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
+        top = ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value)
+        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
+        n = self.cxps.count if isinstance(self.cxps, ManyCXps) else len(self.cxps)
+        families = f"{n} CXps{limit}"
+        return f"<Explanation: prediction {shown(self.prediction)}, {families}; shapley: {top or 'all 0'}>"
+
+
+def shown(output: Any) -> str:
+    """Return an output as messages show it."""
+    return f"{float(output):.6g}" if isinstance(output, Fraction) else repr(output)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch(Sequence[Explanation]):
+    """The explanations of several instances, in their order.
+
+    An :class:`Explanation` is made when it is asked for; the batch itself holds integers.
+    """
+
+    _model: Model = field(repr=False)
+    _similarity: Similarity = field(repr=False)
+    _codes: npt.NDArray[np.float64] = field(repr=False)
+    _found: Found = field(repr=False)
+    max_size: int | None
+    budget: Budget
+    rows: tuple[Any, ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of instances."""
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, position: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Explanation]: ...
+    def __getitem__(self, position: int | slice) -> Explanation | list[Explanation]:
+        """Return one explanation, or a list of them."""
+        if isinstance(position, slice):
+            return [self[k] for k in range(*position.indices(len(self)))]
+        n = range(len(self))[position]
+        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
+        nodes = None if self._found.nodes is None else self._found.nodes[n]
+        return Explanation(problem, self.max_size, self._found.sets(n), self.budget, nodes)
+
+    def __repr__(self) -> str:
+        """Return the number of instances and of CXps."""
+        n = len(self._found.totals) + sum(sets.family.count for sets in self._found.large.values())
+        return f"<Batch: {len(self)} explanations, {n} CXps>"
+
+    @property
+    def predictions(self) -> list[Any]:
+        """The model's output at each instance."""
+        return list(self._found.outputs)
+
+    def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
+        """Return the AxFi scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+        return score_numerators(self._found, kind)
+
+    def scores(self, kind: str = "shapley") -> pd.DataFrame:
+        """Return the scores as a DataFrame of Fractions, a row per instance.
+
+        ``.astype(float)`` turns them into floats, for plotting.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError.of("pandas", "frames", "A table of scores") from error
+        if kind in KINDS:
+            numerators, denominators = self.score_numerators(kind)
+            rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
+        else:
+            rows = [list(e.scores(kind).values()) for e in self]
+        names = list(self._model.domain.names)
+        return pd.DataFrame(rows, columns=names, index=list(self.rows), dtype=object)
