@@ -16,6 +16,7 @@ __all__ = [
     "IncompleteError",
     "MissingExtraError",
     "ModelFileError",
+    "ResultFileError",
     "SimilarityError",
     "UnfittedModelError",
     "UnknownFeatureError",
@@ -55,6 +56,10 @@ class UnfittedModelError(AxfiError, ValueError):
 
 class ModelFileError(AxfiError, ValueError):
     """A model file is damaged, or is not of the format it should be."""
+
+
+class ResultFileError(AxfiError, ValueError):
+    """A file of results is damaged, of another format, or belongs to another run."""
 
 
 class ConstantModelError(AxfiError, ValueError):
