@@ -1,0 +1,273 @@
+"""Explanations in JSON, exactly, and back without the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any, Protocol
+
+from axfi_kc.domain import Domain
+from axfi_kc.engines import check_weights
+from axfi_kc.errors import AxfiError, IncompleteError, ResultFileError
+from axfi_kc.explanations import AXp, CXp, named_axps
+from axfi_kc.forest import CXpForest
+from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
+from axfi_kc.results.values import number_of, number_text, value_of, value_text
+from axfi_kc.scores import score
+
+__all__ = ["FORMAT", "VERSION", "Explained", "SavedData", "document_of", "explanation_of", "parsed", "sets_of"]
+
+FORMAT = "axfi-kc explanation"
+VERSION = 1
+SAVED_SCORES = ("shapley", "banzhaf")
+_MOST_SETS = 1_000_000
+_LONGEST = 1 << 30  # characters of a document
+
+
+class Explained(Protocol):
+    """What can be read off an explanation, computed or loaded."""
+
+    @property
+    def domain(self) -> Domain:
+        """The space in which the instance was explained."""
+        ...
+
+    @property
+    def instance(self) -> dict[str, Any]:
+        """The instance, as ``{feature name: value}``."""
+        ...
+
+    @property
+    def prediction(self) -> Any:
+        """The model's output at the instance."""
+        ...
+
+    @property
+    def model_kind(self) -> str:
+        """What kind of model was explained."""
+        ...
+
+    @property
+    def delta(self) -> Fraction | None:
+        """For a regression, how far apart similar outputs are at most."""
+        ...
+
+    @property
+    def weights(self) -> str:
+        """The kind of weights."""
+        ...
+
+    @property
+    def max_size(self) -> int | None:
+        """The largest number of features a CXp was allowed to have."""
+        ...
+
+    @property
+    def cxps(self) -> Any:
+        """All contrastive explanations with their weights."""
+        ...
+
+    @property
+    def axps(self) -> tuple[AXp, ...]:
+        """All abductive explanations."""
+        ...
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The features that occur in some CXp."""
+        ...
+
+    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
+        """Return the score of each feature."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SavedData:
+    """What a file says about one explanation; see :class:`axfi_kc.results.SavedExplanation`."""
+
+    domain: Domain
+    instance: dict[str, Any]
+    prediction: Any
+    model_kind: str
+    delta: Fraction | None
+    weights: str
+    max_size: int | None
+    cxps: tuple[CXp, ...]
+
+    @cached_property
+    def forest(self) -> CXpForest:
+        """The CXp-Forest: characteristic function and networkx graph."""
+        return CXpForest.of({c.features: c.weight for c in self.cxps}, features=self.domain.names)
+
+    @cached_property
+    def axps(self) -> tuple[AXp, ...]:
+        """All abductive explanations: those in the file, else the minimal hitting sets of the CXps.
+
+        Raises
+        ------
+        IncompleteError
+            If only CXps up to `max_size` are known: AXps need all of them.
+        """
+        if self.max_size is not None and self.max_size < len(self.domain):
+            raise IncompleteError(
+                f"AXps need all CXps, but the file holds only those of at most {self.max_size} features; "
+                "explain again without max_size."
+            )
+        return named_axps([self.domain.mask(c.features) for c in self.cxps], self.domain.names)
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The features that occur in some CXp."""
+        members = {name for c in self.cxps for name in c.features}
+        return tuple(name for name in self.domain.names if name in members)
+
+    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
+        """Return the score of each feature, computed from the CXps."""
+        return score(self.forest, kind)
+
+
+def document_of(explained: Explained, *, axps: bool = False) -> dict[str, Any]:
+    """Return an explanation as plain dicts, lists, text and numbers, ready for JSON.
+
+    Raises
+    ------
+    IncompleteError
+        If there are too many CXps to write down.
+    """
+    cxps = tuple(islice(explained.cxps, _MOST_SETS + 1))
+    if len(cxps) > _MOST_SETS:
+        raise IncompleteError(
+            f"A document holds at most {_MOST_SETS} CXps, but there are more; set max_size, or save the scores alone."
+        )
+    known = explained.axps if axps else vars(explained).get("axps")
+    delta = explained.delta
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": explained.model_kind,
+        "domain": domain_document(explained.domain),
+        "instance": [value_text(v) for v in explained.instance.values()],
+        "prediction": value_text(explained.prediction),
+        "delta": None if delta is None else number_text(delta),
+        "weights": explained.weights,
+        "max_size": explained.max_size,
+        "cxps": [{"features": list(c.features), "weight": number_text(c.weight)} for c in cxps],
+        "axps": None if known is None else [list(a.features) for a in known],
+        "scores": {kind: _score_document(explained, kind) for kind in SAVED_SCORES},
+    }
+
+
+def _score_document(explained: Explained, kind: str) -> dict[str, int | str]:
+    return {name: number_text(s) for name, s in explained.scores(kind).items()}
+
+
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """Return a JSON object after bounding its size.
+
+    Raises
+    ------
+    ResultFileError
+        If `text` is no JSON object.
+    """
+    if len(text) > _LONGEST:
+        raise ResultFileError(f"A document may have {_LONGEST} characters, but this one has {len(text)}.")
+    try:
+        found = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ResultFileError(f"The document is no valid JSON ({error}); it may be damaged or cut short.") from error
+    if not isinstance(found, dict):
+        raise ResultFileError(f"Expected a JSON object, but {type(found).__name__} was found.")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def explanation_of(document: Any) -> tuple[SavedData, tuple[AXp, ...] | None]:
+    """Return what a document says, and the AXps if it holds them.
+
+    Raises
+    ------
+    ResultFileError
+        If the document is of another format, or does not fit together.
+    """
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise ResultFileError(f"Expected a document of the format {FORMAT!r}, but found none; check the file.")
+    if document.get("version") != VERSION:
+        raise ResultFileError(f"This library reads version {VERSION} of the format, but {document.get('version')!r}.")
+    domain = domain_of(document.get("domain"))
+    data = data_of(domain, document)
+    axps = document.get("axps")
+    found = None if axps is None else tuple(AXp(names) for names in sets_of(domain, axps))
+    _check_scores(data, document.get("scores"))
+    return data, found
+
+
+def data_of(domain: Domain, document: Mapping[str, Any]) -> SavedData:
+    """Return what the rows of a document say about one instance of `domain`."""
+    values = [value_of(v) for v in listed(document.get("instance"), "instance", most=len(domain))]
+    weights, delta = text_of(document.get("weights"), "kind of weights"), document.get("delta")
+    instance = dict(zip(domain.names, values, strict=False))
+    max_size = document.get("max_size")
+    if max_size is not None and (type(max_size) is not int or max_size < 1):
+        raise ResultFileError("max_size must be null or a positive integer.")
+    try:
+        check_weights(weights)
+        domain.encode([instance])
+    except (AxfiError, TypeError, KeyError) as error:
+        raise ResultFileError(f"The document does not fit its own domain ({error}).") from error
+    return SavedData(
+        domain=domain,
+        instance=instance,
+        prediction=value_of(document.get("prediction")),
+        model_kind=text_of(document.get("model"), "kind of model"),
+        delta=None if delta is None else number_of(delta, "delta"),
+        weights=weights,
+        max_size=max_size,
+        cxps=_cxps(domain, document.get("cxps"), weights),
+    )
+
+
+def _cxps(domain: Domain, document: Any, kind: str) -> tuple[CXp, ...]:
+    entries = listed(document, "list of CXps", most=_MOST_SETS)
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise ResultFileError("A CXp must be an object with features and weight.")
+    names = sets_of(domain, [entry.get("features") for entry in entries])
+    weights = [number_of(entry.get("weight"), "weight of a CXp") for entry in entries]
+    if any(w < 0 or (kind != "ratio" and w.denominator != 1) for w in weights):
+        raise ResultFileError(f"The weights of CXps must be non-negative {kind}s, but another was found.")
+    return tuple(CXp(n, w if kind == "ratio" else int(w)) for n, w in zip(names, weights, strict=True))
+
+
+def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
+    """Return a list of distinct, non-empty sets of features, in the domain's order.
+
+    An empty list of sets, and one set that is empty, are both families; anything else is refused.
+    """
+    found = []
+    for entry in listed(document, "list of sets", most=_MOST_SETS):
+        names = [text_of(name, "name of a feature") for name in listed(entry, "set of features", most=len(domain))]
+        try:
+            found.append(domain.mask(names))
+        except AxfiError as error:
+            raise ResultFileError(f"A set of features does not fit the domain ({error}).") from error
+    if len(set(found)) != len(found):
+        raise ResultFileError("The same set of features occurs twice; each may occur once.")
+    return [domain.names_of(mask) for mask in found]
+
+
+def _check_scores(data: SavedData, document: Any) -> None:
+    """Refuse scores that do not follow from the CXps: somebody has changed the file."""
+    if not isinstance(document, dict):
+        raise ResultFileError("The scores must be an object, a kind of score per key.")
+    for kind, scores in document.items():
+        if kind in SAVED_SCORES and scores != {n: number_text(s) for n, s in data.scores(kind).items()}:
+            raise ResultFileError(
+                f"The {kind} scores in the document do not follow from its CXps; the document was changed."
+            )

@@ -1,0 +1,203 @@
+"""What explanations and batches can be turned into: dicts, JSON, DataFrames, HTML."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import DomainError
+from axfi_kc.results.documents import SAVED_SCORES, SavedData, document_of, explanation_of, parsed
+from axfi_kc.results.frames import explanation_frame, importance_frame, pandas_for
+from axfi_kc.results.html import batch_html, explanation_html, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BatchViews", "SavedExplanation", "Views"]
+
+
+class Views:
+    """Gives an explanation its tables, files and notebook display."""
+
+    __slots__ = ()
+
+    def to_dict(self, *, axps: bool = False) -> dict[str, Any]:
+        """Return everything about the explanation as plain dicts, lists, text and numbers.
+
+        Weights and scores are exact: integers, or text such as ``"43/146"``.
+
+        Parameters
+        ----------
+        axps
+            Whether to compute the AXps for it; without, they are in it if they were asked for
+            before.
+
+        Raises
+        ------
+        DomainError
+            If a value or label is of a type that JSON cannot give back.
+
+        Notes
+        -----
+        Linear in the CXps and the domain's listed values.
+        """
+        return document_of(self, axps=axps)  # type: ignore[arg-type]
+
+    def to_json(self, *, axps: bool = False, indent: int | None = None) -> str:
+        """Return the explanation as JSON text; :meth:`from_json` reads it, without the model."""
+        return json.dumps(self.to_dict(axps=axps), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @staticmethod
+    def from_dict(document: Any) -> SavedExplanation:
+        """Return the explanation that :meth:`to_dict` described; see :meth:`from_json`."""
+        data, axps = explanation_of(document)
+        saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+        if axps is not None:
+            vars(saved)["axps"] = axps  # the cached property's own place
+        return saved
+
+    @staticmethod
+    def from_json(text: str | bytes) -> SavedExplanation:
+        """Return the explanation that :meth:`to_json` wrote.
+
+        It answers as the original does (prediction, cxps, axps, relevant, scores, forest), but
+        has no model, so it explains nothing new.
+
+        Raises
+        ------
+        ResultFileError
+            If `text` is damaged, of another format or version, or does not fit together.
+
+        Examples
+        --------
+        >>> import axfi_kc as ax
+        >>> domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 2)])
+        >>> e = ax.Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2))
+        >>> ax.Explanation.from_json(e.to_json()).scores() == e.scores()
+        True
+        """
+        return Views.from_dict(parsed(text))
+
+    def to_frame(self, *, kinds: Sequence[str] = SAVED_SCORES, exact: bool = True) -> pd.DataFrame:
+        """Return a row per feature: its value, its scores, and the number of its CXps.
+
+        Parameters
+        ----------
+        kinds
+            The scores to show.
+        exact
+            Whether scores are Fractions or floats.
+        """
+        return explanation_frame(self, kinds, exact=exact)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        """Return the explanation as notebooks show it."""
+        return explanation_html(self)  # type: ignore[arg-type]
+
+
+class SavedExplanation(Views, SavedData):
+    """An explanation read from a file: everything but the model.
+
+    Made by ``Explanation.from_json``. Attributes and methods are those of
+    :class:`axfi_kc.Explanation`, except the problem itself.
+    """
+
+    def __repr__(self) -> str:
+        """Return a summary: prediction, families and the top features."""
+        ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
+        top = ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value)
+        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
+        return (
+            f"<SavedExplanation: prediction {shown(self.prediction)}, {len(self.cxps)} CXps{limit}; "
+            f"shapley: {top or 'all 0'}>"
+        )
+
+
+class BatchViews:
+    """Gives a batch its tables and notebook display.
+
+    A batch has ``domain``, ``rows``, ``predictions``, ``cxp_counts`` and ``score_numerators``.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        rows: tuple[Any, ...]
+
+        @property
+        def domain(self) -> Domain:
+            """The space in which the instances were explained."""
+
+        @property
+        def predictions(self) -> list[Any]:
+            """The model's output at each instance."""
+
+        @property
+        def cxp_counts(self) -> list[int]:
+            """The number of CXps of each instance."""
+
+        def score_numerators(self, kind: str = "shapley") -> tuple[Any, list[int]]:
+            """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+
+        def __len__(self) -> int: ...
+
+    def to_frame(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
+        """Return a row per instance: the prediction, the number of CXps, and a score per feature.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        exact
+            Whether scores are Fractions or floats.
+
+        Raises
+        ------
+        DomainError
+            If a feature is called ``prediction`` or ``cxps``; ``scores()`` has no such columns.
+        """
+        pd = pandas_for("A table of a batch")
+        names = self.domain.names
+        taken = next((n for n in names if n in ("prediction", "cxps")), None)
+        if taken is not None:
+            raise DomainError(f"The table has a column {taken!r} of its own, and so has the domain; use scores().")
+        numerators, denominators = self.score_numerators(kind)
+        columns: dict[str, Any] = {"prediction": self.predictions, "cxps": self.cxp_counts}
+        for name, column in zip(names, numerators.T.tolist(), strict=True):
+            pairs = zip(column, denominators, strict=True)
+            columns[name] = [Fraction(t, d) for t, d in pairs] if exact else [t / d for t, d in pairs]
+        return pd.DataFrame(columns, index=list(self.rows))
+
+    def importance(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
+        """Return how each feature's score is distributed over the batch, a row per feature.
+
+        Columns are the mean, the standard deviation (population; left out of exact tables, being
+        irrational), quartiles (linear between neighbours) and ``relevant``, the share of instances in
+        which the feature's score is not 0.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        exact
+            Whether the entries are Fractions or the floats nearest to them.
+
+        Notes
+        -----
+        Instances times features, and a sort per feature.
+        """
+        numerators, denominators = self.score_numerators(kind)
+        return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
+
+    def _repr_html_(self) -> str:
+        """Return the batch as notebooks show it."""
+        numerators, denominators = self.score_numerators("shapley")
+        n = len(denominators)
+        rows = []
+        for name, column in zip(self.domain.names, numerators.T.tolist(), strict=True):
+            total = sum((Fraction(t, d) for t, d in zip(column, denominators, strict=True) if t), Fraction(0))
+            rows.append((name, total / (n or 1), Fraction(sum(t != 0 for t in column), n or 1)))
+        return batch_html(f"{n} explanations, {sum(self.cxp_counts)} CXps", rows)
