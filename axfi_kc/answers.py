@@ -22,6 +22,7 @@ from axfi_kc.family_scores import GAME_KINDS, family_score
 from axfi_kc.forest import CXpForest, SharedForest
 from axfi_kc.models import Model
 from axfi_kc.problem import Problem
+from axfi_kc.results import BatchViews, Views
 from axfi_kc.scores import KINDS, score, score_numerators
 from axfi_kc.sets import minimal_hitting_sets, sorted_sets
 from axfi_kc.similarity import Similarity
@@ -37,7 +38,7 @@ _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Views):
     """Why the model gives its output at one instance; everything in exact numbers.
 
     Attributes
@@ -70,6 +71,16 @@ class Explanation:
     def prediction(self) -> Any:
         """The model's output at the instance."""
         return self.problem.output
+
+    @property
+    def model_kind(self) -> str:
+        """What kind of model was explained: the name of its neutral form."""
+        return type(self.problem.model).__name__
+
+    @property
+    def delta(self) -> Fraction | None:
+        """For a regression, how far apart similar outputs are at most."""
+        return self.problem.similarity.delta
 
     @property
     def weights(self) -> str:
@@ -222,7 +233,7 @@ def shown(output: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Batch(Sequence[Explanation]):
+class Batch(BatchViews, Sequence[Explanation]):
     """The explanations of several instances, in their order.
 
     An :class:`Explanation` is made when it is asked for; the batch itself holds integers.
@@ -257,6 +268,11 @@ class Batch(Sequence[Explanation]):
         """Return the number of instances and of CXps."""
         n = len(self._found.totals) + sum(sets.family.count for sets in self._found.large.values())
         return f"<Batch: {len(self)} explanations, {n} CXps>"
+
+    @property
+    def domain(self) -> Domain:
+        """The space in which the instances were explained."""
+        return self._model.domain
 
     @property
     def predictions(self) -> list[Any]:
