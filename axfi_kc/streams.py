@@ -1,0 +1,306 @@
+"""Results that go to a file as they are made, and runs that go on where they were stopped.
+
+Workers make the bytes of whole blocks, and one process appends them in order; see
+:mod:`axfi_kc.results.stores` for the two formats.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain import Domain
+from axfi_kc.engines import Found
+from axfi_kc.errors import ResultFileError
+from axfi_kc.models import Model
+from axfi_kc.results.documents import SAVED_SCORES, data_of
+from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
+from axfi_kc.results.fingerprints import fingerprint
+from axfi_kc.results.frames import pandas_for
+from axfi_kc.results.rows import json_block, label_type, parquet_block
+from axfi_kc.results.stores import FORMAT, VERSION, ParquetParts, store_at
+from axfi_kc.results.values import number_of, number_text
+from axfi_kc.results.views import BatchViews, SavedExplanation
+from axfi_kc.sharing import in_workers, is_parallel, with_progress
+from axfi_kc.similarity import Similarity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Run", "SavedBatch", "read_results", "write_results"]
+
+_LEAST_ROWS, _MOST_ROWS = 16, 1024  # of a block
+_BLOCK_SECONDS = 0.5
+_MOST_KINDS = 100
+Codes = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a run computes; equal runs have equal fingerprints.
+
+    Attributes
+    ----------
+    find
+        From codes to what an engine finds.
+    model, similarity, weights, max_size
+        What the results depend on.
+    kinds
+        The scores to write.
+    """
+
+    find: Callable[[Codes], Found]
+    model: Model
+    similarity: Similarity
+    weights: str
+    max_size: int | None
+    kinds: tuple[str, ...] = SAVED_SCORES
+
+    def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
+        """Return what the file says about the run over these rows."""
+        delta = self.similarity.delta
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "rows": len(codes),
+            "model": type(self.model).__name__,
+            "domain": domain_document(self.model.domain),
+            "delta": None if delta is None else number_text(delta),
+            "weights": self.weights,
+            "max_size": self.max_size,
+            "kinds": list(self.kinds),
+        }
+        return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
+
+    def outputs(self) -> Sequence[Any] | None:
+        """Return all outputs the model may have; None for numbers without a list."""
+        labels = getattr(getattr(self.model, "rule", None), "labels", None)
+        return labels if labels is not None else getattr(self.model, "outputs", None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Makes the bytes of a block; this is what workers share."""
+
+    find: Callable[[Codes], Found]
+    domain: Domain
+    kinds: tuple[str, ...]
+    parquet: str | None  # the type of the predictions; None: JSON Lines
+
+    def __call__(self, start: int, codes: Codes, labels: Sequence[Any]) -> tuple[bytes, float]:
+        begin = perf_counter()
+        found = self.find(codes)
+        common: dict[str, Any] = {"start": start, "labels": labels, "kinds": self.kinds}
+        if self.parquet is None:
+            made = json_block(found, self.domain, codes, **common)
+        else:
+            made = parquet_block(found, self.domain, codes, prediction=self.parquet, **common)
+        return made, perf_counter() - begin
+
+
+class _Pace:
+    """Cuts rows into blocks of about half a second, as seen from the blocks done so far."""
+
+    def __init__(self, start: int, total: int, n_jobs: int) -> None:
+        self._start, self._total = start, total
+        self._most = max(_LEAST_ROWS, min(_MOST_ROWS, (total - start) // (4 * n_jobs)))
+        self._rows = min(64, self._most)
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Yield first and last row of each block, lazily."""
+        start = self._start
+        while start < self._total:
+            stop = min(start + self._rows, self._total)
+            yield start, stop
+            start = stop
+
+    def note(self, rows: int, seconds: float) -> None:
+        """Choose the size of the blocks to come."""
+        wanted = int(rows * _BLOCK_SECONDS / max(seconds, 1e-9))
+        self._rows = max(1, min(wanted, 4 * self._rows, self._most))
+
+
+def write_results(
+    run: Run,
+    path: str | os.PathLike[str],
+    codes: Codes,
+    labels: Sequence[Any],
+    *,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> SavedBatch:
+    """Write the results of a run to a file as they are made, going on where it was stopped.
+
+    Parameters
+    ----------
+    run
+        What to compute.
+    path
+        A file ending in ``.jsonl`` or ``.ndjson``, or a folder ending in ``.parquet``.
+    codes, labels
+        The instances' codes and their names.
+    n_jobs
+        How many workers, through joblib.
+    progress
+        True: a bar. None: a bar after one second, if there is a terminal.
+
+    Raises
+    ------
+    ResultFileError
+        If the file belongs to another run, is damaged, or is being written by another process.
+
+    Notes
+    -----
+    Holds a few blocks at a time, however many rows there are.
+    """
+    store, header = store_at(path), run.header(codes, labels)
+    kind = label_type(run.outputs()) if isinstance(store, ParquetParts) else None
+    try:
+        done = store.resume(header)
+        pace = _Pace(done, len(codes), _workers(n_jobs))
+        spans: list[tuple[int, int]] = []
+
+        def blocks() -> Iterator[tuple[Any, ...]]:
+            for start, stop in pace.spans():
+                spans.append((start, stop))
+                yield start, codes[start:stop], list(labels[start:stop])
+
+        def written() -> Iterator[tuple[int, None]]:
+            block = _Block(run.find, run.model.domain, run.kinds, kind)
+            for position, (made, seconds) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
+                start, stop = spans[position]
+                store.append(made, start, stop)
+                pace.note(stop - start, seconds)
+                yield stop - start, None
+
+        for _ in with_progress(written(), total=len(codes), done=done, progress=progress):
+            pass
+    finally:
+        store.close()
+    return read_results(path)
+
+
+def _workers(n_jobs: int | None) -> int:
+    if not is_parallel(n_jobs):
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+@dataclass(frozen=True, eq=False)
+class SavedBatch(BatchViews):
+    """Results in a file: explanations without their model, read when they are asked for.
+
+    Iterating reads one explanation at a time; tables read the file once and keep its scores.
+
+    Attributes
+    ----------
+    path
+        The file or folder.
+    domain
+        The space in which the instances were explained.
+    n_rows
+        How many rows the run has; fewer are in the file while it is not finished.
+    """
+
+    path: str
+    domain: Domain
+    n_rows: int
+    _header: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[SavedExplanation]:
+        """Iterate over the explanations in the file."""
+        for record in store_at(self.path).records():
+            data = data_of(self.domain, {**self._header, **record})
+            yield SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+
+    def __len__(self) -> int:
+        """Return the number of rows in the file (cost: the file is read once)."""
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        """Return where the results are, and how far they go."""
+        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}>"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run was finished."""
+        return len(self) == self.n_rows
+
+    @cached_property
+    def _records(self) -> list[tuple[Any, Any, int, dict[str, Any]]]:
+        """Label, prediction, number of CXps and scores of each row."""
+        found = []
+        for record in store_at(self.path).records():
+            data = data_of(self.domain, {**self._header, **record, "cxps": []})
+            cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
+            if not isinstance(scores, dict):
+                raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
+            found.append((record.get("index"), data.prediction, len(cxps), scores))
+        return found
+
+    @property
+    def rows(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The rows' labels."""
+        return tuple(label for label, _, _, _ in self._records)
+
+    @property
+    def predictions(self) -> list[Any]:
+        """The model's output at each instance."""
+        return [prediction for _, prediction, _, _ in self._records]
+
+    @property
+    def cxp_counts(self) -> list[int]:
+        """The number of CXps of each instance."""
+        return [count for _, _, count, _ in self._records]
+
+    def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
+        """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+        numerators = np.empty((len(self), len(self.domain)), dtype=object)
+        denominators = []
+        for n, (_, _, _, scores) in enumerate(self._records):
+            exact = [number_of(text, "score") for text in self._texts(scores, kind)]
+            whole = lcm(*(s.denominator for s in exact))
+            numerators[n] = [s.numerator * (whole // s.denominator) for s in exact]
+            denominators.append(whole)
+        return numerators, denominators
+
+    def _texts(self, scores: dict[str, Any], kind: str) -> list[Any]:
+        found = scores.get(kind)
+        texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
+        if not isinstance(texts, list) or len(texts) != len(self.domain):
+            raise ResultFileError(f"{self.path} holds no {kind} scores; it has {', '.join(self._header['kinds'])}.")
+        return texts
+
+    def scores(self, kind: str = "shapley") -> pd.DataFrame:
+        """Return the scores as a DataFrame of Fractions, a row per instance."""
+        pd = pandas_for("A table of scores")
+        numerators, denominators = self.score_numerators(kind)
+        rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
+        return pd.DataFrame(rows, columns=list(self.domain.names), index=list(self.rows), dtype=object)
+
+
+def read_results(path: str | os.PathLike[str]) -> SavedBatch:
+    """Return the results in a file that ``Explainer.explain_to`` wrote, finished or not.
+
+    Raises
+    ------
+    ResultFileError
+        If the file is no such file, or is damaged.
+    """
+    header = store_at(path).header()
+    rows = header.get("rows")
+    if type(rows) is not int or rows < 0:
+        raise ResultFileError(f"{os.fspath(path)} does not say how many rows it has; it is damaged.")
+    kinds = [text_of(k, "kind of score") for k in listed(header.get("kinds"), "list of scores", most=_MOST_KINDS)]
+    return SavedBatch(os.fspath(path), domain_of(header.get("domain")), rows, {**header, "kinds": kinds})
