@@ -279,6 +279,12 @@ class Batch(BatchViews, Sequence[Explanation]):
         """The model's output at each instance."""
         return list(self._found.outputs)
 
+    @property
+    def cxp_counts(self) -> list[int]:
+        """The number of CXps of each instance."""
+        found = np.diff(self._found.starts).tolist()
+        return [self._found.large[n].family.count if n in self._found.large else k for n, k in enumerate(found)]
+
     def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
         """Return the AxFi scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
         return score_numerators(self._found, kind)
