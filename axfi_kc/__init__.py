@@ -21,8 +21,10 @@ from axfi_kc.forest import CXpForest
 from axfi_kc.measures import Histogram, Uniform, Weights
 from axfi_kc.models import TableModel
 from axfi_kc.problem import Problem
+from axfi_kc.results import Comparison, SavedExplanation, compare
 from axfi_kc.scores import banzhaf_like, shapley_like
 from axfi_kc.sizes import compare_sizes
+from axfi_kc.streams import SavedBatch, read_results
 
 __all__ = [
     "AXp",
@@ -32,6 +34,7 @@ __all__ = [
     "CXp",
     "CXpForest",
     "Categorical",
+    "Comparison",
     "CompiledModel",
     "Domain",
     "Explainer",
@@ -40,12 +43,15 @@ __all__ = [
     "Integer",
     "Problem",
     "Real",
+    "SavedBatch",
+    "SavedExplanation",
     "TableModel",
     "Uniform",
     "Weights",
     "__version__",
     "axioms",
     "banzhaf_like",
+    "compare",
     "compare_sizes",
     "compile_model",
     "covered_points",
@@ -55,6 +61,7 @@ __all__ = [
     "is_waxp",
     "is_wcxp",
     "read_model",
+    "read_results",
     "read_xgboost",
     "relevant_features",
     "shapley_like",

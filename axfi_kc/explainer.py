@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,10 @@ from axfi_kc.engines import Engine, Found, check_countable, check_weights, engin
 from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.measures import Number
 from axfi_kc.models import Model
+from axfi_kc.scores import KINDS
+from axfi_kc.sharing import in_workers, with_progress
 from axfi_kc.similarity import Similarity
+from axfi_kc.streams import Run, SavedBatch, write_results
 from axfi_kc.tabular import one_row
 
 __all__ = ["Batch", "Explainer", "Explanation"]
@@ -113,7 +117,7 @@ class Explainer:
         codes = self.domain.encode(one_row(x, self.domain.features))
         return self._batch(codes, [self._find(codes)], (0,))[0]
 
-    def explain_batch(self, X: Any, *, n_jobs: int = 1, progress: bool = False) -> Batch:
+    def explain_batch(self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None) -> Batch:
         """Explain the rows of a table.
 
         Parameters
@@ -121,34 +125,71 @@ class Explainer:
         X
             A DataFrame, an array, or a sequence of dicts.
         n_jobs
-            How many workers share the rows, through joblib.
+            How many workers share the rows, through joblib; None: one, or what
+            ``joblib.parallel_config`` says.
         progress
-            Whether to show a progress bar.
+            True: a progress bar. None: one after a second, if there is a terminal. False: none.
 
         Notes
         -----
-        Rows are processed together, so this is far faster than a loop over :meth:`explain`.
+        Rows are processed together, so this is far faster than a loop over :meth:`explain`. The
+        model goes to each worker once. Everything stays in memory; see :meth:`explain_to`.
         """
-        codes = self.domain.encode(X)
-        index = tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
+        codes, labels = self._rows(X)
         parts = [codes[k : k + _ROWS_AT_ONCE] for k in range(0, len(codes), _ROWS_AT_ONCE)] or [codes]
-        return self._batch(codes, list(self._parts(parts, n_jobs, progress)), index)
+        found = in_workers(self._find, ((part,) for part in parts), n_jobs=n_jobs)
+        sized = ((len(part), part) for part in found)
+        return self._batch(codes, list(with_progress(sized, total=len(codes), progress=progress)), labels)
+
+    def explain_to(
+        self,
+        path: str | os.PathLike[str],
+        X: Any,
+        *,
+        kinds: Sequence[str] = KINDS,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> SavedBatch:
+        """Explain the rows of a table into a file, going on where a stopped run was.
+
+        Parameters
+        ----------
+        path
+            A file ending in ``.jsonl``, or a folder ending in ``.parquet``. If it holds results of
+            the same model, domain, options and data, they are kept and the rest is added.
+        X
+            A DataFrame, an array, or a sequence of dicts.
+        kinds
+            The scores to write.
+        n_jobs, progress
+            As for :meth:`explain_batch`.
+
+        Returns
+        -------
+        SavedBatch
+            The file's contents, read when they are asked for; ``ax.read_results(path)`` gives the
+            same.
+
+        Raises
+        ------
+        ResultFileError
+            If the file belongs to another run, is damaged, or is being written by another process.
+
+        Notes
+        -----
+        Memory does not grow with the rows done: only blocks under way are held.
+        """
+        codes, labels = self._rows(X)
+        run = Run(self._find, self._model, self._similarity, self.weights, self.max_size, tuple(kinds))
+        return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
+
+    def _rows(self, X: Any) -> tuple[npt.NDArray[np.float64], tuple[Any, ...]]:
+        """Return the codes of the rows of a table, and their labels."""
+        codes = self.domain.encode(X)
+        return codes, tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
 
     def _batch(self, codes: npt.NDArray[np.float64], parts: list[Found], index: tuple[Any, ...]) -> Batch:
         return Batch(self._model, self._similarity, codes, Found.joined(parts), self.max_size, self.budget, index)
-
-    def _parts(self, parts: list[npt.NDArray[np.float64]], n_jobs: int, progress: bool) -> Iterator[Found]:
-        if n_jobs == 1:
-            found: Any = map(self._find, parts)
-        else:
-            from joblib import Parallel, delayed
-
-            found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(self._find)(part) for part in parts)
-        if not progress:
-            return iter(found)
-        from tqdm.auto import tqdm
-
-        return iter(tqdm(found, total=len(parts), unit="block", desc="explaining"))
 
     def _find(self, codes: npt.NDArray[np.float64]) -> Found:
         found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size)
