@@ -1,0 +1,187 @@
+"""Where the points of one CXp are dissimilar, asked for whole boxes of cells at a time.
+
+A box is a range of choices per feature of the CXp, the other features being the instance's. A
+region says whether a box may hold a dissimilar point and whether all its points are; on a single
+choice per feature both answers agree and are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.adversaries.choices import Choices
+from axfi_kc.models import Boxes, TableModel, TreeSum
+from axfi_kc.models.margins import Margins
+from axfi_kc.problem import Problem
+
+__all__ = ["Box", "Region", "region_of"]
+
+Box = tuple[tuple[int, ...], tuple[int, ...]]  # first choice of each feature, and the one after the last
+_INT64_BITS = 62
+Flags = npt.NDArray[np.bool_]
+
+
+class Region(Protocol):
+    """The dissimilar points among the choices of a CXp's features."""
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        """Tell whether some point of `box` may be dissimilar, and whether all certainly are."""
+        ...
+
+
+def region_of(problem: Problem, choices: Sequence[Choices]) -> Region:
+    """Return the region of a problem's dissimilar points, for choices in the order given.
+
+    Notes
+    -----
+    For trees, the leaves that the CXp's features can reach times their cells; for a table, the
+    points of the box.
+    """
+    model = problem.model
+    if isinstance(model, TableModel):
+        return _Table(problem, model, choices)
+    if isinstance(model, Boxes):
+        return _of_boxes(problem, model, choices)
+    if isinstance(model, TreeSum):
+        return _of_trees(problem, model, choices)
+    return _Cells(problem, choices)
+
+
+class _Table:
+    """A truth table, cut down to the choices."""
+
+    def __init__(self, problem: Problem, model: TableModel, choices: Sequence[Choices]) -> None:
+        cells = [[int(c)] for c in problem.cells]
+        for choice in choices:
+            cells[choice.feature] = list(choice.cells)
+        block = model.table[np.ix_(*cells)].reshape([len(c.cells) for c in sorted(choices, key=_feature)])
+        order = sorted(range(len(choices)), key=lambda k: choices[k].feature)
+        strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
+        self._strange = strange[block].transpose(np.argsort(order))
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        block = self._strange[tuple(slice(a, b) for a, b in zip(*box, strict=True))]
+        return bool(block.any()), bool(block.all())
+
+
+def _feature(choice: Choices) -> int:
+    return choice.feature
+
+
+class _Cells:
+    """Any model on cells: nothing is known of a box but the outputs at its single points."""
+
+    def __init__(self, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._problem, self._choices = problem, choices
+        self._cells = problem.cells
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        if any(b - a > 1 for a, b in zip(*box, strict=True)):
+            return True, False
+        cells = self._cells.copy()
+        for choice, k in zip(self._choices, box[0], strict=True):
+            cells[choice.feature] = choice.cells[k]
+        answer = self._problem.is_dissimilar(self._problem.model.decide(cells[np.newaxis])[0])  # type: ignore[union-attr]
+        return answer, answer
+
+
+class _Leaves:
+    """Sums over trees of one leaf each: dissimilar where one of the sums is above 0.
+
+    Parameters
+    ----------
+    inside
+        Per feature of the CXp, for each leaf and each choice, whether the leaf takes it.
+    starts
+        Where each tree's leaves begin.
+    values, base
+        What each leaf adds to each sum, and the sums before any tree.
+    """
+
+    def __init__(self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any) -> None:
+        counts = [np.cumsum(flags, axis=1, dtype=np.int32) for flags in inside]
+        self._below = [np.concatenate([np.zeros((len(c), 1), np.int32), c], axis=1) for c in counts]
+        self._starts = np.array(starts)
+        largest = max((abs(int(x)) for x in values.reshape(-1)), default=0)
+        narrow = largest.bit_length() + (len(starts) + 1).bit_length() <= _INT64_BITS
+        narrow = narrow and all(abs(int(b)).bit_length() < _INT64_BITS - 1 for b in base)
+        self._values = values.astype(np.int64 if narrow else object)
+        self._base = base.astype(np.int64 if narrow else object)
+        self._least, self._most = self._values.min(axis=0), self._values.max(axis=0)
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        reached = np.ones(len(self._values), dtype=np.bool_)
+        for below, a, b in zip(self._below, *box, strict=True):
+            reached &= below[:, b] > below[:, a]
+        column = reached[:, np.newaxis]
+        high = np.maximum.reduceat(np.where(column, self._values, self._least), self._starts, axis=0)
+        low = np.minimum.reduceat(np.where(column, self._values, self._most), self._starts, axis=0)
+        return (
+            bool((high.sum(axis=0) + self._base > 0).any()),
+            bool((low.sum(axis=0) + self._base > 0).any()),
+        )
+
+
+def _of_boxes(problem: Problem, model: Boxes, choices: Sequence[Choices]) -> Region:
+    own = problem.cells
+    kept = np.ones(len(model), dtype=np.bool_)
+    free = {choice.feature for choice in choices}
+    for i, cell in enumerate(own.tolist()):
+        if i not in free:
+            kept &= ~model.misses(i, np.array([cell]))[0]
+    strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
+    rows = np.flatnonzero(kept)
+    inside = [~model.misses(c.feature, np.array(c.cells, dtype=np.int64))[:, rows].T for c in choices]
+    values = strange[model.output[rows]].astype(np.int64)[:, np.newaxis]
+    return _Leaves(inside, [0], values, np.zeros(1, np.int64))
+
+
+def _of_trees(problem: Problem, model: TreeSum, choices: Sequence[Choices]) -> Region:
+    leaves: list[int] = []
+    inside: list[list[Flags]] = [[] for _ in choices]
+    starts = []
+    for root in model.tree_offset[:-1].tolist():
+        starts.append(len(leaves))
+        for leaf, flags in _reachable(problem, model, choices, root):
+            leaves.append(leaf)
+            for own, flag in zip(inside, flags, strict=True):
+                own.append(flag)
+    values: Any
+    base: Any
+    if model.n_trees == 1:
+        outputs = model.leaf_outputs()
+        values = np.array([[int(problem.is_dissimilar(outputs[k]))] for k in leaves])
+        base = np.zeros(1, np.int64)
+    else:
+        margins = Margins.of(model, problem.output, problem.similarity.delta)
+        values, base = margins.values[leaves], margins.base
+    return _Leaves([np.array(own) for own in inside], starts, values, base)
+
+
+def _reachable(
+    problem: Problem, model: TreeSum, choices: Sequence[Choices], root: int
+) -> Iterator[tuple[int, tuple[Flags, ...]]]:
+    """Yield the leaves of a tree that some choice reaches, and which choices of each feature do."""
+    own = problem.cells
+    place = {choice.feature: k for k, choice in enumerate(choices)}
+    stack = [(root, tuple(np.ones(len(c.cells), dtype=np.bool_) for c in choices))]
+    while stack:
+        node, flags = stack.pop()
+        i = int(model.feature[node])
+        if i < 0:
+            yield int(model.leaf[node]), flags
+            continue
+        left = model.left_mask[int(model.mask_offset[node]) :]
+        if i not in place:
+            stack.append((int(model.left[node] if left[own[i]] else model.right[node]), flags))
+            continue
+        k = place[i]
+        goes_left = left[list(choices[k].cells)].astype(np.bool_)
+        for child, mask in ((model.left[node], goes_left), (model.right[node], ~goes_left)):
+            narrowed = flags[k] & mask
+            if narrowed.any():
+                stack.append((int(child), (*flags[:k], narrowed, *flags[k + 1 :])))

@@ -1,0 +1,122 @@
+"""Branch and bound over boxes of choices: the nearest dissimilar point, covers, and growth."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from axfi_kc.adversaries.choices import Choices
+from axfi_kc.adversaries.regions import Box, Region
+from axfi_kc.budget import Budget
+from axfi_kc.errors import BudgetError
+
+__all__ = ["Spender", "cover", "grown", "nearest_corner"]
+
+_MOST_NODES = 500_000
+
+
+class Spender:
+    """Counts boxes against a budget of nodes; 500,000 without one."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._left = budget.nodes or _MOST_NODES
+
+    def spend(self) -> None:
+        """Count one box."""
+        self._left -= 1
+        if self._left < 0:
+            raise BudgetError(
+                "The budget was spent before an adversarial example was found; allow more nodes, or take another CXp."
+            )
+
+
+def _whole(choices: Sequence[Choices]) -> Box:
+    return (0,) * len(choices), tuple(len(c.cells) for c in choices)
+
+
+def _corner(box: Box) -> Box:
+    return box[0], tuple(a + 1 for a in box[0])
+
+
+def _halves(box: Box) -> Iterator[Box]:
+    """Yield both halves of a box along its longest side; nothing for a single point."""
+    low, high = box
+    side = max(range(len(low)), key=lambda k: high[k] - low[k])
+    if high[side] - low[side] > 1:
+        middle = (low[side] + high[side]) // 2
+        yield low, (*high[:side], middle, *high[side + 1 :])
+        yield (*low[:side], middle, *low[side + 1 :]), high
+
+
+def nearest_corner(region: Region, choices: Sequence[Choices], *, budget: Budget) -> tuple[int, ...] | None:
+    """Return the cheapest dissimilar choice of each feature, or None if there is none.
+
+    Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
+
+    Notes
+    -----
+    Best first: boxes are taken by the cost of their nearest corner, halved when that corner is
+    similar, and dropped when they cannot hold a dissimilar point.
+    """
+    if not all(c.cells for c in choices):
+        return None
+    spender, heap = Spender(budget), list[tuple[Fraction, Box]]()
+
+    def push(box: Box) -> None:
+        spender.spend()
+        if region.verdict(box)[0]:
+            heapq.heappush(heap, (sum((c.costs[k] for c, k in zip(choices, box[0], strict=True)), Fraction(0)), box))
+
+    push(_whole(choices))
+    while heap:
+        _, box = heapq.heappop(heap)
+        if region.verdict(_corner(box))[0]:
+            return box[0]
+        for half in _halves(box):
+            push(half)
+    return None
+
+
+def cover(region: Region, choices: Sequence[Choices], *, budget: Budget) -> list[Box]:
+    """Return disjoint boxes that together are exactly the dissimilar points.
+
+    Notes
+    -----
+    Halves boxes until both bounds agree.
+    """
+    if not all(c.cells for c in choices):
+        return []
+    spender, found, stack = Spender(budget), list[Box](), [_whole(choices)]
+    while stack:
+        box = stack.pop()
+        spender.spend()
+        some, every = region.verdict(box)
+        if every:
+            found.append(box)
+        elif some:
+            stack += _halves(box)
+    return found
+
+
+def grown(region: Region, choices: Sequence[Choices], point: Sequence[int], *, grows: Sequence[bool]) -> Box:
+    """Return a box around a dissimilar point, all of whose points are dissimilar.
+
+    It is widened feature by feature over neighbouring cells (never across the instance's own) for
+    as long as that is certain. Choices must be in the order of the cells.
+    """
+    low, high = list(point), [k + 1 for k in point]
+    for side, choice in enumerate(choices):
+        if not grows[side]:
+            continue
+        while low[side] and choice.cells[low[side] - 1] == choice.cells[low[side]] - 1:
+            low[side] -= 1
+            if not region.verdict((tuple(low), tuple(high)))[1]:
+                low[side] += 1
+                break
+        while high[side] < len(choice.cells) and choice.cells[high[side]] == choice.cells[high[side] - 1] + 1:
+            high[side] += 1
+            if not region.verdict((tuple(low), tuple(high)))[1]:
+                high[side] -= 1
+                break
+    return tuple(low), tuple(high)
