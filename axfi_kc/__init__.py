@@ -12,6 +12,7 @@ from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
 from axfi_kc.compiled import CompiledModel, compile_model
 from axfi_kc.compilers import read_model, read_xgboost
+from axfi_kc.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError
 from axfi_kc.explainer import Batch, Explainer, Explanation
@@ -36,6 +37,7 @@ __all__ = [
     "Categorical",
     "Comparison",
     "CompiledModel",
+    "Counterfactual",
     "Domain",
     "Explainer",
     "Explanation",
@@ -57,6 +59,7 @@ __all__ = [
     "covered_points",
     "errors",
     "find_axps",
+    "find_counterfactual",
     "find_cxps",
     "is_waxp",
     "is_wcxp",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.domain import Domain
 from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets
 from axfi_kc.errors import BudgetError, IncompleteError, MissingExtraError
@@ -216,6 +217,24 @@ class Explanation(Views):
             self._check_complete()
         found = family_score(kind, cxps=lambda: self.cxp_family, axps=lambda: self.axp_family, budget=self._budget)
         return {name: found.get(i, _ZERO) for i, name in enumerate(self.domain.names)}
+
+    def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
+        """Return an adversarial example of a CXp: the nearest one, or a random one.
+
+        Parameters
+        ----------
+        cxp
+            One of the CXps, or the names of its features; by default the one with the nearest
+            adversarial example of all.
+        seed
+            If given, draw from the measure instead; without a CXp, from the first of least size.
+
+        Raises
+        ------
+        DomainError
+            If the features are none of the CXps, or there is no CXp.
+        """
+        return counterfactual_of(self.problem, self.cxps, cxp, seed=seed, budget=self._budget)
 
     def __repr__(self) -> str:
         """Return a summary: prediction, families and the top features."""
