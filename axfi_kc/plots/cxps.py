@@ -1,0 +1,114 @@
+"""The CXps of one explanation as an upset plot: which features occur together, with which weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.errors import DomainError
+from axfi_kc.explainer import Explanation
+from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_cxps"]
+
+_WEIGHTS = {
+    "ratio": "probability of\nadversarial examples",
+    "count": "number of\nadversarial examples",
+    "unit": "weight",
+}
+
+
+def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int = 15, ax: Axes | None = None) -> Axes:
+    """Draw each CXp as a column of linked dots, its weight as a bar above, and how often features occur.
+
+    Parameters
+    ----------
+    explanation
+        What to draw.
+    max_cxps
+        How many CXps to show at most: those of the largest weight; the title counts the rest.
+    max_features
+        How many features to show at most: those in most of the CXps shown. CXps with a feature that is not
+        shown are left out as well.
+    ax
+        Whose place to take, with three axes: weights above, dots, occurrences beside; a new figure by
+        default.
+
+    Returns
+    -------
+    Axes
+        Those of the dots.
+    """
+    cxps = sorted(explanation.cxps, key=lambda c: -c.weight)
+    if not cxps:
+        raise DomainError("There is no CXp to draw: nothing within reach changes the output.")
+    names = _most_frequent(cxps[:max_cxps], max_features)
+    shown = [c for c in cxps[:max_cxps] if set(c.features) <= set(names)]
+    host = own_axes(ax, width=4.3 + 0.33 * len(shown), height=2.9 + 0.3 * len(names))
+    above, matrix, beside = _panels(host, columns=len(shown), rows=len(names))
+    for column, cxp in enumerate(shown):
+        _column(matrix, column, [names.index(n) for n in cxp.features], len(names))
+    instance = explanation.instance
+    matrix.set_yticks(range(len(names)), [f"{label(n, 24)} = {value(instance[n], 10)}" for n in names])
+    matrix.set_xlim(-0.7, len(shown) - 0.3)
+    matrix.set_ylim(len(names) - 0.4, -0.6)
+    matrix.set_xticks([])
+    matrix.spines[:].set_visible(False)
+    matrix.tick_params(axis="y", length=0, labelsize=LABEL)
+    _weight_bars(above, [c.weight for c in shown], explanation.weights)
+    _occurrences(beside, [sum(n in c.features for c in cxps) for n in names])
+    left = len(cxps) - len(shown)
+    count = "1 CXp" if len(cxps) == 1 else f"{len(cxps)} CXps"
+    note = f", {left} not shown" if left else ""
+    above.set_title(f"What can change {value(explanation.prediction)}? {count}{note}", fontsize=TITLE)
+    return matrix
+
+
+def _panels(host: Axes, *, columns: int, rows: int) -> tuple[Axes, Axes, Axes]:
+    """Return axes for the weights, the dots and the occurrences, in the place of `host`."""
+    place = host.get_subplotspec()
+    figure: Any = host.figure
+    if place is None:
+        raise DomainError("This picture has three panels and needs axes of a grid; make ax with plt.subplots.")
+    host.set_axis_off()
+    ratios = {"width_ratios": (0.33 * columns + 0.6, 1.0), "height_ratios": (1.7, 0.3 * rows + 0.3)}
+    grid = place.subgridspec(2, 2, hspace=0.02, wspace=0.02, **ratios)
+    matrix = figure.add_subplot(grid[1, 0])
+    return figure.add_subplot(grid[0, 0], sharex=matrix), matrix, figure.add_subplot(grid[1, 1], sharey=matrix)
+
+
+def _most_frequent(cxps: list[Any], most: int) -> list[str]:
+    counts: dict[str, int] = {}
+    for cxp in cxps:
+        for name in cxp.features:
+            counts[name] = counts.get(name, 0) + 1
+    return sorted(counts, key=lambda n: -counts[n])[:most]
+
+
+def _column(ax: Axes, column: int, rows: list[int], n_rows: int) -> None:
+    """Draw a dot for every feature, dark ones for the CXp's, and the line that links them."""
+    others = [r for r in range(n_rows) if r not in rows]
+    ax.scatter([column] * len(others), others, s=26, color=FAINT, zorder=1)
+    ax.plot([column, column], [min(rows), max(rows)], color=INK, linewidth=1.6, zorder=2)
+    ax.scatter([column] * len(rows), rows, s=38, color=INK, zorder=3)
+
+
+def _weight_bars(ax: Axes, weights: list[Any], kind: str) -> None:
+    bars = bare(ax).bar(range(len(weights)), [float(w) for w in weights], color=BAR, width=0.66)
+    ax.bar_label(bars, [f"{float(w):.2g}" for w in weights], fontsize=SMALL, padding=2, rotation=90)
+    ax.margins(y=0.32)
+    ax.tick_params(axis="x", bottom=False, labelbottom=False)
+    ax.set_ylabel(_WEIGHTS.get(kind, kind), fontsize=SMALL)
+    ax.locator_params(axis="y", nbins=4)
+
+
+def _occurrences(ax: Axes, counts: list[int]) -> None:
+    bars = bare(ax).barh(range(len(counts)), counts, color=INK, height=0.5)
+    ax.bar_label(bars, fontsize=SMALL, padding=2)
+    ax.margins(x=0.35)
+    ax.tick_params(axis="y", left=False, labelleft=False)
+    ax.set_xticks([])
+    ax.spines["bottom"].set_visible(False)
+    ax.set_xlabel("in so many\nCXps", fontsize=SMALL)

@@ -1,0 +1,111 @@
+"""The sizes of one function's circuits in several languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import floor, isfinite, log10
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.errors import DomainError
+from axfi_kc.plots.style import ABSENT, BAR, FAINT, LABEL, SECOND, SMALL, TITLE, bare, label, own_axes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_sizes"]
+
+_NAMED_BY = ("target", "code", "order")
+_TITLES = {"nodes": "nodes", "edges": "edges", "bytes": "bytes", "seconds": "seconds"}
+
+
+def plot_sizes(
+    frame: pd.DataFrame | Sequence[Mapping[str, Any]],
+    *,
+    measures: Sequence[str] = ("nodes", "edges"),
+    title: str = "Sizes of the compiled circuits",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the sizes that :func:`axfi_kc.compare_sizes` found as bars, on a logarithmic scale.
+
+    Parameters
+    ----------
+    frame
+        A row per circuit: ``target``, ``code``, ``order``, and the measures.
+    measures
+        One or two of the columns ``nodes``, ``edges``, ``bytes``, ``seconds``.
+    title
+        The picture's title.
+    ax
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import matplotlib as mpl
+    >>> mpl.use("Agg")
+    >>> rows = [{"target": "mdd", "nodes": 40, "edges": 90}, {"target": "obdd", "nodes": 130, "edges": 260}]
+    >>> [t.get_text() for t in plot_sizes(rows).get_yticklabels()]
+    ['mdd', 'obdd']
+    """
+    rows: list[Any] = list(frame) if isinstance(frame, Sequence) else frame.to_dict("records")
+    missing = next((m for m in measures if rows and m not in rows[0]), None)
+    if not rows or missing is not None or not 1 <= len(measures) <= 2:
+        raise DomainError(
+            f"A picture of sizes needs at least one row with one or two of {', '.join(_TITLES)}, but "
+            f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
+        )
+    ax = own_axes(ax, width=6.8, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
+    for k, (measure, colour) in enumerate(zip(measures, (BAR, SECOND), strict=False)):
+        _draw_measure(ax, [_number(r[measure]) for r in rows], measure, colour, shift=(k - (len(measures) - 1) / 2))
+    ax.set_xscale("log")
+    ax.set_yticks(range(len(rows)), [_name(r) for r in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    _whole_decades(ax, [s for r in rows for m in measures if (s := _number(r[m]))])
+    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.set_xlabel(" and ".join(_TITLES[m] for m in measures) + " (logarithmic)", fontsize=LABEL)
+    if len(measures) > 1:
+        ax.legend(fontsize=SMALL, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
+    ax.set_title(title, fontsize=TITLE, loc="left" if len(measures) > 1 else "center")
+    return bare(ax)
+
+
+def _number(found: Any) -> float | None:
+    """Return a size; None where the budget was spent before there was one."""
+    return float(found) if found is not None and isfinite(float(found)) else None
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    parts = [row.get(key) for key in _NAMED_BY]
+    return ", ".join(label(p, 18) for p in parts if p is not None and p == p and str(p))
+
+
+def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str, *, shift: float) -> None:
+    rows = [row + 0.38 * shift for row in range(len(sizes))]
+    known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
+    bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=_TITLES[measure])
+    ax.bar_label(bars, [_shown(s) for _, s in known], padding=3, fontsize=SMALL)
+    for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
+        ax.annotate(
+            "not within the budget" if shift <= 0 else "",
+            (0, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL,
+            color=ABSENT,
+        )
+
+
+def _whole_decades(ax: Axes, sizes: list[float]) -> None:
+    """Begin at a power of ten below all sizes, end with room for the numbers, and label powers of ten only."""
+    from matplotlib.ticker import NullFormatter
+
+    least, most = min(sizes, default=1.0), max(sizes, default=1.0)
+    ax.set_xlim(10.0 ** floor(log10(least) - 0.01), most * 10 ** (0.12 * max(1.0, log10(most / least) + 1)))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _shown(size: float) -> str:
+    return f"{int(size):,}" if size == int(size) else f"{size:.3g}"

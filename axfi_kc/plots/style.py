@@ -1,0 +1,123 @@
+"""The look that all pictures share: colours, letter sizes, and how names and numbers are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "ABSENT",
+    "BAR",
+    "FAINT",
+    "INK",
+    "LABEL",
+    "LOW_TO_HIGH",
+    "PRESENT",
+    "SECOND",
+    "SMALL",
+    "TITLE",
+    "bare",
+    "caption",
+    "label",
+    "number",
+    "own_axes",
+    "pyplot",
+    "value",
+]
+
+BAR = "#2a6f97"
+SECOND = "#e09f3e"
+INK = "#1d3557"
+PRESENT = "#b3261e"
+ABSENT = "#8a8f98"
+FAINT = "#e3e7ec"
+LOW_TO_HIGH = ("#2a6f97", "#b9a7c9", "#b3261e")  # distinct in lightness too, for colour-blind eyes and grey prints
+
+TITLE, LABEL, SMALL = 11.0, 9.5, 8.5
+
+
+def pyplot() -> Any:
+    """Return ``matplotlib.pyplot``, or say how to install it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtraError.of("matplotlib", "plots", "Drawing") from error
+    return plt
+
+
+def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
+    """Return `ax`, or the axes of a new figure of so many inches, whose layout keeps every label inside."""
+    if ax is not None:
+        return ax
+    _, made = pyplot().subplots(figsize=(width, height), layout="constrained")
+    return made
+
+
+def bare(ax: Axes) -> Axes:
+    """Take away the frame's upper and right lines, and set the letters of the ticks."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=LABEL)
+    return ax
+
+
+def caption(ax: Axes, title: str, note: str = "") -> None:
+    """Set the title, with a smaller note below it."""
+    ax.set_title(title, fontsize=TITLE, pad=20 if note else 8)
+    if note:
+        ax.annotate(
+            note,
+            (0.5, 1.0),
+            xytext=(0, 5),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=SMALL,
+            color=ABSENT,
+        )
+
+
+def label(text: object, length: int = 28) -> str:
+    """Return `text` on one line, abridged, and safe from matplotlib's reading of dollar signs as formulas.
+
+    Examples
+    --------
+    >>> label("a name that is much too long for a picture")
+    'a name that is much too lon…'
+    """
+    line = " ".join(str(text).split()) or "''"
+    line = line if len(line) <= length else line[: length - 1] + "…"
+    return line.replace("$", r"\$")
+
+
+def value(given: Any, length: int = 16) -> str:
+    """Return a feature's value or a model's output as a short text.
+
+    Examples
+    --------
+    >>> value(0.123456789), value("red"), value(3)
+    ('0.12346', 'red', '3')
+    """
+    if isinstance(given, str | bool | int):
+        return label(given, length)
+    try:
+        return f"{float(given):.5g}"
+    except (TypeError, ValueError, OverflowError):
+        return label(given, length)
+
+
+def number(exact: Any, length: int = 11) -> str:
+    """Return an exact number with ``=`` if it is short, else rounded with ``≈``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> number(Fraction(1, 3)), number(Fraction(123456789, 9876543210))
+    ('= 1/3', '≈ 0.0125')
+    """
+    text = str(exact)
+    return f"= {text}" if len(text) <= length else f"≈ {float(exact):.4g}"
