@@ -1,0 +1,108 @@
+"""The sections about a batch of explanations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import fsum
+from statistics import median
+
+from axfi_kc.explainer import Explanation
+from axfi_kc.report.charts import histogram, names
+from axfi_kc.report.explanations import explanation_facts, explanation_sections, facts
+from axfi_kc.report.markup import Markup, element, joined, name, plural, shown
+from axfi_kc.report.tables import Cell, bar_cell, number_cell, table, text_cell
+
+__all__ = ["batch_facts", "batch_sections"]
+
+
+def batch_facts(batch: Sequence[Explanation]) -> Markup:
+    """Return the figures at the top of a batch."""
+    outputs = Counter(shown(e.prediction) for e in batch)
+    common = ", ".join(f"{output}: {count:,}" for output, count in outputs.most_common(4))
+    cxps = [len(e.cxps) for e in batch]
+    return facts(
+        {
+            "instances": f"{len(batch):,}",
+            "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
+            "CXps, median": f"{median(cxps):g}" if cxps else "none",
+            "CXps, most": f"{max(cxps, default=0):,}",
+        }
+    )
+
+
+def batch_sections(batch: Sequence[Explanation], *, rows: int, details: int) -> dict[str, Markup]:
+    """Return the sections of a batch by their titles; the first `details` instances are shown in full."""
+    if not len(batch):
+        return {"Instances": element("section", element("p", "The batch has no instance."))}
+    labels = [shown(row) for row in getattr(batch, "rows", range(len(batch)))]
+    return {
+        "Features": element("section", element("h2", "Features", id="features"), _importance(batch, rows)),
+        "Instances": element(
+            "section", element("h2", "Instances", id="instances"), _instances(batch, labels, rows, details)
+        ),
+        "Details": element("section", element("h2", "Details", id="details"), _details(batch, labels, rows, details)),
+    }
+
+
+def _importance(batch: Sequence[Explanation], rows: int) -> Markup:
+    """Return for each feature the mean and the distribution of its scores."""
+    columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
+    for e in batch:
+        for n, score in e.scores("shapley").items():
+            columns[n].append(float(score))
+    means = {n: fsum(values) / len(values) for n, values in columns.items()}
+    ranked = sorted(means, key=lambda n: -means[n])
+    most, top = max(max(values) for values in columns.values()), max(means.values())
+    lines = [
+        (
+            text_cell(name(n)),
+            number_cell(means[n]),
+            bar_cell(means[n], top),
+            number_cell(median(columns[n])),
+            number_cell(max(columns[n])),
+            Cell(f"{sum(v > 0 for v in columns[n]) / len(batch):.0%}", sum(v > 0 for v in columns[n]), "number"),
+            Cell(histogram(columns[n], most), max(columns[n]), "bars"),
+        )
+        for n in ranked[:rows]
+    ]
+    head = ("feature", "mean", "bar", "median", "largest", "above 0", "all scores")
+    words = "Shapley-like scores over all instances, rounded; the last column shows how they are spread, from 0 up."
+    return joined(
+        [element("p", words), table("Scores over the batch", head, lines, sorted_by=1), _more(ranked, rows, "feature")]
+    )
+
+
+def _more(found: Sequence[object], rows: int, noun: str, *, what: str = "listed") -> Markup | str:
+    left = len(found) - rows
+    return element("p", f"{plural(left, noun)} more, not {what}.", class_="note") if left > 0 else ""
+
+
+def _instances(batch: Sequence[Explanation], labels: list[str], rows: int, details: int) -> Markup:
+    lines = [_instance_row(batch[k], labels[k], k, linked=k < details) for k in range(min(rows, len(batch)))]
+    head = ("row", "output", "CXps", "smallest CXp", "highest score", "of feature")
+    return joined([table("The instances", head, lines), _more(batch, rows, "instance")])
+
+
+def _instance_row(e: Explanation, label: str, k: int, *, linked: bool) -> tuple[Cell, ...]:
+    scores = e.scores("shapley")
+    best = max(scores, key=lambda n: scores[n])
+    return (
+        Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
+        text_cell(name(shown(e.prediction))),
+        number_cell(len(e.cxps)),
+        text_cell(names(e.cxps[0].features) if len(e.cxps) else "none"),
+        number_cell(scores[best]),
+        text_cell(name(best) if scores[best] else "none"),
+    )
+
+
+def _details(batch: Sequence[Explanation], labels: list[str], rows: int, details: int) -> Markup:
+    parts = []
+    for k in range(min(details, len(batch))):
+        e = batch[k]
+        sections = explanation_sections(e, rows=rows, prefix=f"instance-{k}-", level=3)
+        title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction))])
+        content = [element("summary", title), explanation_facts(e), *sections.values()]
+        parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
+    return joined([*parts, _more(batch, details, "instance", what="shown in full")])

@@ -1,0 +1,173 @@
+"""The sections about one explanation."""
+
+from __future__ import annotations
+
+from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.explainer import Explanation
+from axfi_kc.explanations import AXp, named_axps
+from axfi_kc.report.charts import forest, names
+from axfi_kc.report.markup import Markup, element, joined, name, number, plural, shown
+from axfi_kc.report.tables import bar_cell, exact_cell, number_cell, table, text_cell
+from axfi_kc.report.words import change_words
+
+__all__ = ["WEIGHTS", "explanation_facts", "explanation_sections", "facts"]
+
+WEIGHTS = {
+    "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
+    "count": "the number of points with another output that differ from the instance in these features only",
+    "unit": "1 for every CXp",
+}
+_AXP_SECONDS = 5.0
+_MOST_TREES = 12
+
+
+def facts(pairs: dict[str, object]) -> Markup:
+    """Return a row of figures with their names."""
+    return element(
+        "dl",
+        *(element("div", element("dt", key), element("dd", value)) for key, value in pairs.items()),
+        class_="facts",
+    )
+
+
+def explanation_facts(explanation: Explanation) -> Markup:
+    """Return the figures at the top of an explanation."""
+    limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
+    return facts(
+        {
+            "output": name(shown(explanation.prediction)),
+            f"CXps{limit}": f"{len(explanation.cxps):,}",
+            "relevant features": f"{len(explanation.relevant):,} of {len(explanation.domain):,}",
+            "value of fixing everything": number(explanation.forest.value(explanation.domain.names)),
+        }
+    )
+
+
+def explanation_sections(explanation: Explanation, *, rows: int, prefix: str = "", level: int = 2) -> dict[str, Markup]:
+    """Return the sections of an explanation by their titles.
+
+    Parameters
+    ----------
+    explanation
+        What to show.
+    rows
+        The longest table.
+    prefix
+        What the sections' ids begin with.
+    level
+        The level of the headings.
+    """
+    sections = {
+        "Scores": _scores(explanation, rows),
+        "What can change the output": _cxps(explanation, rows),
+        "What keeps the output": _axps(explanation, rows),
+        "CXp-Forest": _forest(explanation),
+    }
+    return {
+        title: element("section", element(f"h{level}", title, id=_anchor(prefix, title)), content)
+        for title, content in sections.items()
+    }
+
+
+def _anchor(prefix: str, title: str) -> str:
+    return prefix + title.lower().replace(" ", "-")
+
+
+def _note(*content: object) -> Markup:
+    return element("p", *content, class_="note")
+
+
+def _more(found: int, rows: int, noun: str) -> Markup | str:
+    return _note(f"{plural(found - rows, noun)} more, not listed.") if found > rows else ""
+
+
+def _scores(explanation: Explanation, rows: int) -> Markup:
+    shapley, banzhaf = explanation.scores("shapley"), explanation.scores("banzhaf")
+    instance, most = explanation.instance, max(shapley.values())
+    relevant = set(explanation.relevant)
+    ranked = sorted((n for n in shapley if n in relevant), key=lambda n: (-shapley[n], -banzhaf[n]))
+    lines = [
+        (
+            text_cell(name(n)),
+            text_cell(name(shown(instance[n]))),
+            number_cell(shapley[n]),
+            bar_cell(shapley[n], most),
+            exact_cell(shapley[n]),
+            number_cell(banzhaf[n]),
+            exact_cell(banzhaf[n]),
+        )
+        for n in ranked[:rows]
+    ]
+    head = ("feature", "value", "Shapley-like", "bar", "exactly", "Banzhaf-like", "exactly")
+    others = [n for n in shapley if n not in relevant]
+    return joined(
+        [
+            element("p", "How much fixing a feature helps to exclude adversarial examples."),
+            table("Scores of the relevant features", head, lines, sorted_by=2),
+            _more(len(ranked), rows, "feature"),
+            _note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
+        ]
+    )
+
+
+def _cxps(explanation: Explanation, rows: int) -> Markup:
+    cxps = sorted(explanation.cxps, key=lambda c: -c.weight)
+    if not cxps:
+        return element("p", "Nothing within reach changes the output: there is no CXp.")
+    most = max(c.weight for c in cxps)
+    lines = [
+        (
+            text_cell(names(c.features)),
+            number_cell(c.weight),
+            bar_cell(c.weight, most),
+            text_cell(change_words(explanation, c), wide=True),
+            number_cell(len(c.features)),
+            exact_cell(c.weight),
+        )
+        for c in cxps[:rows]
+    ]
+    words = "Each CXp is a smallest set of features whose change alone can change the output. Its weight is "
+    head = ("CXp", "weight", "bar", "in words", "features", "exactly")
+    return joined(
+        [
+            element("p", words, WEIGHTS.get(explanation.weights, explanation.weights), "."),
+            table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
+            _more(len(cxps), rows, "CXp"),
+        ]
+    )
+
+
+def _axps(explanation: Explanation, rows: int) -> Markup:
+    if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
+        return _note("AXps need all CXps, and only those of a limited size were computed.")
+    found, complete = _bounded_axps(explanation)
+    lines = [(text_cell(names(a.features), wide=True), number_cell(len(a.features))) for a in found[:rows]]
+    words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
+    caption = "Abductive explanations (AXps), smallest first"
+    unfinished = "" if complete else _note("There are more: the search was stopped after a few seconds.")
+    parts = [
+        element("p", words),
+        table(caption, ("AXp", "features"), lines),
+        _more(len(found), rows, "AXp"),
+        unfinished,
+    ]
+    return joined(parts)
+
+
+def _bounded_axps(explanation: Explanation) -> tuple[tuple[AXp, ...], bool]:
+    """Return the AXps, and whether these are all: there may be exponentially many, and a report must end."""
+    masks, features = explanation.forest.masks, explanation.domain.names
+    try:
+        return named_axps(masks, features, budget=Budget(seconds=_AXP_SECONDS)), True
+    except BudgetSpent as spent:
+        return tuple(AXp(explanation.domain.names_of(m)) for m in spent.found), False
+
+
+def _forest(explanation: Explanation) -> Markup:
+    if not len(explanation.forest):
+        return element("p", "There is no CXp, so the forest has no tree.")
+    words = (
+        "One tree per CXp, heaviest first: a solid line is taken when the feature is fixed, a dashed one when it is "
+        "free. The value of fixing a set S is the mean of the weights of the trees that end in 1."
+    )
+    return joined([element("p", words), forest(explanation.forest, most=_MOST_TREES)])

@@ -1,0 +1,228 @@
+"""The HTML report: complete, self-contained, well-formed, and safe from hostile names and values."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from fractions import Fraction
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+import axfi_kc as ax
+from axfi_kc.errors import DomainError
+from axfi_kc.report import report_html, write_report
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "</td></table><a href='http://evil.example'>",
+    "a\x00\ud800b",
+    "&lt;not escaped twice&gt;",
+    "x" * 300,
+]
+VOID = {"meta", "rect", "path", "line"}
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask about, and checks that every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self.keys: list[list[list[str | None]]] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag in VOID:
+            return
+        self._open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+            self.keys.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+            self.keys[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self.keys[-1][-1].append(dict(attrs).get("data-key"))
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        assert tag in VOID
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data) -> None:
+        if self._open and self._open[-1] in ("script", "style"):
+            return
+        self.words.append(data)
+        if "td" in self._open or "th" in self._open:
+            self.tables[-1][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def explainer(cancer) -> ax.Explainer:
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(cancer.data, cancer.target_names[cancer.target])
+    return ax.Explainer(model, ax.Domain.from_data(cancer.data))
+
+
+@pytest.fixture(scope="module")
+def hostile() -> ax.Explanation:
+    domain = ax.Domain([ax.Categorical(h, ["<b>v</b>", "w & x"]) for h in HOSTILE])
+    explainer = ax.Explainer(lambda p: "<i>yes</i>" if p.count("<b>v</b>") > 2 else "no", domain)
+    return explainer.explain(dict.fromkeys(HOSTILE, "<b>v</b>"))
+
+
+def test_one_explanation(explainer: ax.Explainer, cancer) -> None:
+    e = explainer.explain(cancer.data.iloc[78])
+    page = Page(report_html(e))
+    scores, cxps, axps = page.tables
+    shapley = e.scores("shapley")
+    ranked = sorted(e.relevant, key=lambda n: -shapley[n])
+    assert [row[0] for row in scores[1:]] == ranked
+    assert [float(row[2]) for row in page.keys[0][1:]] == [float(shapley[n]) for n in ranked]
+    assert all(str(shapley[n]) in row[4] for n, row in zip(ranked, scores[1:], strict=True))
+    heavy = sorted(e.cxps, key=lambda c: -c.weight)
+    assert [tuple(row[0].split(", ")) for row in cxps[1:]] == [c.features for c in heavy]
+    assert [float(row[1]) for row in page.keys[1][1:]] == [float(c.weight) for c in heavy]
+    assert [tuple(row[0].split(", ")) for row in axps[1:]] == [a.features for a in e.axps]
+    text = " ".join(page.words)
+    assert "Why malignant?" in text
+    assert f"{len(e.relevant)} of 30" in text
+    assert sum(tag == "figure" for tag, _ in page.elements) == len(e.cxps)
+
+
+def test_trees_of_the_forest(explainer: ax.Explainer, cancer) -> None:
+    e = explainer.explain(cancer.data.iloc[78])
+    elements = Page(report_html(e)).elements
+    # a feature gives two lines and two boxes (itself and the 1), a tree one more box (the 0)
+    members = sum(len(c.features) for c in e.cxps)
+    assert sum(tag == "line" for tag, _ in elements) == 2 * members
+    boxes = [a for tag, a in elements if tag == "rect" and a.get("rx") is not None]
+    assert len(boxes) == 2 * members + len(e.cxps)
+
+
+def test_a_batch(explainer: ax.Explainer, cancer, tmp_path) -> None:
+    rows = cancer.data.iloc[100:112]
+    batch = explainer.explain_batch(rows)
+    write_report(batch, tmp_path / "batch.html", title="Tumours", max_details=2)
+    page = Page((tmp_path / "batch.html").read_text(encoding="utf-8"))
+    means = batch.scores("shapley").astype(float).mean().sort_values(ascending=False, kind="stable")
+    assert [row[0] for row in page.tables[0][1:4]] == list(means.index[:3])
+    assert [float(k[1]) for k in page.keys[0][1:4]] == pytest.approx(list(means[:3]))
+    assert [row[0] for row in page.tables[1][1:]] == [str(n) for n in rows.index]
+    assert [row[1] for row in page.tables[1][1:]] == list(batch.predictions)
+    assert sum(a.get("class") == "instance" for _, a in page.elements) == 2
+    links = {a["href"][1:] for tag, a in page.elements if tag == "a"}
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    assert links <= set(ids)
+    assert len(ids) == len(set(ids))
+    assert "10 instances more, not shown in full." in page.words
+
+
+def test_limits_are_said(explainer: ax.Explainer, cancer) -> None:
+    e = explainer.explain(cancer.data.iloc[78])
+    page = Page(report_html(e, max_rows=2))
+    assert [len(t) for t in page.tables] == [3, 3, 3]
+    assert f"{len(e.cxps) - 2} CXps more, not listed." in page.words
+    assert f"{len(e.axps) - 2} AXps more, not listed." in page.words
+    with pytest.raises(DomainError, match="max_rows"):
+        report_html(e, max_rows=0)
+
+
+@pytest.mark.parametrize("of_batch", [False, True])
+def test_nothing_is_loaded_from_outside(hostile, of_batch: bool) -> None:
+    text = report_html([hostile, hostile] if of_batch else hostile, title="</title><script>alert(3)</script>")
+    page = Page(text)
+    assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "embed", "base", "form"}
+    attributes = [(key, value or "") for _, a in page.elements for key, value in a.items()]
+    assert not [key for key, _ in attributes if key in ("src", "style", "srcset", "action") or key.startswith("on")]
+    assert all(value.startswith("#") for key, value in attributes if key in ("href", "xlink:href"))
+    code = "".join(re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", text, flags=re.DOTALL))
+    assert not re.search(r"url\(|@import|https?:|//[a-z]|fetch|import\(", code)
+
+
+def test_the_policy_names_our_script_and_style_only(hostile) -> None:
+    text = report_html(hostile, title="</title><script>alert(3)</script>")
+    policy = next(a["content"] for tag, a in Page(text).elements if a.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        (inner,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
+        (given,) = re.findall(rf"{tag}-src 'sha256-([^']*)'", policy)
+        assert b64decode(given) == sha256(inner.encode()).digest()
+
+
+def test_hostile_names_are_text(hostile, tmp_path) -> None:
+    write_report(hostile, tmp_path / "r.html", title=HOSTILE[0])
+    text = (tmp_path / "r.html").read_bytes().decode("utf-8")
+    page = Page(text)
+    names = {row[0] for row in page.tables[0][1:]}
+    assert names == {*HOSTILE[:3], "a\ufffd\ufffdb", *HOSTILE[4:]}
+    assert {row[1] for row in page.tables[0][1:]} == {"<b>v</b>"}
+    assert "<i>yes</i>" in page.words
+    assert sum(tag == "script" for tag, _ in page.elements) == 1
+    assert not any(tag in ("b", "i", "img") for tag, _ in page.elements)
+
+
+def test_keyboard_and_screen_readers(hostile) -> None:
+    elements = Page(report_html(hostile)).elements
+    heads = sum(tag == "th" for tag, _ in elements)
+    assert sum(tag == "button" for tag, _ in elements) == heads
+    assert all(a["type"] == "button" for tag, a in elements if tag == "button")
+    assert all(a["scope"] == "col" for tag, a in elements if tag == "th")
+    assert ("html", {"lang": "en"}) in elements
+    pictures = [a for tag, a in elements if tag == "svg"]
+    assert all(a.get("aria-hidden") == "true" or a.get("role") == "img" for a in pictures)
+    assert all(a["tabindex"] == "0" and a["aria-label"] for _, a in elements if a.get("class") == "scroll")
+
+
+def test_no_cxp_and_limited_sizes() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    both = ax.Explainer(lambda p: p[0] > 0 or p[1] > 0, domain, max_size=1).explain((2, 2))
+    words = " ".join(Page(report_html(both)).words)
+    assert "there is no CXp" in words
+    assert "AXps need all CXps" in words
+    assert "no instance" in " ".join(Page(report_html([])).words)
+
+
+def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
+    monkeypatch.setattr("axfi_kc.report.explanations._AXP_SECONDS", 0.2)
+    n = 24
+    domain = ax.Domain([ax.Integer(f"x{k}", 0, 1) for k in range(2 * n)])
+    forest = ax.CXpForest.of({(f"x{2 * k}", f"x{2 * k + 1}"): Fraction(1, 2) for k in range(n)}, features=domain.names)
+
+    class Many:
+        """What a report asks of an explanation with 2**24 AXps."""
+
+        max_size, weights, prediction = None, "ratio", 1
+        instance = dict.fromkeys(domain.names, 0)
+        relevant = domain.names
+        cxps = tuple(ax.CXp(c, w) for c, w in forest.weights.items())
+
+        def scores(self, kind: str):
+            return ax.shapley_like(forest)
+
+    Many.domain, Many.forest = domain, forest
+    words = " ".join(Page(report_html(Many())).words)
+    assert "There are more: the search was stopped" in words
+
+
+def test_a_path_that_cannot_be_written(hostile, tmp_path) -> None:
+    with pytest.raises(DomainError, match="cannot be written"):
+        write_report(hostile, tmp_path / "none" / "report.html")
