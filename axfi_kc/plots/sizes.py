@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_sizes"]
 
-_NAMED_BY = ("target", "code", "order")
+_NAMED_BY = ("target", "code", "order", "vtree")
 _TITLES = {"nodes": "nodes", "edges": "edges", "bytes": "bytes", "seconds": "seconds"}
 
 
@@ -31,7 +31,7 @@ def plot_sizes(
     Parameters
     ----------
     frame
-        A row per circuit: ``target``, ``code``, ``order``, and the measures.
+        A row per circuit: ``target``, ``code``, ``order``, ``vtree`` (where they matter), and the measures.
     measures
         One or two of the columns ``nodes``, ``edges``, ``bytes``, ``seconds``.
     title
@@ -72,12 +72,16 @@ def plot_sizes(
 
 def _number(found: Any) -> float | None:
     """Return a size; None where the budget was spent before there was one."""
-    return float(found) if found is not None and isfinite(float(found)) else None
+    try:
+        size = float(found)
+    except TypeError:  # None, or pandas' own sign for a missing value
+        return None
+    return size if isfinite(size) else None
 
 
 def _name(row: Mapping[str, Any]) -> str:
     parts = [row.get(key) for key in _NAMED_BY]
-    return ", ".join(label(p, 18) for p in parts if p is not None and p == p and str(p))
+    return ", ".join(label(p, 18) for p in parts if isinstance(p, str | tuple | list) and p)
 
 
 def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str, *, shift: float) -> None:

@@ -10,7 +10,7 @@ from axfi_kc.report.markup import Markup, element, joined, name, number, plural,
 from axfi_kc.report.tables import bar_cell, exact_cell, number_cell, table, text_cell
 from axfi_kc.report.words import change_words
 
-__all__ = ["WEIGHTS", "explanation_facts", "explanation_sections", "facts"]
+__all__ = ["WEIGHTS", "bounded_axps", "explanation_facts", "explanation_sections", "facts"]
 
 WEIGHTS = {
     "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
@@ -140,7 +140,7 @@ def _cxps(explanation: Explanation, rows: int) -> Markup:
 def _axps(explanation: Explanation, rows: int) -> Markup:
     if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
         return _note("AXps need all CXps, and only those of a limited size were computed.")
-    found, complete = _bounded_axps(explanation)
+    found, complete = bounded_axps(explanation, seconds=_AXP_SECONDS)
     lines = [(text_cell(names(a.features), wide=True), number_cell(len(a.features))) for a in found[:rows]]
     words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
@@ -154,11 +154,11 @@ def _axps(explanation: Explanation, rows: int) -> Markup:
     return joined(parts)
 
 
-def _bounded_axps(explanation: Explanation) -> tuple[tuple[AXp, ...], bool]:
+def bounded_axps(explanation: Explanation, *, seconds: float) -> tuple[tuple[AXp, ...], bool]:
     """Return the AXps, and whether these are all: there may be exponentially many, and a report must end."""
     masks, features = explanation.forest.masks, explanation.domain.names
     try:
-        return named_axps(masks, features, budget=Budget(seconds=_AXP_SECONDS)), True
+        return named_axps(masks, features, budget=Budget(seconds=seconds)), True
     except BudgetSpent as spent:
         return tuple(AXp(explanation.domain.names_of(m)) for m in spent.found), False
 

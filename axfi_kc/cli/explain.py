@@ -1,0 +1,92 @@
+"""``axfi-kc explain``: one row of a table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.cli.options import add_command as new_command
+from axfi_kc.cli.options import add_explainer, add_inputs, add_json, explainer_of, given
+from axfi_kc.cli.progress import working
+from axfi_kc.cli.tables import plain, print_json, text_table
+
+__all__ = ["add_command", "explanation_text"]
+
+_EXAMPLES = """\
+  axfi-kc explain model.json data.csv --row 3
+  axfi-kc explain tree.skops data.csv --target label --max-size 3
+  axfi-kc explain regressor.skops data.csv --delta 1.5 --target price --pictures out/
+  axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
+"""
+_AXP_SECONDS = 5.0
+
+
+def add_command(commands: Any) -> None:
+    """Add the command."""
+    command = new_command(commands, "explain", _run, about="explain one row of a table", examples=_EXAMPLES)
+    add_inputs(command)
+    add_explainer(command)
+    command.add_argument("--row", type=int, default=0, metavar="N", help="which row to explain, from 0 [%(default)s]")
+    command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
+    command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
+    add_json(command)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from axfi_kc.cli.pictures import write_pictures
+    from axfi_kc.report import write_report
+
+    with working("explaining"):
+        inputs = given(options)
+        row = inputs.row(options.row, options.data)
+        explanation = explainer_of(inputs, options).explain(row)
+    if options.json:
+        print_json(explanation.to_dict())
+    else:
+        print(explanation_text(explanation, limit=options.limit))
+    if options.pictures is not None:
+        written = write_pictures(explanation, options.pictures)
+        if not options.json:
+            print(*(f"wrote {path}" for path in written), sep="\n")
+    if options.report is not None:
+        write_report(explanation, options.report)
+        if not options.json:
+            print(f"wrote {options.report}")
+
+
+def explanation_text(explanation: Any, *, limit: int = 12) -> str:
+    """Return the tables of an explanation as text."""
+    lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, limit)]
+    cxps = sorted(explanation.cxps, key=lambda c: -c.weight)
+    rows = [(f"{float(c.weight):.6f}", _short(str(c.weight)), ", ".join(c.features)) for c in cxps]
+    header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
+    lines += ["", *text_table(header, rows, limit=limit)]
+    if explanation.max_size is None:
+        lines += ["", *_axp_lines(explanation, limit)]
+    return "\n".join(lines)
+
+
+def _score_lines(explanation: Any, limit: int) -> list[str]:
+    shapley, banzhaf = explanation.scores("shapley"), explanation.scores("banzhaf")
+    values, relevant = explanation.instance, explanation.relevant
+    ranked = sorted(relevant, key=lambda name: (-shapley[name], name))
+    rows = [(n, plain(values[n]), f"{float(shapley[n]):.6f}", f"{float(banzhaf[n]):.6f}") for n in ranked]
+    lines = text_table(("feature", "value", "shapley", "banzhaf"), rows, limit=limit)
+    others = len(values) - len(relevant)
+    return [*lines, f"The other {others} features are irrelevant: they score 0."] if others else lines
+
+
+def _axp_lines(explanation: Any, limit: int) -> list[str]:
+    from axfi_kc.report.explanations import bounded_axps
+
+    axps, complete = bounded_axps(explanation, seconds=_AXP_SECONDS)
+    lines = text_table(
+        ("AXp: keep these, and the output stays",), [(", ".join(a.features),) for a in axps], limit=limit
+    )
+    return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= 24 else cell[:21] + "..."

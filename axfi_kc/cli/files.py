@@ -1,0 +1,213 @@
+"""Tables and models from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+from axfi_kc.domain import Domain
+from axfi_kc.errors import (
+    AxfiError,
+    CircuitError,
+    DomainError,
+    MissingExtraError,
+    ModelFileError,
+    UnsupportedModelError,
+)
+
+__all__ = [
+    "file_kind",
+    "is_circuit_file",
+    "load_circuit_model",
+    "load_model",
+    "load_skops",
+    "read_circuit",
+    "read_table",
+]
+
+_TRUSTED = ("sklearn.tree._tree.Tree",)  # compiled classes of scikit-learn that hold nothing but arrays
+_CIRCUITS = (".nnf", ".sdd", ".dddmp")
+_PARQUET = (".parquet", ".pq")
+_HEAD = 1 << 16
+
+
+def read_table(path: Path) -> Any:
+    """Return a CSV or Parquet file as a DataFrame.
+
+    Raises
+    ------
+    MissingExtraError, DomainError
+        Without pandas (or pyarrow), or if the file cannot be read.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError.of("pandas", "frames", f"Reading {path.name}") from error
+    if path.suffix in _PARQUET:
+        return _read_parquet(pd, path)
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError, pd.errors.ParserError) as error:
+        raise DomainError(
+            f"{path} cannot be read as CSV ({error}); give a comma-separated table with a header."
+        ) from error
+
+
+def _read_parquet(pd: Any, path: Path) -> Any:
+    try:
+        return pd.read_parquet(path)
+    except ImportError as error:
+        raise MissingExtraError(
+            "Reading Parquet needs pyarrow, which is not installed: pip install pyarrow."
+        ) from error
+    except Exception as error:  # pyarrow's errors have no common base but Exception
+        raise DomainError(f"{path} cannot be read as Parquet ({error}); write the table again.") from error
+
+
+def file_kind(path: Path) -> str:
+    """Return what a model file holds: ``"xgboost"``, ``"lightgbm"``, ``"skops"``, ``"circuit"``, ``"pickle"``.
+
+    Suffixes say so, except that ``.json`` may be XGBoost's or a circuit's.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file.
+    """
+    if not path.is_file():
+        raise ModelFileError(f"There is no model file {path}; give the path of a saved model.")
+    if path.suffix in _CIRCUITS:
+        return "circuit"
+    if path.suffix == ".ubj":
+        return "xgboost"
+    if path.suffix == ".skops":
+        return "skops"
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    if path.suffix == ".json":
+        return "circuit" if b'"learner"' not in head and b'"nodes"' in head else "xgboost"
+    return "lightgbm" if head.startswith((b"tree\n", b"tree\r\n")) else "pickle"
+
+
+def is_circuit_file(path: Path) -> bool:
+    """Tell whether a file holds a circuit."""
+    return file_kind(path) == "circuit"
+
+
+def load_circuit_model(path: Path, domain: Callable[[], Domain]) -> Any:
+    """Return a circuit from a file as a model with outputs 0 and 1.
+
+    Parameters
+    ----------
+    path
+        The file.
+    domain
+        Makes the domain, where the file does not say it itself.
+
+    Raises
+    ------
+    AxfiError
+        If the file cannot be read.
+    """
+    from axfi_kc.models.circuits import CircuitModel
+
+    return CircuitModel.of(_circuit(path, domain), outputs=(0, 1))
+
+
+def _circuit(path: Path, domain: Callable[[], Domain]) -> Any:
+    try:
+        return read_circuit(path)
+    except CircuitError:  # it does not say what its variables mean
+        return read_circuit(path, domain())
+
+
+def read_circuit(path: Path, domain: Domain | None = None) -> Any:
+    """Return the circuit in a file.
+
+    Raises
+    ------
+    AxfiError
+        If it cannot be read, or does not say what its variables mean and there is no domain.
+    """
+    from axfi_kc.formats import read_nnf, read_node_list
+
+    if path.suffix == ".nnf":
+        return read_nnf(path, domain)
+    if path.suffix == ".json":
+        return read_node_list(path)[0]
+    raise ModelFileError(f"No reader knows the circuit file {path}; give .nnf or .json.")
+
+
+def load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:
+    """Return the model in a file.
+
+    Raises
+    ------
+    AxfiError
+        If it cannot be read, or is a pickle that was not allowed.
+    """
+    kind = file_kind(path)
+    if kind == "xgboost":
+        from axfi_kc.compilers import read_xgboost
+
+        return read_xgboost(path, domain)
+    if kind == "lightgbm":
+        return _load_lightgbm(path)
+    if kind == "skops":
+        return load_skops(path)
+    if not allow_pickle:
+        raise UnsupportedModelError(
+            f"{path} is no XGBoost, LightGBM, skops or circuit file, and a pickle can run any code when it is loaded; "
+            "save the model with skops, or add --allow-pickle if you trust the file's maker."
+        )
+    import joblib
+
+    try:
+        return joblib.load(path)
+    except Exception as error:  # a pickle may raise anything at all
+        raise ModelFileError(f"{path} cannot be loaded as a pickled model ({error}); check the file.") from error
+
+
+def _load_lightgbm(path: Path) -> Any:
+    from axfi_kc.compilers.lightgbm_texts import parse_lightgbm
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path} is no text of LightGBM ({error}); save the model again.") from error
+    parse_lightgbm(text)  # our own checks come first: LightGBM's parser trusts its input
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise MissingExtraError.of("lightgbm", "lightgbm", "Reading a LightGBM file") from error
+    try:
+        return lightgbm.Booster(model_str=text)
+    except lightgbm.basic.LightGBMError as error:
+        raise ModelFileError(f"LightGBM cannot read {path} ({error}); save the model again.") from error
+
+
+def load_skops(path: Path) -> Any:
+    """Return the model in a skops file, if it holds nothing but what skops trusts.
+
+    Raises
+    ------
+    AxfiError
+        If it holds more, or cannot be read.
+    """
+    try:
+        from skops.io import get_untrusted_types, load
+        from skops.io.exceptions import UntrustedTypesFoundException
+    except ImportError as error:
+        raise MissingExtraError.of("skops", "sklearn", "Reading a .skops file") from error
+    try:
+        found = get_untrusted_types(file=path)
+        return load(path, trusted=[t for t in found if t in _TRUSTED])
+    except UntrustedTypesFoundException as error:
+        types = ", ".join(t for t in found if t not in _TRUSTED)
+        raise AxfiError(f"{path} holds types that skops does not trust ({types}); save a plain model.") from error
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        raise ModelFileError(
+            f"{path} cannot be read as a skops file ({error}); save the model with skops.io.dump."
+        ) from error

@@ -1,0 +1,164 @@
+"""``axfi-kc info``: what is installed, and what a model file holds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from axfi_kc._version import __version__
+from axfi_kc.cli.files import file_kind, load_skops, read_circuit
+from axfi_kc.cli.options import add_command as new_command
+from axfi_kc.cli.options import add_json
+from axfi_kc.cli.tables import plain, print_json, text_table
+from axfi_kc.errors import ModelFileError
+
+__all__ = ["add_command"]
+
+_EXAMPLES = """\
+  axfi-kc info
+  axfi-kc info model.json
+  axfi-kc info circuit.nnf --json
+"""
+# what each package is for; the first found of several names counts
+_PACKAGES = {
+    "numpy": (("numpy",), "needed"),
+    "numba": (("numba",), "needed: kernels"),
+    "networkx": (("networkx",), "needed: the forest"),
+    "joblib": (("joblib",), "needed: workers"),
+    "dd": (("dd",), "binary decision diagrams"),
+    "PySDD": (("PySDD", "pysdd"), "sentential decision diagrams"),
+    "pandas": (("pandas",), "tables; axfi-kc[frames]"),
+    "pyarrow": (("pyarrow",), "Parquet"),
+    "matplotlib": (("matplotlib",), "pictures; axfi-kc[plots]"),
+    "scikit-learn": (("scikit-learn",), "models; axfi-kc[sklearn]"),
+    "skops": (("skops",), "models in files; axfi-kc[sklearn]"),
+    "xgboost": (("xgboost", "xgboost-cpu"), "models in memory; axfi-kc[xgboost]"),
+    "lightgbm": (("lightgbm",), "models; axfi-kc[lightgbm]"),
+    "Orange3": (("Orange3",), "models; axfi-kc[orange]"),
+    "problog": (("problog",), "the compiler dsharp"),
+}
+
+
+def add_command(commands: Any) -> None:
+    """Add the command."""
+    about = "say what is installed, and what a model file holds"
+    command = new_command(commands, "info", _run, about=about, examples=_EXAMPLES)
+    command.add_argument("model", type=Path, nargs="?", help="a model file")
+    add_json(command)
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.model is not None:
+        found = model_facts(options.model)
+        if options.json:
+            print_json(found)
+        else:
+            print(*text_table(("what", "value"), [(k, _words(v)) for k, v in found.items()]), sep="\n")
+        return
+    system = {
+        "axfi-kc": __version__,
+        "Python": platform.python_version(),
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+        "CUDD (fast binary diagrams)": find_spec("dd") is not None and find_spec("dd.cudd") is not None,
+    }
+    packages = {name: _version(names) for name, (names, _) in _PACKAGES.items()}
+    if options.json:
+        print_json({**system, "packages": packages})
+        return
+    print(*text_table(("what", "value"), [(k, _words(v)) for k, v in system.items()]), sep="\n")
+    rows = [(name, found or "not installed", _PACKAGES[name][1]) for name, found in packages.items()]
+    print("", *text_table(("package", "version", "for"), rows), sep="\n")
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
+
+
+def _version(names: tuple[str, ...]) -> str | None:
+    for name in names:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def model_facts(path: Path) -> dict[str, Any]:
+    """Return what a model file holds, without a domain and without running any of its code.
+
+    Raises
+    ------
+    AxfiError
+        If it cannot be read.
+    """
+    kind = file_kind(path)
+    return {"file": str(path), "bytes": path.stat().st_size, "kind": kind, **_FACTS[kind](path)}
+
+
+def _xgboost(path: Path) -> dict[str, Any]:
+    from axfi_kc.compilers.xgboost_files import parse_xgboost
+
+    read = parse_xgboost(path)
+    return {
+        "written by": "XGBoost " + ".".join(map(str, read.version)),
+        "objective": read.objective,
+        "trees": len(read.trees),
+        "nodes": sum(len(t.column) for t in read.trees),
+        "classes": read.n_classes,
+        "columns": read.n_columns,
+        "column names": list(read.names)[:50],
+    }
+
+
+def _lightgbm(path: Path) -> dict[str, Any]:
+    from axfi_kc.compilers.lightgbm_texts import parse_lightgbm
+
+    try:
+        read = parse_lightgbm(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{path} is no text of LightGBM ({error}); save the model again.") from error
+    return {
+        "objective": " ".join(read.objective),
+        "trees": len(read.trees),
+        "leaves": sum(len(t.leaves) for t in read.trees),
+        "columns": len(read.names),
+        "column names": list(read.names)[:50],
+    }
+
+
+def _skops(path: Path) -> dict[str, Any]:
+    model = load_skops(path)
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "class": f"{type(model).__module__}.{type(model).__qualname__}",
+        "columns": getattr(model, "n_features_in_", None),
+        "classes": [str(c) for c in getattr(model, "classes_", ())][:50],
+        "column names": [] if names is None else [str(n) for n in names][:50],
+    }
+
+
+def _circuit(path: Path) -> dict[str, Any]:
+    circuit = read_circuit(path)
+    domain = circuit.grid.domain
+    size = circuit.size
+    return {
+        "nodes": size.nodes,
+        "edges": size.edges,
+        "columns": len(domain),
+        "column names": list(domain.names)[:50],
+    }
+
+
+def _pickle(path: Path) -> dict[str, Any]:
+    return {"note": "not looked into: a pickle can run any code when it is loaded"}
+
+
+_FACTS = {"xgboost": _xgboost, "lightgbm": _lightgbm, "skops": _skops, "circuit": _circuit, "pickle": _pickle}

@@ -1,0 +1,77 @@
+"""Tables for the terminal, and numbers for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+__all__ = ["as_json", "plain", "print_json", "text_table"]
+
+_WIDEST = 110
+
+
+def plain(value: Any) -> str:
+    """Return a value or an output in a few letters."""
+    if isinstance(value, str | bool | int):
+        return _printable(str(value))
+    try:
+        return f"{float(value):.6g}"
+    except (TypeError, ValueError, OverflowError):
+        return _printable(str(value))
+
+
+def _printable(text: str) -> str:
+    """Return text that cannot steer the terminal: no control characters, one line."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, limit: int | None = None) -> list[str]:
+    r"""Return the lines of a table; after `limit` rows, one line that counts the rest.
+
+    Examples
+    --------
+    >>> print(*text_table(("feature", "score"), [("age", "0.5"), ("race", "0.25")], limit=1), sep="\n")
+    feature  score
+    -------  -----
+    age      0.5
+    ... and 1 more
+    """
+    shown = [tuple(_short(_printable(cell)) for cell in row) for row in rows[:limit]]
+    widths = [max(len(row[k]) for row in (header, *shown)) for k in range(len(header))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (header, *shown)]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    return lines + ([f"... and {len(rows) - len(shown):,} more"] if len(rows) > len(shown) else [])
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _WIDEST else cell[: _WIDEST - 3] + "..."
+
+
+def as_json(value: Any) -> Any:
+    """Return `value` as what JSON can hold, exactly: fractions become strings, large integers too.
+
+    Examples
+    --------
+    >>> as_json({"p": Fraction(1, 3), "n": 2, "big": 2**60, "x": 0.5})
+    {'p': '1/3', 'n': 2, 'big': '1152921504606846976', 'x': 0.5}
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, dict):
+        return {str(k): as_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(v) for v in value]
+    if isinstance(value, Fraction):
+        return str(value)
+    if hasattr(value, "item"):  # a number of NumPy
+        value = value.item()
+    if isinstance(value, int):
+        return value if abs(value) <= 2**53 else str(value)
+    return value if isinstance(value, float) and value - value == 0 else str(value)
+
+
+def print_json(document: Any) -> None:
+    """Print a document for programs."""
+    print(json.dumps(as_json(document), indent=2, ensure_ascii=False))
