@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from math import lcm, prod
 from operator import mul
@@ -90,7 +91,8 @@ def shap_scores_batch(target: Target | Mapping[Number, Target], X: Any) -> list[
     return _scores_of_rows(target, _domain_of(target), X)
 
 
-def integral_weights(points: int) -> list[Fraction]:
+@cache
+def integral_weights(points: int) -> tuple[Fraction, ...]:
     """Return the weights that integrate over [0, 1] from values at 0, 1/(points - 1), ..., 1.
 
     Notes
@@ -102,10 +104,10 @@ def integral_weights(points: int) -> list[Fraction]:
     Simpson's rule:
 
     >>> integral_weights(3)
-    [Fraction(1, 6), Fraction(2, 3), Fraction(1, 6)]
+    (Fraction(1, 6), Fraction(2, 3), Fraction(1, 6))
     """
     if points == 1:
-        return [Fraction(1)]
+        return (Fraction(1),)
     whole = _from_roots(range(points))
     moments = [Fraction(points - 1) ** k / (k + 1) for k in range(points)]
     found = []
@@ -113,7 +115,7 @@ def integral_weights(points: int) -> list[Fraction]:
         others = _without_root(whole, node)
         at_node = sum(c * node**k for k, c in enumerate(others))
         found.append(sum((c * moment for c, moment in zip(others, moments, strict=True)), Fraction(0)) / at_node)
-    return found
+    return tuple(found)
 
 
 def _from_roots(roots: Sequence[int]) -> list[int]:
@@ -190,7 +192,7 @@ class _Sweep:
     denominators: list[int]
     mentioned: tuple[int, ...]
     steps: int
-    weights: list[Fraction]
+    weights: tuple[Fraction, ...]
 
     @classmethod
     def of(cls, circuit: Circuit) -> _Sweep:
