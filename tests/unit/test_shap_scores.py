@@ -25,7 +25,7 @@ from tests.oracle import box, shapley, space_of
 from tests.shared_data import shared_file
 from tests.strategies import Case, cases, domains, points
 
-MANY = settings(max_examples=80, deadline=None)
+MANY = settings(max_examples=50, deadline=None)
 
 
 def by_definition(function: Any, space: Any, v: Any) -> list[Fraction]:
@@ -58,7 +58,7 @@ def test_similarity_is_the_complement(case: Case) -> None:
 @st.composite
 def circuits(draw: st.DrawFn) -> tuple[Circuit, ax.Domain]:
     """Draw a deterministic, decomposable circuit that need not be ordered, nor smooth."""
-    domain = draw(domains(finite=True, max_features=5))
+    domain = draw(domains(finite=True, max_features=4))
     grid = Grid.of_values(domain)
     build = CircuitBuilder(grid)
     made = {0: [build.false, build.true]}  # by scope
