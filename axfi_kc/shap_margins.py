@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
-from math import prod
+from functools import cache, singledispatch
+from math import lcm, prod
 from typing import Any
 
 from axfi_kc.compilers import read_model
@@ -21,7 +21,7 @@ from axfi_kc.features import Categorical, Feature, Integer
 from axfi_kc.grid import Grid
 from axfi_kc.measures import Histogram, Weights
 from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Score, Slope, TreeSum
-from axfi_kc.shap_scores import integral_weights
+from axfi_kc.shap_scores import integral_weights, products_of_others
 
 __all__ = ["margin_shap_scores"]
 
@@ -173,14 +173,22 @@ def _term_scores(term: _Term, cells: Sequence[int]) -> list[Fraction]:
     n = len(term.features)
     steps = max(n - 1, 1)
     kept = [d * (cells[i] in c) for i, c, d in zip(term.features, term.cells, term.denominators, strict=True)]
-    totals = [Fraction(0)] * n
-    for step, weight in enumerate(integral_weights(n)) if n else ():
+    weights, common = _integer_weights(max(n, 1))
+    totals = [0] * n
+    for step, weight in enumerate(weights):
         factors = [(steps - step) * s + step * k for s, k in zip(term.shares, kept, strict=True)]
-        for j in range(n):
-            totals[j] += weight * prod(factors[:j]) * prod(factors[j + 1 :])
-    whole = prod(term.denominators) * steps ** max(n - 1, 0)
+        totals = [t + weight * rest for t, rest in zip(totals, products_of_others(factors), strict=True)]
+    whole = common * prod(term.denominators) * steps ** max(n - 1, 0) * term.value.denominator
     pairs = zip(totals, kept, term.shares, strict=True)
-    return [term.value * total * (k - s) / whole for total, k, s in pairs]
+    return [Fraction(term.value.numerator * total * (k - s), whole) for total, k, s in pairs]
+
+
+@cache
+def _integer_weights(points: int) -> tuple[list[int], int]:
+    """Return the weights of the quadrature as integers over a common denominator."""
+    weights = integral_weights(points)
+    common = lcm(*(w.denominator for w in weights))
+    return [w.numerator * (common // w.denominator) for w in weights], common
 
 
 def _shares(feature: Feature) -> tuple[Fraction, ...]:

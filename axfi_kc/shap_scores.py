@@ -29,7 +29,7 @@ from axfi_kc.measures import Number, exact
 from axfi_kc.sets import features_of
 from axfi_kc.tabular import one_row
 
-__all__ = ["integral_weights", "shap_scores", "shap_scores_batch"]
+__all__ = ["integral_weights", "products_of_others", "shap_scores", "shap_scores_batch"]
 
 Target = Circuit | CompiledModel
 
@@ -266,7 +266,7 @@ class _Sweep:
             rate, arcs = rates[node], self.arcs[node]
             if not rate or not arcs:
                 continue
-            outgoing = _others([values[a.child] for a in arcs]) if self.kinds[node] == AND else factors[node]
+            outgoing = products_of_others([values[a.child] for a in arcs]) if self.kinds[node] == AND else factors[node]
             for arc, factor in zip(arcs, outgoing, strict=True):
                 rates[arc.child] += rate * factor
             i = self.features[node]
@@ -305,8 +305,16 @@ def _arcs(
     )
 
 
-def _others(values: Sequence[int]) -> list[int]:
-    """Return for each position the product of the values at all others."""
+def products_of_others(values: Sequence[int]) -> list[int]:
+    """Return for each position the product of the values at all others.
+
+    Examples
+    --------
+    >>> products_of_others([2, 3, 5]), products_of_others([])
+    ([15, 10, 6], [])
+    """
+    if not values:
+        return []
     before = list(accumulate(values[:-1], mul, initial=1))
     after = list(accumulate(reversed(values[1:]), mul, initial=1))[::-1]
     return [a * b for a, b in zip(before, after, strict=True)]
