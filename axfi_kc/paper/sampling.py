@@ -121,13 +121,14 @@ def _errors(
 
 
 def _rank_errors(exact: Mapping[str, Any], sampled: Mapping[str, float]) -> dict[str, Any]:
+    """Compare a ranking with the exact one; an order of features whose exact scores are equal is never wrong."""
     true, other = ranked(exact), ranked(sampled)
     largest = float(exact[true[0]])
     error = max(abs(float(exact[name]) - sampled[name]) for name in exact)
     return {
         "score": error,
         "relative": error / largest if largest else 0.0,
-        "top": true[0] != other[0],
-        "order": true[:DEPTH] != other[:DEPTH],
+        "top": exact[true[0]] != exact[other[0]],
+        "order": [exact[name] for name in true[:DEPTH]] != [exact[name] for name in other[:DEPTH]],
         "overlap": float(rank_biased_overlap(true, other)),
     }
