@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from axfi_kc.budget import Budget, BudgetSpent
 from axfi_kc.explainer import Explanation
 from axfi_kc.explanations import AXp, named_axps
+from axfi_kc.forest import SharedForest
 from axfi_kc.report.charts import forest, names
 from axfi_kc.report.markup import Markup, element, joined, name, number, plural, shown
 from axfi_kc.report.tables import bar_cell, exact_cell, number_cell, table, text_cell
@@ -19,6 +22,7 @@ WEIGHTS = {
 }
 _AXP_SECONDS = 5.0
 _MOST_TREES = 12
+_MOST_AXPS = 100  # of families too large to list
 
 
 def facts(pairs: dict[str, object]) -> Markup:
@@ -156,18 +160,23 @@ def _axps(explanation: Explanation, rows: int) -> Markup:
 
 def bounded_axps(explanation: Explanation, *, seconds: float) -> tuple[tuple[AXp, ...], bool]:
     """Return the AXps, and whether these are all: there may be exponentially many, and a report must end."""
-    masks, features = explanation.forest.masks, explanation.domain.names
+    found = explanation.forest
+    if isinstance(found, SharedForest):
+        return tuple(islice(explanation.axps, _MOST_AXPS)), False
     try:
-        return named_axps(masks, features, budget=Budget(seconds=seconds)), True
+        return named_axps(found.masks, explanation.domain.names, budget=Budget(seconds=seconds)), True
     except BudgetSpent as spent:
         return tuple(AXp(explanation.domain.names_of(m)) for m in spent.found), False
 
 
 def _forest(explanation: Explanation) -> Markup:
-    if not len(explanation.forest):
+    found = explanation.forest
+    if isinstance(found, SharedForest):
+        return element("p", f"The forest has {found.n} trees, too many to draw.")
+    if not len(found):
         return element("p", "There is no CXp, so the forest has no tree.")
     words = (
         "One tree per CXp, heaviest first: a solid line is taken when the feature is fixed, a dashed one when it is "
         "free. The value of fixing a set S is the mean of the weights of the trees that end in 1."
     )
-    return joined([element("p", words), forest(explanation.forest, most=_MOST_TREES)])
+    return joined([element("p", words), forest(found, most=_MOST_TREES)])
