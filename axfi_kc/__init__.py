@@ -7,7 +7,7 @@
 {'age': Fraction(43, 146), 'race': Fraction(1, 3)}
 """
 
-from axfi_kc import axioms, errors
+from axfi_kc import axioms, errors, queries
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
 from axfi_kc.compiled import CompiledModel, compile_model
@@ -19,11 +19,13 @@ from axfi_kc.explainer import Batch, Explainer, Explanation
 from axfi_kc.explanations import AXp, CXp, covered_points, find_axps, find_cxps, is_waxp, is_wcxp, relevant_features
 from axfi_kc.features import Categorical, Integer, Real
 from axfi_kc.forest import CXpForest
+from axfi_kc.formats import load_circuit, read_nnf, save_circuit, write_nnf
 from axfi_kc.measures import Histogram, Uniform, Weights
-from axfi_kc.models import TableModel
+from axfi_kc.models import CircuitModel, TableModel
 from axfi_kc.problem import Problem
 from axfi_kc.results import Comparison, SavedExplanation, compare
 from axfi_kc.scores import banzhaf_like, shapley_like
+from axfi_kc.shap_scores import shap_scores
 from axfi_kc.sizes import compare_sizes
 from axfi_kc.streams import SavedBatch, read_results
 
@@ -35,6 +37,7 @@ __all__ = [
     "CXp",
     "CXpForest",
     "Categorical",
+    "CircuitModel",
     "Comparison",
     "CompiledModel",
     "Counterfactual",
@@ -63,9 +66,15 @@ __all__ = [
     "find_cxps",
     "is_waxp",
     "is_wcxp",
+    "load_circuit",
+    "queries",
     "read_model",
+    "read_nnf",
     "read_results",
     "read_xgboost",
     "relevant_features",
+    "save_circuit",
+    "shap_scores",
     "shapley_like",
+    "write_nnf",
 ]
