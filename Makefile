@@ -4,12 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types layers unit test-slow test-orange benchmarks clean
+.PHONY: demo test lint types layers unit docs test-slow test-orange benchmarks clean
 
 demo: $(STAMP)
 	$(BIN)/axfi-kc demo
 
-test: lint types layers unit
+test: lint types layers docs unit
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -24,6 +24,10 @@ layers: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not orange"
 
+# Warnings are errors.
+docs: $(STAMP)
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "slow"
 
@@ -37,6 +41,10 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/boosted.py
 	$(BIN)/python benchmarks/references.py
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/circuits.py
+	$(BIN)/python benchmarks/queries.py
+	$(BIN)/python benchmarks/targets.py
+	$(BIN)/python benchmarks/families.py
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -79,7 +79,7 @@ def gamma_efficiency(score: Score, forest: CXpForest, gamma: Fraction) -> Counte
     """Check that the scores add up to `gamma`.
 
     For the Shapley-like score gamma is v_r(F) = (1/n) * sum of w(Y); for the Banzhaf-like score
-    (1/n) * sum of w(Y) * |Y| / 2**(|Y| - 1).
+    ``(1/n) * sum of w(Y) * |Y| / 2**(|Y| - 1)``.
     """
     return _total(score, forest, gamma, "gamma-efficiency")
 

@@ -31,3 +31,4 @@ html_theme = "furo"
 html_title = f"axfi_kc {version}"
 html_copy_source = False
 html_show_sphinx = False
+suppress_warnings = ["ref.python"]  # several targets have an attribute called bytes
