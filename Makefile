@@ -42,8 +42,6 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/references.py
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/circuits.py
-	$(BIN)/python benchmarks/queries.py
-	$(BIN)/python benchmarks/targets.py
 	$(BIN)/python benchmarks/families.py
 
 $(STAMP): pyproject.toml

@@ -18,7 +18,7 @@ from axfi_kc.compilers.orders import ORDERS, Order, feature_order, uses_of
 from axfi_kc.domain import Domain
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.measures import Number
-from axfi_kc.targets import TARGETS, options_of, target_of
+from axfi_kc.targets import TARGETS, Mdd, options_of, sifted, target_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +76,7 @@ def compare_sizes(
     codes: Sequence[str] = ("order",),
     orders: Sequence[Order] = ORDERS,
     vtrees: Sequence[Any] = ("right", "balanced"),
+    reorder: bool = False,
     budget: Budget = DEFAULT_BUDGET,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -93,7 +94,10 @@ def compare_sizes(
     orders
         The orders of the features: ``"influence"``, ``"force"``, ``"given"``, or lists of names.
     vtrees
-        For SDDs: ``"right"``, ``"balanced"``, ``"minimised"`` (PySDD's own search), or nested pairs of names.
+        For SDDs: ``"right"``, ``"balanced"``, or nested pairs of names.
+    reorder
+        Whether to add a row for each after a search for a better order: sifting of MDDs and OBDDs,
+        PySDD's search for a vtree.
     budget
         What each row may cost; a row that does not fit says so in its note.
     progress
@@ -117,7 +121,7 @@ def compare_sizes(
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "A table of sizes") from error
-    plan = _plan(targets, codes, orders, vtrees)
+    plan = _plan(targets, codes, orders, vtrees, reorder)
     rows: Any = size_rows(model, domain, plan, output=output, delta=delta, budget=budget)
     if progress:
         from tqdm.auto import tqdm
@@ -135,21 +139,27 @@ class _Way:
     order: Order
     code: str | None
     vtree: Any
+    reorder: bool = False
 
     @property
     def row(self) -> SizeRow:
         order = self.order if isinstance(self.order, str) else " ".join(self.order)
+        if self.reorder:
+            order += ", searched" if self.target == "sdd" else ", sifted"
         return SizeRow(self.target, self.code, order, None if self.vtree is None else str(self.vtree))
 
 
-def _plan(targets: Sequence[str], codes: Sequence[str], orders: Sequence[Order], vtrees: Sequence[Any]) -> list[_Way]:
+def _plan(
+    targets: Sequence[str], codes: Sequence[str], orders: Sequence[Order], vtrees: Sequence[Any], reorder: bool
+) -> list[_Way]:
     """Return all combinations; a choice that a target does not have is left out."""
     found = []
     for target in targets:
         known = options_of(target)
         of_codes = codes if "code" in known else [None]
         of_vtrees = vtrees if "vtree" in known else [None]
-        found += [_Way(target, o, c, v) for o, c, v in product(orders, of_codes, of_vtrees)]
+        again = [False, True] if reorder and "order" in known else [False]
+        found += [_Way(target, o, c, v, r) for o, c, v, r in product(orders, of_codes, of_vtrees, again)]
     return found
 
 
@@ -195,18 +205,14 @@ def size_rows(
 
 
 def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
-    minimise = way.vtree == "minimised"
-    options = {
-        "code": way.code,
-        "order": order,
-        "vtree": "right" if minimise else way.vtree,
-        "minimise": minimise,
-        "budget": budget,
-    }
+    options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": budget}
+    options |= {"sift": way.reorder, "minimise": way.reorder}
     known = options_of(way.target)
     begin = time.perf_counter()
     try:
         made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in known})
+        if way.reorder and isinstance(made, Mdd):
+            made = sifted(made, budget=budget)
     except (BudgetError, CircuitError, MissingExtraError) as error:
         return replace(way.row, note=str(error))
     seconds = before + time.perf_counter() - begin

