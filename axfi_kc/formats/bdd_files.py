@@ -268,7 +268,7 @@ def _parse_dd_json(source: Source) -> Bdd:
         source.fail(-1, "'roots' with one root, a number", _abridged(roots), "dump one diagram")
     entries: _Entries = {}
     for key, entry in document.items():
-        node, row = integers([key.encode()]), _json_row(entry, len(levels))
+        node, row = integers([key.encode("ascii", "replace")]), _json_row(entry, len(levels))
         if node is None or node[0] <= TRUE or node[0] in entries or row is None:
             source.fail(-1, '"number": [level, low, high] with a new number above 1', _abridged({key: entry}))
         entries[node[0]] = -1, *row

@@ -68,19 +68,22 @@ def undecomposable(nnf: Nnf) -> int | None:
     -----
     Linear in the arcs, with sets of variables as ints.
     """
+    uses = [0] * len(nnf.kinds)
+    for kind, parts in zip(nnf.kinds, nnf.parts, strict=True):
+        if kind != LITERAL:
+            for part in parts:
+                uses[part] += 1
     scopes: list[int] = []
     for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
-        scope = 0
-        if kind == LITERAL:
-            scope = 1 << abs(parts[0])
-        elif kind == CONJUNCTION:
-            for part in parts:
-                if scope & scopes[part]:
-                    return node
-                scope |= scopes[part]
-        else:
-            for part in parts:
-                scope |= scopes[part]
+        scope = 1 << abs(parts[0]) if kind == LITERAL else 0
+        for part in parts if kind != LITERAL else ():
+            if kind == CONJUNCTION and scope & scopes[part]:
+                return node
+            scope |= scopes[part]
+        for part in parts if kind != LITERAL else ():
+            uses[part] -= 1
+            if not uses[part]:
+                scopes[part] = 0  # large sets are kept no longer than needed
         scopes.append(scope)
     return None
 

