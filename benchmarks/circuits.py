@@ -17,7 +17,6 @@ import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -68,8 +67,8 @@ def speeds(name: str, circuit: Circuit) -> list[dict[str, Any]]:
         except ax.AxfiError as error:
             print(f"{name}, {target}: {error}")
             continue
+        _, traverse = timed(lambda made=made: queries.evaluate(made.to_circuit(), [0] * len(made.grid.axes)))
         back = made.to_circuit()
-        _, traverse = timed(lambda made=made: queries.evaluate(fresh(made).to_circuit(), [0] * len(made.grid.axes)))
         probability, count = timed(lambda back=back: queries.probability(back))
         nodes = made.size.nodes
         row = {
@@ -89,11 +88,6 @@ def speeds(name: str, circuit: Circuit) -> list[dict[str, Any]]:
         )
         rows.append(row)
     return rows
-
-
-def fresh(made: Any) -> Any:
-    """Return a target that has not yet kept its circuit."""
-    return replace(made) if made.language in ("obdd", "sdd") else made
 
 
 def line(row: dict[str, Any]) -> str:
