@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from axfi_kc import Domain, Integer
 from axfi_kc.circuit import Circuit, CircuitBuilder
@@ -10,9 +11,10 @@ from axfi_kc.grid import Axis, Grid
 
 
 def boolean_grid(n: int, *, values: int = 2) -> Grid:
-    """Return n features with the same values; the axis is made once, because a million of them take a while."""
+    """Return n features with the same values; the axis is cut once, because a million of them take a while."""
     domain = Domain([Integer(f"x{i}", 0, values - 1) for i in range(n)])
-    return Grid(domain, (Axis.of_values(domain.features[0]),) * n)
+    axis = Axis.of_values(domain.features[0])
+    return Grid(domain, tuple(replace(axis, feature=feature) for feature in domain.features))
 
 
 def deterministic_dag(n_nodes: int, *, n_features: int = 1000, seed: int = 1) -> Circuit:
