@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from axfi_kc.circuit import Circuit
 from axfi_kc.engines import circuit_kernels as kernels
-from axfi_kc.engines.residues import combined, n_primes_beyond, primes_not_dividing, shares_of
 from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.disguises import has_disjunctions
+from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing, shares_of
 from axfi_kc.sets import features_of
 
 __all__ = ["InstanceBoxes", "Region", "Worths"]

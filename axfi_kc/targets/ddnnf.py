@@ -8,15 +8,14 @@ circuit, or the conjunction of two, may be exponentially larger.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import ClassVar
 
 from axfi_kc import queries
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit, Size
-from axfi_kc.grid import Grid
+from axfi_kc.circuit import Circuit
+from axfi_kc.targets.arrays import InArrays
 from axfi_kc.targets.ddnnf_nodes import shrunk
-from axfi_kc.targets.mdd import bytes_of, mdd_of
+from axfi_kc.targets.mdd import mdd_of
 
 __all__ = ["Ddnnf", "ddnnf_of"]
 
@@ -24,7 +23,7 @@ _SEARCH = Budget(nodes=20_000)  # steps to show that parts exclude each other be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ddnnf:
+class Ddnnf(InArrays):
     """A deterministic decomposable circuit.
 
     Attributes
@@ -41,6 +40,7 @@ class Ddnnf:
     >>> from axfi_kc.circuit import CircuitBuilder
     >>> from axfi_kc.domain import Domain
     >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = ddnnf_of(build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])])))
     >>> either.converted, either.count(), either.probability()
@@ -51,33 +51,6 @@ class Ddnnf:
     converted: bool
     smooth: bool
     language: ClassVar[str] = "ddnnf"
-
-    @property
-    def grid(self) -> Grid:
-        """The cells that literals speak about."""
-        return self.circuit.grid
-
-    @property
-    def size(self) -> Size:
-        """Nodes and edges; constants and edges to false are not counted."""
-        return self.circuit.size
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of the circuit's arrays; see :func:`~axfi_kc.targets.mdd.bytes_of`."""
-        return bytes_of(self.circuit)
-
-    def to_circuit(self) -> Circuit:
-        """Return the circuit that it is."""
-        return self.circuit
-
-    def count(self) -> int:
-        """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
-        return queries.count(self.circuit)
-
-    def probability(self) -> Fraction:
-        """Return the probability under the domain's measure; see :func:`axfi_kc.queries.probability`."""
-        return queries.probability(self.circuit)
 
 
 def ddnnf_of(
@@ -115,6 +88,7 @@ def ddnnf_of(
     >>> from axfi_kc.circuit import CircuitBuilder
     >>> from axfi_kc.domain import Domain
     >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 2) for name in "abc"])))
     >>> ways = [([k], build.decision(1, [([1], build.literal(2, [k]))])) for k in range(3)]
     >>> same = build.circuit(build.decision(0, ways))

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import ClassVar
 
-from axfi_kc import queries
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit, Size
+from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError
-from axfi_kc.grid import Grid
+from axfi_kc.targets.arrays import InArrays
 from axfi_kc.targets.mdd_nodes import MddNodes
 from axfi_kc.targets.orders import checked_order, is_ordered, is_reduced
 from axfi_kc.targets.spending import Account
 
-__all__ = ["Mdd", "bytes_of", "mdd_of"]
+__all__ = ["Mdd", "mdd_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mdd:
+class Mdd(InArrays):
     """A reduced ordered multi-valued decision diagram.
 
     Attributes
@@ -39,6 +37,7 @@ class Mdd:
     >>> from axfi_kc.circuit import CircuitBuilder
     >>> from axfi_kc.domain import Domain
     >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> a, b = mdd_of(build.circuit(build.literal(0, [2]))), mdd_of(build.circuit(build.literal(1, [1])))
     >>> a.conjoin(b).count(), a.disjoin(b).count(), a.negate().count()
@@ -48,33 +47,6 @@ class Mdd:
     circuit: Circuit = field(repr=False)
     order: tuple[int, ...]
     language: ClassVar[str] = "mdd"
-
-    @property
-    def grid(self) -> Grid:
-        """The cells that decisions speak about."""
-        return self.circuit.grid
-
-    @property
-    def size(self) -> Size:
-        """Nodes and edges; constants and edges to false are not counted."""
-        return self.circuit.size
-
-    @property
-    def bytes(self) -> int:
-        """The bytes of the circuit's arrays; see :func:`bytes_of`."""
-        return bytes_of(self.circuit)
-
-    def to_circuit(self) -> Circuit:
-        """Return the diagram as the circuit that it is."""
-        return self.circuit
-
-    def count(self) -> int:
-        """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
-        return queries.count(self.circuit)
-
-    def probability(self) -> Fraction:
-        """Return the probability under the domain's measure; see :func:`axfi_kc.queries.probability`."""
-        return queries.probability(self.circuit)
 
     def conjoin(self, other: Mdd, *, budget: Budget | None = None) -> Mdd:
         """Return the diagram of the points in both (cost: at worst the product of the sizes)."""
@@ -132,6 +104,7 @@ def mdd_of(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budg
     >>> from axfi_kc.circuit import CircuitBuilder
     >>> from axfi_kc.domain import Domain
     >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])]))
     >>> mdd_of(either, order=[1, 0]).size, mdd_of(either).count()
@@ -142,9 +115,3 @@ def mdd_of(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budg
         return Mdd(circuit, tuple(features))
     nodes = MddNodes(circuit.grid, features, spend=Account(budget, goal="diagram").spend)
     return Mdd(nodes.circuit(nodes.load(circuit)), tuple(features))
-
-
-def bytes_of(circuit: Circuit) -> int:
-    """Return the bytes of a circuit's arrays, and eight for each cell of its distinct sets of cells."""
-    arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children, circuit.labels)
-    return sum(a.nbytes for a in arrays) + 8 * sum(map(len, circuit.cell_sets))

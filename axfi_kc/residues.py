@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -42,6 +43,7 @@ def primes_not_dividing(numbers: Iterable[int], *, count: int) -> list[int]:
     return list(islice((p for p in candidates if all(n % p for n in distinct)), count))
 
 
+@cache
 def _is_prime(n: int) -> bool:
     """Tell whether an odd number from 2**30 to 2**31 is prime: there, 2, 3, 5 and 7 witness against all others."""
     return all(_is_likely(n, base) for base in (2, 3, 5, 7))
