@@ -116,15 +116,7 @@ class FamilyStore:
         """Return what f needs, children first and f last, after the two constants."""
         if f < 2:
             return self._rows[: f + 1].copy()
-        kept = np.zeros(f + 1, np.bool_)
-        kept[:2] = True
-        stack = [f]
-        low, high = self._rows[: f + 1, 1].tolist(), self._rows[: f + 1, 2].tolist()
-        while stack:
-            k = stack.pop()
-            if not kept[k]:
-                kept[k] = True
-                stack += [low[k], high[k]]
+        kept = self._kernels.reached(self._rows, f)
         found = self._rows[: f + 1][kept]
         found[2:, 1:3] = (np.cumsum(kept) - 1)[found[2:, 1:3]]
         return found

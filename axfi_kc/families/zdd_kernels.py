@@ -27,6 +27,7 @@ __all__ = [
     "VALUE",
     "copy_rows",
     "make_row",
+    "reached",
     "rehash",
     "remember",
     "run",
@@ -105,6 +106,19 @@ def copy_rows(rows, table, reg, source, number):
     """Make the rows of another diagram, children first, from row 2 on; `number` receives their places."""
     for k in range(2, len(source)):
         number[k] = make_row(rows, table, reg, source[k, 0], number[source[k, 1]], number[source[k, 2]])
+
+
+@njit(cache=True, nogil=True)
+def reached(rows, f):
+    """Tell for each row up to f whether f needs it; the two constants are always kept."""
+    kept = np.zeros(f + 1, np.bool_)
+    kept[:2] = True
+    kept[f] = True
+    for k in range(f, 1, -1):
+        if kept[k]:
+            kept[rows[k, 1]] = True
+            kept[rows[k, 2]] = True
+    return kept
 
 
 @njit(cache=True, nogil=True)

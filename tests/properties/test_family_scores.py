@@ -312,9 +312,9 @@ def test_a_spent_budget_is_an_error() -> None:
     model, domain = threshold(60, 30, [1 + (i * i) % 17 for i in range(60)])
     with pytest.raises(BudgetError, match="families of sets"):
         ax.Explainer(model, domain, target="mdd", budget=ax.Budget(nodes=500)).explain([0] * 60)
-    model, domain = threshold(120, 60)
+    model, domain = threshold(200, 100)
     with pytest.raises(BudgetError, match="families of sets"):
-        ax.Explainer(model, domain, target="mdd", budget=ax.Budget(seconds=0.001)).explain([0] * 120)
+        ax.Explainer(model, domain, target="mdd", budget=ax.Budget(seconds=0.001)).explain([0] * 200)
 
 
 def test_scores_that_need_all_cxps() -> None:
