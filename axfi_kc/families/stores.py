@@ -134,10 +134,10 @@ class FamilyStore:
 
     def _run(self, operation: int, f: int, g: int) -> int:
         kernels, registers = self._kernels, self._registers
-        self._stack[0] = operation, f, g, 0, 0
-        registers[kernels.DEPTH] = 1
+        begin = operation
         while True:
-            status = kernels.run(self._rows, self._table, self._known, self._stack, registers)
+            status = kernels.run(self._rows, self._table, self._known, self._stack, registers, begin, f, g)
+            begin = 0
             if status == DONE:
                 return int(registers[kernels.VALUE])
             if status == STORE_FULL:

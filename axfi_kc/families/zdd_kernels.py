@@ -148,12 +148,18 @@ def _at_once(op, f, g, rows):
 
 
 @njit(cache=True, nogil=True)
-def run(rows, table, known, stack, reg):
-    """Continue the operation on top of `stack` until all are done; the result is ``reg[VALUE]``.
+def run(rows, table, known, stack, reg, begin, first, second):
+    """Do the operation `begin`, or if that is 0 continue the one on `stack`; the result is ``reg[VALUE]``.
 
     A frame is (operation, f, g, step, kept). Each step asks for one smaller operation, whose
     result the next step finds in ``reg[VALUE]``.
     """
+    if begin:
+        stack[0, 0] = begin
+        stack[0, 1] = first
+        stack[0, 2] = second
+        stack[0, 3] = 0
+        reg[DEPTH] = 1
     while reg[DEPTH] > 0:
         if reg[NODES] >= reg[LIMIT]:
             return ALLOWANCE
