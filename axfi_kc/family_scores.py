@@ -31,14 +31,14 @@ def ffa(family: SetFamily) -> dict[int, Fraction]:
 
     Notes
     -----
-    Nodes times sizes.
+    Linear in the family's diagram.
 
     Examples
     --------
     >>> ffa(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 2), 1: Fraction(1, 2), 2: Fraction(1, 2)}
     """
-    return _over(_counts(family), family.count)
+    return _over(family.counts(), family.count)
 
 
 def wffa(family: SetFamily) -> dict[int, Fraction]:
@@ -46,7 +46,7 @@ def wffa(family: SetFamily) -> dict[int, Fraction]:
 
     Notes
     -----
-    Nodes times sizes.
+    Nodes of the family's diagram times different sizes of sets.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def responsibility(family: SetFamily) -> dict[int, Fraction]:
 
     Notes
     -----
-    Linear.
+    Linear in the family's diagram.
 
     Examples
     --------
@@ -93,20 +93,15 @@ def holler_packel(family: SetFamily) -> dict[int, Fraction]:
 
     Notes
     -----
-    Nodes times sizes.
+    Linear in the family's diagram.
 
     Examples
     --------
     >>> holler_packel(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 3), 1: Fraction(1, 3), 2: Fraction(1, 3)}
     """
-    counts = _counts(family)
+    counts = family.counts()
     return _over(counts, sum(counts.values()))
-
-
-def _counts(family: SetFamily) -> dict[int, int]:
-    """Return the number of sets with each element."""
-    return family.dag.spread(dict.fromkeys(family.sizes, 1))
 
 
 def _over(totals: Mapping[int, int], whole: int) -> dict[int, Fraction]:

@@ -201,6 +201,19 @@ class SetFamily:
         """
         return self._made(FamilyStore.hitting, budget)
 
+    def counts(self) -> dict[int, int]:
+        """Return for each element that occurs the number of sets with it (cost: linear)."""
+        below, above = self._counts, [0] * len(self.rows)
+        above[-1] = 1
+        found: dict[int, int] = {}
+        for node in reversed(range(2, len(above))):
+            level, low, high = self._nodes[node]
+            element = self.order[level]
+            found[element] = found.get(element, 0) + above[node] * below[high]
+            above[high] += above[node]
+            above[low] += above[node]
+        return found
+
     def with_elements(self) -> dict[int, dict[int, int]]:
         """Return for each element that occurs the number of sets with it, by size.
 

@@ -103,14 +103,14 @@ class WeightedDag:
         found: dict[int, int] = {}
         for node, arcs in enumerate(self.arcs[1:], start=1):
             above = prefixes[node]
-            own = [0] * len(above)
+            own: list[int] = []
             for child, element, factor in arcs:
                 shift = first[node] - first[child] + (element != NO_ELEMENT)
-                part = below[child][shift : shift + len(above)]
-                own = [a + factor * b for a, b in zip(own, part, strict=True)]
+                part = _scaled(below[child][shift : shift + len(above)], factor)
+                own = list(map(int.__add__, own, part)) if own else part
                 if element != NO_ELEMENT:
-                    found[element] = found.get(element, 0) + factor * sum(map(mul, above, part))
-            below.append(own)
+                    found[element] = found.get(element, 0) + sum(map(mul, above, part))
+            below.append(own or [0] * len(above))
         return found
 
     @cached_property
@@ -126,10 +126,8 @@ class WeightedDag:
             above = found[node]
             for child, element, factor in self.arcs[node] if above else ():
                 shift = first[node] - first[child] + (element != NO_ELEMENT)
-                into = found[child]
-                into[shift : shift + len(above)] = [
-                    a + factor * b for a, b in zip(into[shift : shift + len(above)], above, strict=True)
-                ]
+                into, span = found[child], slice(shift, shift + len(above))
+                into[span] = map(int.__add__, into[span], _scaled(above, factor))
         return first, found
 
     def sets(self) -> Iterator[tuple[int, int]]:
@@ -146,6 +144,10 @@ class WeightedDag:
                 yield mask, numerator
             for child, element, factor in self.arcs[node]:
                 stack.append((child, mask | (1 << element if element != NO_ELEMENT else 0), numerator * factor))
+
+
+def _scaled(numbers: list[int], factor: int) -> list[int]:
+    return numbers if factor == 1 else [factor * x for x in numbers]
 
 
 def _ranges(arcs: Sequence[Sequence[Arc]]) -> tuple[list[int], list[int]]:

@@ -62,6 +62,7 @@ def test_counts_equal_those_of_lists(sets: list[int], order: list[int] | None) -
     assert f.support == union
     own = {e: [s.bit_count() for s in distinct if s >> e & 1] for e in range(N) if union >> e & 1}
     assert f.with_elements() == {e: {k: found.count(k) for k in set(found)} for e, found in own.items()}
+    assert f.counts() == {e: len(found) for e, found in own.items()}
     assert f.fewest_with() == {e: min(found) for e, found in own.items()}
     assert sorted(f.smallest()) == sorted(s for s in distinct if s.bit_count() == (sizes or [0])[0])
     assert listed(pickle.loads(pickle.dumps(f))) == sorted(distinct)
