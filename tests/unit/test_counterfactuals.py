@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Integer, Problem, Real
@@ -87,6 +88,31 @@ def test_words_are_true_wherever_they_hold(case: strategies.Case) -> None:
         for x, _ in box(judge.space, judge.v, Y):
             if satisfied(found.words, dict(zip(problem.domain.names, x, strict=True))):
                 assert judge.dissimilar(x)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["table", "tree", "forest"])
+def test_nothing_is_nearer_in_larger_boxes(kind: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    domain = Domain([Integer("a", 0, 9), Integer("b", 0, 7), Categorical("c", [0, 1, 2])])
+    points = np.array(list(domain.points()))
+    v = points[random.integers(len(points))]
+    chance = np.where((points != v).sum(axis=1) > 1, 0.2, 0)  # so that CXps have two features or more
+    labels = (random.random(len(points)) < chance).astype(int)
+    if kind == "table":
+        model: Any = ax.TableModel.from_outputs(domain, labels)
+    elif kind == "tree":
+        model = DecisionTreeClassifier(random_state=seed).fit(points, labels)
+    else:
+        model = RandomForestClassifier(n_estimators=7, max_depth=8, random_state=seed).fit(points, labels)
+    problem = Problem.of(model, domain, v)
+    outputs = dict(zip(map(tuple, points.tolist()), problem.model.predict(points), strict=True))
+    judge = Judge(space_of(domain), outputs.__getitem__, tuple(v.tolist()))
+    for cxp in ax.find_cxps(problem):
+        Y = frozenset(domain.index(name) for name in cxp.features)
+        found = find_counterfactual(problem, cxp)
+        check(problem, judge, Y, found)
+        assert found.distance == least(domain, judge, Y)
 
 
 def satisfied(words: str, point: dict[str, Any]) -> bool:
