@@ -15,6 +15,7 @@ from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
 from axfi_kc.errors import ConstantModelError, DomainError
+from axfi_kc.manners import Manners
 from axfi_kc.measures import Number
 from axfi_kc.models import Model
 from axfi_kc.scores import KINDS
@@ -28,7 +29,7 @@ __all__ = ["Batch", "Explainer", "Explanation"]
 _ROWS_AT_ONCE = 256
 
 
-class Explainer:
+class Explainer(Manners):
     """Explains instances of a model exactly.
 
     Parameters
@@ -86,7 +87,9 @@ class Explainer:
         check_weights(weights)
         if max_size is not None and max_size < 1:
             raise DomainError(f"max_size must be a positive number of features, but {max_size} was given.")
+        self.model = model
         self.domain = domain
+        self.delta = delta
         self.weights = weights
         self.max_size = max_size
         self.budget = budget or Budget()
@@ -97,14 +100,9 @@ class Explainer:
         if self._engine.constant is not None:
             raise _constant(self._engine.constant)
 
-    def __repr__(self) -> str:
-        """Return the explainer's parameters."""
-        delta = self._similarity.delta
-        parts = [type(self._model).__name__, f"{len(self.domain)} features", f"weights={self.weights!r}"]
-        parts += [] if delta is None else [f"delta={float(delta):g}"]
-        parts += [] if self.max_size is None else [f"max_size={self.max_size}"]
-        parts += [] if self.target == "auto" else [f"target={self.target!r}"]
-        return f"Explainer({', '.join(parts)})"
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the model that was given: its neutral form stands for it."""
+        return {**vars(self), "model": self._model}
 
     def explain(self, x: Any) -> Explanation:
         """Explain one instance: an array, a Series or a dict.
