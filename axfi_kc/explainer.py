@@ -175,7 +175,10 @@ class Explainer(Manners):
 
         Notes
         -----
-        Memory does not grow with the rows done: only blocks under way are held.
+        Memory does not grow with the rows done: only blocks under way are held. New worker processes
+        need about a second each before they are of use; on Linux,
+        ``joblib.parallel_config(backend="multiprocessing")`` forks them at once, which pays for runs
+        of a few seconds.
         """
         codes, labels = self._rows(X)
         run = Run(self._find, self._model, self._similarity, self.weights, self.max_size, tuple(kinds))

@@ -82,9 +82,11 @@ class Run:
         return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
 
     def outputs(self) -> Sequence[Any] | None:
-        """Return all outputs the model may have; None for numbers without a list."""
+        """Return all outputs the model may have; None for the numbers of a regression."""
+        if self.model.is_regression:
+            return None
         labels = getattr(getattr(self.model, "rule", None), "labels", None)
-        return labels if labels is not None else getattr(self.model, "outputs", None)
+        return labels if labels is not None else getattr(self.model, "outputs", (None,))
 
 
 @dataclass(frozen=True, eq=False)

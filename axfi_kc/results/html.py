@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape
+from itertools import islice
 from typing import Any
 
 from axfi_kc.results.documents import Explained
@@ -17,6 +18,7 @@ __all__ = ["batch_html", "explanation_html", "shown"]
 
 _MOST_FEATURES = 15
 _MOST_CXPS = 8
+_MOST_SORTED = 100_000
 _LONGEST = 48
 _CELL = "padding:2px 10px;border:0;background:transparent;color:inherit;text-align:"
 _RULE = "border-bottom:1px solid rgba(128,128,128,.5);"
@@ -46,13 +48,14 @@ def explanation_html(explained: Explained, kind: str = "shapley") -> str:
 
 
 def _cxp_table(explained: Explained) -> str:
-    cxps = sorted(explained.cxps, key=lambda c: -c.weight)
+    cxps = sorted(islice(explained.cxps, _MOST_SORTED), key=lambda c: -c.weight)
     most = max((Fraction(c.weight) for c in cxps), default=Fraction(0)) or Fraction(1)
     rows = [(", ".join(c.features), _bar(c.weight / most), _number(c.weight)) for c in cxps[:_MOST_CXPS]]
     limit = "" if explained.max_size is None else f" of at most {explained.max_size} features"
+    total = f"at least {len(cxps)}" if len(cxps) == _MOST_SORTED else f"{len(cxps)}"
     hidden = f", {len(cxps) - len(rows)} lighter ones not shown" if len(cxps) > len(rows) else ""
     head = (f"changing exactly these can change it ({explained.weights})", "", "")
-    return (_table(head, rows, right={2}) if rows else "") + _note(f"{len(cxps)} CXps{limit}{hidden}")
+    return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit}{hidden}")
 
 
 def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]]) -> str:

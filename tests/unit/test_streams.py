@@ -240,6 +240,12 @@ def test_damage_is_noticed(tmp_path, suffix: str) -> None:
         list(ax.read_results(tmp_path / "absent.jsonl"))
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_rows_make_an_empty_file(tmp_path, suffix: str) -> None:
+    saved = explainer().explain_to(tmp_path / f"out.{suffix}", X.head(0))
+    assert (len(saved), saved.is_complete, list(saved)) == (0, True, [])
+
+
 def test_two_runs_at_once_are_refused(tmp_path) -> None:
     pytest.importorskip("fcntl")
     path = tmp_path / "out.jsonl"
