@@ -22,11 +22,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc.plots import plot_batch, plot_circuit, plot_cxps, plot_forest, plot_rbo, plot_scores, plot_sizes
-from axfi_kc.targets import obdd_of
 
 _DPI = 100
 _SEED = 0
-_CODES = ("order", "binary", "direct")
 
 
 def main() -> None:
@@ -67,17 +65,10 @@ def _iris_circuit(iris: Any) -> ax.CompiledModel:
     return ax.compile_model(tree, ax.Domain.from_data(iris.data), output="virginica")
 
 
-def _sizes(tree: Any, cancer: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for order in ("influence", "given"):
-        compiled = ax.compile_model(tree, ax.Domain.from_data(cancer.data), order=order, output="benign")
-        rows.append(_size_row("mdd", None, order, compiled.size))
-        rows += [_size_row("obdd", code, order, obdd_of(compiled.circuit, code=code).size) for code in _CODES]
-    return rows
-
-
-def _size_row(target: str, code: str | None, order: str, size: Any) -> dict[str, Any]:
-    return {"target": target, "code": code, "order": order, "nodes": size.nodes, "edges": size.edges}
+def _sizes(tree: Any, cancer: Any) -> Any:
+    return ax.compare_sizes(
+        tree, ax.Domain.from_data(cancer.data), output="benign", orders=["influence", "given"], vtrees=["balanced"]
+    )
 
 
 def _overlaps(batch: ax.Batch) -> dict[tuple[str, str], list[Fraction]]:

@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         return
     rows = [(name, f"{float(mean):.6f}") for name, mean in sorted(means.items(), key=lambda item: -item[1]) if mean]
     print(f"{len(batch):,} rows explained" + ("" if options.out is None else f", results in {options.out}"))
-    print("", *text_table(("feature", "mean shapley"), rows, limit=options.limit), sep="\n")
+    print("", *text_table(("feature", "mean shapley"), rows[: options.limit], total=len(rows)), sep="\n")
 
 
 def _means(batch: Any, names: tuple[str, ...]) -> dict[str, Fraction]:

@@ -58,11 +58,13 @@ def _run(options: argparse.Namespace) -> None:
 
 def explanation_text(explanation: Any, *, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
+    from axfi_kc.listings import cxp_count, heaviest_cxps
+
     lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, limit)]
-    cxps = sorted(explanation.cxps, key=lambda c: -c.weight)
+    cxps = heaviest_cxps(explanation)
     rows = [(f"{float(c.weight):.6f}", _short(str(c.weight)), ", ".join(c.features)) for c in cxps]
     header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
-    lines += ["", *text_table(header, rows, limit=limit)]
+    lines += ["", *text_table(header, rows[:limit], total=cxp_count(explanation))]
     if explanation.max_size is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
@@ -73,18 +75,17 @@ def _score_lines(explanation: Any, limit: int) -> list[str]:
     values, relevant = explanation.instance, explanation.relevant
     ranked = sorted(relevant, key=lambda name: (-shapley[name], name))
     rows = [(n, plain(values[n]), f"{float(shapley[n]):.6f}", f"{float(banzhaf[n]):.6f}") for n in ranked]
-    lines = text_table(("feature", "value", "shapley", "banzhaf"), rows, limit=limit)
+    lines = text_table(("feature", "value", "shapley", "banzhaf"), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     return [*lines, f"The other {others} features are irrelevant: they score 0."] if others else lines
 
 
 def _axp_lines(explanation: Any, limit: int) -> list[str]:
-    from axfi_kc.report.explanations import bounded_axps
+    from axfi_kc.listings import listed_axps
 
-    axps, complete = bounded_axps(explanation, seconds=_AXP_SECONDS)
-    lines = text_table(
-        ("AXp: keep these, and the output stays",), [(", ".join(a.features),) for a in axps], limit=limit
-    )
+    axps, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
+    rows = [(", ".join(a.features),) for a in axps[:limit]]
+    lines = text_table(("AXp: keep these, and the output stays",), rows, total=len(axps))
     return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
 
 

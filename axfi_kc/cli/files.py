@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 _TRUSTED = ("sklearn.tree._tree.Tree",)  # compiled classes of scikit-learn that hold nothing but arrays
-_CIRCUITS = (".nnf", ".sdd", ".dddmp")
+_CIRCUITS = (".nnf", ".sdd", ".dddmp", ".cnf")
+_IN_CIRCUITS = (b'"nodes"', b'"literals"', b'"level_of_var"')
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 
@@ -87,7 +88,7 @@ def file_kind(path: Path) -> str:
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     if path.suffix == ".json":
-        return "circuit" if b'"learner"' not in head and b'"nodes"' in head else "xgboost"
+        return "circuit" if b'"learner"' not in head and any(key in head for key in _IN_CIRCUITS) else "xgboost"
     return "lightgbm" if head.startswith((b"tree\n", b"tree\r\n")) else "pickle"
 
 
@@ -96,7 +97,7 @@ def is_circuit_file(path: Path) -> bool:
     return file_kind(path) == "circuit"
 
 
-def load_circuit_model(path: Path, domain: Callable[[], Domain]) -> Any:
+def load_circuit_model(path: Path, domain: Callable[[], Domain], *, code: str | None = None) -> Any:
     """Return a circuit from a file as a model with outputs 0 and 1.
 
     Parameters
@@ -105,6 +106,8 @@ def load_circuit_model(path: Path, domain: Callable[[], Domain]) -> Any:
         The file.
     domain
         Makes the domain, where the file does not say it itself.
+    code
+        How the file writes values in bits; by default what it says itself, or its format's reader takes.
 
     Raises
     ------
@@ -113,17 +116,17 @@ def load_circuit_model(path: Path, domain: Callable[[], Domain]) -> Any:
     """
     from axfi_kc.models.circuits import CircuitModel
 
-    return CircuitModel.of(_circuit(path, domain), outputs=(0, 1))
+    return CircuitModel.of(_circuit(path, domain, code), outputs=(0, 1))
 
 
-def _circuit(path: Path, domain: Callable[[], Domain]) -> Any:
+def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
     try:
-        return read_circuit(path)
+        return read_circuit(path, code=code)
     except CircuitError:  # it does not say what its variables mean
-        return read_circuit(path, domain())
+        return read_circuit(path, domain(), code=code)
 
 
-def read_circuit(path: Path, domain: Domain | None = None) -> Any:
+def read_circuit(path: Path, domain: Domain | None = None, *, code: str | None = None) -> Any:
     """Return the circuit in a file.
 
     Raises
@@ -131,13 +134,9 @@ def read_circuit(path: Path, domain: Domain | None = None) -> Any:
     AxfiError
         If it cannot be read, or does not say what its variables mean and there is no domain.
     """
-    from axfi_kc.formats import read_nnf, read_node_list
+    from axfi_kc.formats import load_circuit
 
-    if path.suffix == ".nnf":
-        return read_nnf(path, domain)
-    if path.suffix == ".json":
-        return read_node_list(path)[0]
-    raise ModelFileError(f"No reader knows the circuit file {path}; give .nnf or .json.")
+    return load_circuit(path, domain, code=code)
 
 
 def load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:

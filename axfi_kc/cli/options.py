@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 _MODEL = (
-    "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit .nnf, .sdd, .dddmp or .json, "
+    "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit .nnf, .sdd, .dddmp, .cnf or .json, "
     "or a pickle"
 )
 _TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
@@ -76,6 +76,11 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
     command.add_argument("model", type=Path, help=_MODEL)
     command.add_argument("data", type=Path, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
+    command.add_argument(
+        "--bits",
+        choices=["direct", "order", "binary"],
+        help="how a circuit file writes values in bits; an .nnf of ours says so",
+    )
     group = command.add_argument_group("domain", "explanations are about all points of it")
     group.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
     group.add_argument("--domain", type=Path, metavar="TABLE", help="take bounds and values from this table instead")
@@ -107,7 +112,7 @@ def given(options: argparse.Namespace) -> Given:
     data = _features(read_table(options.data), options.data, options.target)
     source = data if options.domain is None else _features(read_table(options.domain), options.domain, options.target)
     if is_circuit_file(options.model):
-        model = load_circuit_model(options.model, lambda: _domain(source, options))
+        model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
         return Given(model, model.domain, data)
     domain = _domain(source, options)
     return Given(load_model(options.model, domain, allow_pickle=options.allow_pickle), domain, data)

@@ -25,8 +25,10 @@ def write_pictures(explanation: Any, folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {kind: plot_scores(explanation, kind) for kind in ("shapley", "banzhaf")}
-    if len(explanation.forest):
-        drawn |= {"cxps": plot_cxps(explanation), "forest": plot_forest(explanation.forest.expanded())}
+    if explanation.cxps:
+        drawn["cxps"] = plot_cxps(explanation)
+    if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
+        drawn["forest"] = plot_forest(explanation.forest)
     written = []
     for name, axes in drawn.items():
         written.append(folder / f"{name}.png")

@@ -27,22 +27,23 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, limit: int | None = None) -> list[str]:
-    r"""Return the lines of a table; after `limit` rows, one line that counts the rest.
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, total: int | None = None) -> list[str]:
+    r"""Return the lines of a table; if there are more rows in `total`, one line counts the rest.
 
     Examples
     --------
-    >>> print(*text_table(("feature", "score"), [("age", "0.5"), ("race", "0.25")], limit=1), sep="\n")
+    >>> print(*text_table(("feature", "score"), [("age", "0.5")], total=3), sep="\n")
     feature  score
     -------  -----
     age      0.5
-    ... and 1 more
+    ... and 2 more
     """
-    shown = [tuple(_short(_printable(cell)) for cell in row) for row in rows[:limit]]
+    shown = [tuple(_short(_printable(cell)) for cell in row) for row in rows]
     widths = [max(len(row[k]) for row in (header, *shown)) for k in range(len(header))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (header, *shown)]
     lines.insert(1, "  ".join("-" * w for w in widths))
-    return lines + ([f"... and {len(rows) - len(shown):,} more"] if len(rows) > len(shown) else [])
+    left = 0 if total is None else total - len(rows)
+    return [*lines, f"... and {left:,} more"] if left > 0 else lines
 
 
 def _short(cell: str) -> str:

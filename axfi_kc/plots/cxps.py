@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.errors import DomainError
 from axfi_kc.explainer import Explanation
+from axfi_kc.listings import cxp_count, heaviest_cxps
 from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     Axes
         Those of the dots.
     """
-    cxps = sorted(explanation.cxps, key=lambda c: -c.weight)
+    cxps, total = heaviest_cxps(explanation), cxp_count(explanation)
     if not cxps:
         raise DomainError("There is no CXp to draw: nothing within reach changes the output.")
     names = _most_frequent(cxps[:max_cxps], max_features)
@@ -59,11 +60,16 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     matrix.tick_params(axis="y", length=0, labelsize=LABEL)
     _weight_bars(above, [c.weight for c in shown], explanation.weights)
     _occurrences(beside, [sum(n in c.features for c in cxps) for n in names])
-    left = len(cxps) - len(shown)
-    count = "1 CXp" if len(cxps) == 1 else f"{len(cxps)} CXps"
-    note = f", {left} not shown" if left else ""
+    left = total - len(shown)
+    count = "1 CXp" if total == 1 else f"{_count(total)} CXps"
+    note = f", {_count(left)} not shown" if left else ""
     above.set_title(f"What can change {value(explanation.prediction)}? {count}{note}", fontsize=TITLE)
     return matrix
+
+
+def _count(number: int) -> str:
+    digits = str(number)
+    return f"{number:,}" if len(digits) <= 9 else f"about 10^{len(digits) - 1}"
 
 
 def _panels(host: Axes, *, columns: int, rows: int) -> tuple[Axes, Axes, Axes]:

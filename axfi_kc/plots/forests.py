@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axfi_kc.errors import DomainError
-from axfi_kc.forest import CXpForest
+from axfi_kc.forest import CXpForest, SharedForest
 from axfi_kc.plots.style import ABSENT, INK, PRESENT, SMALL, TITLE, label, number, own_axes
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_forest"]
 
 
-def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = None) -> Axes:
+def plot_forest(forest: CXpForest | SharedForest, *, max_trees: int = 12, ax: Axes | None = None) -> Axes:
     """Draw the CXp-Forest as trees, one per CXp, as in the paper's Figure 2.
 
     Parameters
@@ -25,10 +25,18 @@ def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = Non
         How many trees to draw at most: those of the largest weight; a note counts the rest.
     ax
         Where to draw; a new figure by default.
+
+    Raises
+    ------
+    DomainError
+        If there is no CXp.
+    BudgetError
+        If there are too many to choose from.
     """
-    if not len(forest):
+    trees = forest.expanded()
+    if not len(trees):
         raise DomainError("There is no CXp, so the forest has no tree to draw.")
-    ranked = sorted(forest.weights.items(), key=lambda item: -item[1])[:max_trees]
+    ranked = sorted(trees.weights.items(), key=lambda item: -item[1])[:max_trees]
     columns = min(4, len(ranked))
     rows = [ranked[k : k + columns] for k in range(0, len(ranked), columns)]
     heights = [max(len(cxp) for cxp, _ in row) + 1.5 for row in rows]
@@ -41,9 +49,9 @@ def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = Non
     ax.plot([], [], color=PRESENT, linewidth=1.6, label="in S")
     ax.plot([], [], color=ABSENT, linestyle="--", linewidth=1.2, label="not in S")
     ax.legend(loc="upper right", bbox_to_anchor=(1, 0), ncols=2, fontsize=SMALL, frameon=False, borderaxespad=0)
-    left = len(forest) - len(ranked)
-    trees = "1 tree" if len(forest) == 1 else f"{len(forest)} trees"
-    ax.set_title(f"CXp-Forest: {trees}{f', {left} lighter ones not drawn' if left else ''}", fontsize=TITLE)
+    left = len(trees) - len(ranked)
+    count = "1 tree" if len(trees) == 1 else f"{len(trees)} trees"
+    ax.set_title(f"CXp-Forest: {count}{f', {left} lighter ones not drawn' if left else ''}", fontsize=TITLE)
     ax.axis("off")
     return ax
 

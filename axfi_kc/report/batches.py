@@ -5,37 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from math import fsum
-from statistics import median
+from statistics import median, median_low
+from typing import Any
 
-from axfi_kc.explainer import Explanation
+from axfi_kc.listings import cxp_count
 from axfi_kc.report.charts import histogram, names
 from axfi_kc.report.explanations import explanation_facts, explanation_sections, facts
-from axfi_kc.report.markup import Markup, element, joined, name, plural, shown
+from axfi_kc.report.markup import Markup, count, element, joined, name, plural, shown
 from axfi_kc.report.tables import Cell, bar_cell, number_cell, table, text_cell
 
 __all__ = ["batch_facts", "batch_sections"]
 
 
-def batch_facts(batch: Sequence[Explanation]) -> Markup:
+def batch_facts(batch: Sequence[Any]) -> Markup:
     """Return the figures at the top of a batch."""
     outputs = Counter(shown(e.prediction) for e in batch)
     common = ", ".join(f"{output}: {count:,}" for output, count in outputs.most_common(4))
-    cxps = [len(e.cxps) for e in batch]
+    cxps = [cxp_count(e) for e in batch]
     return facts(
         {
             "instances": f"{len(batch):,}",
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
-            "CXps, median": f"{median(cxps):g}" if cxps else "none",
-            "CXps, most": f"{max(cxps, default=0):,}",
+            "CXps, median": count(int(median_low(cxps))) if cxps else "none",
+            "CXps, most": count(max(cxps, default=0)),
         }
     )
 
 
-def batch_sections(batch: Sequence[Explanation], *, rows: int, details: int) -> dict[str, Markup]:
-    """Return the sections of a batch by their titles; the first `details` instances are shown in full."""
+def batch_sections(batch: Sequence[Any], labels: Sequence[str], *, rows: int, details: int) -> dict[str, Markup]:
+    """Return the sections of a batch by their titles; the first `details` instances, with their labels, in full."""
     if not len(batch):
         return {"Instances": element("section", element("p", "The batch has no instance."))}
-    labels = [shown(row) for row in getattr(batch, "rows", range(len(batch)))]
     return {
         "Features": element("section", element("h2", "Features", id="features"), _importance(batch, rows)),
         "Instances": element(
@@ -45,7 +45,7 @@ def batch_sections(batch: Sequence[Explanation], *, rows: int, details: int) -> 
     }
 
 
-def _importance(batch: Sequence[Explanation], rows: int) -> Markup:
+def _importance(batch: Sequence[Any], rows: int) -> Markup:
     """Return for each feature the mean and the distribution of its scores."""
     columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
     for e in batch:
@@ -78,26 +78,26 @@ def _more(found: Sequence[object], rows: int, noun: str, *, what: str = "listed"
     return element("p", f"{plural(left, noun)} more, not {what}.", class_="note") if left > 0 else ""
 
 
-def _instances(batch: Sequence[Explanation], labels: list[str], rows: int, details: int) -> Markup:
+def _instances(batch: Sequence[Any], labels: Sequence[str], rows: int, details: int) -> Markup:
     lines = [_instance_row(batch[k], labels[k], k, linked=k < details) for k in range(min(rows, len(batch)))]
     head = ("row", "output", "CXps", "smallest CXp", "highest score", "of feature")
     return joined([table("The instances", head, lines), _more(batch, rows, "instance")])
 
 
-def _instance_row(e: Explanation, label: str, k: int, *, linked: bool) -> tuple[Cell, ...]:
+def _instance_row(e: Any, label: str, k: int, *, linked: bool) -> tuple[Cell, ...]:
     scores = e.scores("shapley")
     best = max(scores, key=lambda n: scores[n])
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
         text_cell(name(shown(e.prediction))),
-        number_cell(len(e.cxps)),
-        text_cell(names(e.cxps[0].features) if len(e.cxps) else "none"),
+        Cell(count(cxp_count(e)), float(min(cxp_count(e), 10**300)), "number"),
+        text_cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
         text_cell(name(best) if scores[best] else "none"),
     )
 
 
-def _details(batch: Sequence[Explanation], labels: list[str], rows: int, details: int) -> Markup:
+def _details(batch: Sequence[Any], labels: Sequence[str], rows: int, details: int) -> Markup:
     parts = []
     for k in range(min(details, len(batch))):
         e = batch[k]

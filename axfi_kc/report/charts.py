@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from axfi_kc.forest import CXpForest
 from axfi_kc.report.markup import Markup, element, joined, name, number, plural
 
 __all__ = ["bar", "forest", "histogram", "names"]
@@ -44,16 +43,22 @@ def histogram(values: Sequence[float], most: float) -> Markup:
     )
 
 
-def forest(trees: CXpForest, *, most: int) -> Markup:
-    """Return the trees of the heaviest CXps, each a figure of its own so that they fill any width."""
-    ranked = sorted(trees.weights.items(), key=lambda item: -item[1])[:most]
-    figures = [_figure(cxp, weight) for cxp, weight in ranked]
-    left = len(trees) - len(ranked)
-    note = element("p", f"{plural(left, 'lighter tree')} not drawn.", class_="note") if left else ""
+def forest(trees: Sequence[tuple[tuple[str, ...], Fraction | int]], *, left: int) -> Markup:
+    """Return the trees of CXps with their weights, each a figure of its own so that they fill any width.
+
+    Parameters
+    ----------
+    trees
+        The CXps and their weights.
+    left
+        How many more there are; a note says so.
+    """
+    figures = [_figure(cxp, weight) for cxp, weight in trees]
+    note = element("p", f"{plural(left, 'tree')} more, not drawn.", class_="note") if left else ""
     return joined([element("div", *figures, class_="forest"), note])
 
 
-def _figure(cxp: tuple[str, ...], weight: Fraction) -> Markup:
+def _figure(cxp: tuple[str, ...], weight: Fraction | int) -> Markup:
     words = f"Tree of the CXp {', '.join(cxp)}: 1 if one of them is in S, else 0."
     return element("figure", _tree(cxp, words), element("figcaption", f"weight {number(weight)}"))
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from typing import Any
 
-from axfi_kc.budget import Budget, BudgetSpent
-from axfi_kc.explainer import Explanation
-from axfi_kc.explanations import AXp, named_axps
-from axfi_kc.forest import SharedForest
+from axfi_kc.listings import cxp_count, heaviest_cxps, listed_axps
 from axfi_kc.report.charts import forest, names
-from axfi_kc.report.markup import Markup, element, joined, name, number, plural, shown
+from axfi_kc.report.markup import Markup, count, element, joined, name, number, plural, shown
 from axfi_kc.report.tables import bar_cell, exact_cell, number_cell, table, text_cell
 from axfi_kc.report.words import change_words
 
-__all__ = ["WEIGHTS", "bounded_axps", "explanation_facts", "explanation_sections", "facts"]
+__all__ = ["WEIGHTS", "explanation_facts", "explanation_sections", "facts"]
 
 WEIGHTS = {
     "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
@@ -22,7 +19,7 @@ WEIGHTS = {
 }
 _AXP_SECONDS = 5.0
 _MOST_TREES = 12
-_MOST_AXPS = 100  # of families too large to list
+_MOST_WORDS = 50  # each is the result of a search of its own
 
 
 def facts(pairs: dict[str, object]) -> Markup:
@@ -34,20 +31,20 @@ def facts(pairs: dict[str, object]) -> Markup:
     )
 
 
-def explanation_facts(explanation: Explanation) -> Markup:
+def explanation_facts(explanation: Any) -> Markup:
     """Return the figures at the top of an explanation."""
     limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
     return facts(
         {
             "output": name(shown(explanation.prediction)),
-            f"CXps{limit}": f"{len(explanation.cxps):,}",
+            f"CXps{limit}": count(cxp_count(explanation)),
             "relevant features": f"{len(explanation.relevant):,} of {len(explanation.domain):,}",
             "value of fixing everything": number(explanation.forest.value(explanation.domain.names)),
         }
     )
 
 
-def explanation_sections(explanation: Explanation, *, rows: int, prefix: str = "", level: int = 2) -> dict[str, Markup]:
+def explanation_sections(explanation: Any, *, rows: int, prefix: str = "", level: int = 2) -> dict[str, Markup]:
     """Return the sections of an explanation by their titles.
 
     Parameters
@@ -85,7 +82,7 @@ def _more(found: int, rows: int, noun: str) -> Markup | str:
     return _note(f"{plural(found - rows, noun)} more, not listed.") if found > rows else ""
 
 
-def _scores(explanation: Explanation, rows: int) -> Markup:
+def _scores(explanation: Any, rows: int) -> Markup:
     shapley, banzhaf = explanation.scores("shapley"), explanation.scores("banzhaf")
     instance, most = explanation.instance, max(shapley.values())
     relevant = set(explanation.relevant)
@@ -114,8 +111,8 @@ def _scores(explanation: Explanation, rows: int) -> Markup:
     )
 
 
-def _cxps(explanation: Explanation, rows: int) -> Markup:
-    cxps = sorted(explanation.cxps, key=lambda c: -c.weight)
+def _cxps(explanation: Any, rows: int) -> Markup:
+    cxps, total = heaviest_cxps(explanation), cxp_count(explanation)
     if not cxps:
         return element("p", "Nothing within reach changes the output: there is no CXp.")
     most = max(c.weight for c in cxps)
@@ -124,11 +121,11 @@ def _cxps(explanation: Explanation, rows: int) -> Markup:
             text_cell(names(c.features)),
             number_cell(c.weight),
             bar_cell(c.weight, most),
-            text_cell(change_words(explanation, c), wide=True),
+            text_cell(change_words(explanation, c) if k < _MOST_WORDS else "", wide=True),
             number_cell(len(c.features)),
             exact_cell(c.weight),
         )
-        for c in cxps[:rows]
+        for k, c in enumerate(cxps[:rows])
     ]
     words = "Each CXp is a smallest set of features whose change alone can change the output. Its weight is "
     head = ("CXp", "weight", "bar", "in words", "features", "exactly")
@@ -136,15 +133,15 @@ def _cxps(explanation: Explanation, rows: int) -> Markup:
         [
             element("p", words, WEIGHTS.get(explanation.weights, explanation.weights), "."),
             table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
-            _more(len(cxps), rows, "CXp"),
+            _more(total, min(rows, len(cxps)), "CXp"),
         ]
     )
 
 
-def _axps(explanation: Explanation, rows: int) -> Markup:
+def _axps(explanation: Any, rows: int) -> Markup:
     if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
         return _note("AXps need all CXps, and only those of a limited size were computed.")
-    found, complete = bounded_axps(explanation, seconds=_AXP_SECONDS)
+    found, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
     lines = [(text_cell(names(a.features), wide=True), number_cell(len(a.features))) for a in found[:rows]]
     words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
@@ -158,25 +155,12 @@ def _axps(explanation: Explanation, rows: int) -> Markup:
     return joined(parts)
 
 
-def bounded_axps(explanation: Explanation, *, seconds: float) -> tuple[tuple[AXp, ...], bool]:
-    """Return the AXps, and whether these are all: there may be exponentially many, and a report must end."""
-    found = explanation.forest
-    if isinstance(found, SharedForest):
-        return tuple(islice(explanation.axps, _MOST_AXPS)), False
-    try:
-        return named_axps(found.masks, explanation.domain.names, budget=Budget(seconds=seconds)), True
-    except BudgetSpent as spent:
-        return tuple(AXp(explanation.domain.names_of(m)) for m in spent.found), False
-
-
-def _forest(explanation: Explanation) -> Markup:
-    found = explanation.forest
-    if isinstance(found, SharedForest):
-        return element("p", f"The forest has {found.n} trees, too many to draw.")
-    if not len(found):
+def _forest(explanation: Any) -> Markup:
+    trees = [(c.features, c.weight) for c in heaviest_cxps(explanation)[:_MOST_TREES]]
+    if not trees:
         return element("p", "There is no CXp, so the forest has no tree.")
     words = (
         "One tree per CXp, heaviest first: a solid line is taken when the feature is fixed, a dashed one when it is "
         "free. The value of fixing a set S is the mean of the weights of the trees that end in 1."
     )
-    return joined([element("p", words), forest(found, most=_MOST_TREES)])
+    return joined([element("p", words), forest(trees, left=cxp_count(explanation) - len(trees))])

@@ -11,7 +11,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-__all__ = ["Markup", "element", "exact", "joined", "name", "number", "plural", "shown"]
+__all__ = ["Markup", "count", "element", "exact", "joined", "name", "number", "plural", "shown"]
 
 # not allowed in HTML, or not writable as UTF-8 (lone surrogates)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -91,7 +91,19 @@ def exact(value: Fraction | int) -> Markup:
     return element("details", element("summary", f"{text[:9]}…"), element("code", text))
 
 
-def plural(count: int, noun: str) -> str:
+def count(number: int) -> str:
+    """Return a count, abridged where nobody would read its digits.
+
+    Examples
+    --------
+    >>> count(1200), count(10**58)
+    ('1,200', 'about 10^58')
+    """
+    digits = str(number)
+    return f"{number:,}" if len(digits) <= 12 else f"about 10^{len(digits) - 1}"
+
+
+def plural(number: int, noun: str) -> str:
     """Return a count with its noun.
 
     Examples
@@ -99,4 +111,4 @@ def plural(count: int, noun: str) -> str:
     >>> plural(1, "CXp"), plural(1200, "CXp")
     ('1 CXp', '1,200 CXps')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"

@@ -14,12 +14,14 @@ from axfi_kc.report.assets import SCRIPT, STYLE
 from axfi_kc.report.batches import batch_facts, batch_sections
 from axfi_kc.report.explanations import explanation_facts, explanation_sections
 from axfi_kc.report.markup import Markup, element, shown
+from axfi_kc.results import SavedExplanation
+from axfi_kc.streams import SavedBatch
 
 __all__ = ["report_html", "write_report"]
 
 
 def write_report(
-    explained: Explanation | Sequence[Explanation],
+    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -34,7 +36,7 @@ def write_report(
     Parameters
     ----------
     explained
-        An explanation, or a batch (a sequence of explanations of one domain).
+        An explanation, or a batch (a sequence of explanations of one domain), in memory or saved.
     path
         The file to write.
     title
@@ -62,7 +64,7 @@ def write_report(
 
 
 def report_html(
-    explained: Explanation | Sequence[Explanation],
+    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
     *,
     title: str | None = None,
     max_rows: int = 500,
@@ -82,10 +84,11 @@ def report_html(
         raise DomainError(
             f"max_rows must be at least 1 and max_details at least 0, but {max_rows} and {max_details} were given."
         )
-    if isinstance(explained, Sequence):
-        head = batch_facts(explained)
-        sections = batch_sections(explained, rows=max_rows, details=max_details)
-        return _page(title or "Explanations of a batch", head, sections)
+    if isinstance(explained, Sequence | SavedBatch):
+        batch = explained if isinstance(explained, Sequence) else list(explained)
+        labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
+        sections = batch_sections(batch, labels, rows=max_rows, details=max_details)
+        return _page(title or "Explanations of a batch", batch_facts(batch), sections)
     head = explanation_facts(explained)
     sections = explanation_sections(explained, rows=max_rows)
     return _page(title or f"Why {shown(explained.prediction)}?", head, sections)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pty
 import subprocess
 import sys
 from fractions import Fraction
+from math import comb
 from pathlib import Path
 
 import joblib
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -20,9 +23,13 @@ import axfi_kc as ax
 from axfi_kc.circuit import CircuitBuilder
 from axfi_kc.cli import main
 from axfi_kc.cli.command import parser
+from axfi_kc.cli.explain import explanation_text
+from axfi_kc.cli.pictures import write_pictures
 from axfi_kc.cli.tables import as_json, text_table
 from axfi_kc.formats import write_nnf
 from axfi_kc.grid import Grid
+from axfi_kc.models.circuits import CircuitModel
+from axfi_kc.report import report_html
 
 COMMANDS = ("explain", "batch", "report", "sizes", "compile", "info", "demo")
 
@@ -86,7 +93,6 @@ def test_csv_and_parquet_say_the_same(files: Path, capsys) -> None:
     assert len(texts) == 1
 
 
-@pytest.mark.skipif(not hasattr(ax.Explanation, "to_dict"), reason="needs results as documents")
 def test_explain_as_json(files: Path, capsys, explained) -> None:
     document = json.loads(printed(capsys, files, "explain", "tree.skops", "iris.csv", "--row", "60", "--json"))
     weights = {tuple(c["features"]): Fraction(c["weight"]) for c in document["cxps"]}
@@ -199,7 +205,6 @@ def test_batch(files: Path, capsys, iris) -> None:
     assert text.startswith("20 rows explained\n")
 
 
-@pytest.mark.skipif(not hasattr(ax.Explainer, "explain_to"), reason="needs results in files")
 def test_batch_into_a_file(files: Path, capsys, tmp_path) -> None:
     out = str(tmp_path / "results.jsonl")
     text = printed(capsys, files, "batch", "tree.skops", "iris.csv", "--out", out)
@@ -233,6 +238,19 @@ def test_node_lists_are_models(tmp_path, capsys) -> None:
     text = printed(capsys, tmp_path, "explain", "list.json", "points.csv")
     assert "prediction: 1" in text
     assert "colour" in text
+
+
+@pytest.mark.parametrize("name", ["mdd.nnf", "obdd.nnf", "sdd.nnf", "ddnnf.nnf"])
+def test_saved_circuits_explain_like_the_model(name: str, tmp_path, capsys) -> None:
+    data = pd.DataFrame(itertools.product(range(5), range(2), range(3)), columns=list("abc"))
+    output = ((data.a > 2) & (data.b == 1)) | (data.c == 1)
+    dump(DecisionTreeClassifier(random_state=0).fit(data, output.astype(int)), tmp_path / "tree.skops")
+    data.to_csv(tmp_path / "data.csv", index=False)
+    language = name.partition(".")[0]
+    printed(capsys, tmp_path, "compile", "tree.skops", "data.csv", "--to", language, "--save", str(tmp_path / name))
+    for row in ("0", "27"):
+        text = printed(capsys, tmp_path, "explain", "tree.skops", "data.csv", "--row", row)
+        assert printed(capsys, tmp_path, "explain", name, "data.csv", "--row", row) == text
 
 
 def test_xgboost_and_lightgbm_files(tmp_path, capsys, iris) -> None:
@@ -292,6 +310,13 @@ def test_examples_in_the_help_are_valid(capsys) -> None:
         lines = capsys.readouterr().out.partition("examples:")[2].split("\n")
         for line in (part.partition("(")[0].split()[1:] for part in lines if part.strip().startswith("axfi-kc")):
             parser().parse_args(line)
+
+
+def test_the_paper_is_a_command(capsys) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["paper", "--help"])
+    assert stopped.value.code == 0
+    assert "--quick" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["explain"], ["explain", "a", "b", "--weights", "heavy"]])
@@ -357,6 +382,28 @@ def test_progress_is_for_terminals_only() -> None:
     os.close(theirs)
     assert b"digging ... 1 s" in os.read(ours, 1000)
     os.close(ours)
+
+
+def threshold(n: int, least: int) -> CircuitModel:
+    """Return the model that is true where at least so many of n bits are 1."""
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer(f"x{k}", 0, 1) for k in range(n)])))
+    layer = [build.true if ones >= least else build.false for ones in range(n + 1)]
+    for k in reversed(range(n)):
+        layer = [build.decision(k, [([0], layer[ones]), ([1], layer[ones + 1])]) for ones in range(k + 1)]
+    return CircuitModel.of(build.circuit(layer[0]))
+
+
+def test_more_cxps_than_can_be_listed(tmp_path) -> None:
+    model = threshold(20, 10)
+    e = ax.Explainer(model, model.domain, target="mdd").explain([0] * 20)
+    count = comb(20, 10)
+    text = explanation_text(e, limit=3)
+    assert f"... and {count - 3:,} more" in text
+    assert text.count("x0") >= 3
+    assert f"{count:,}" in report_html(e, max_rows=5)
+    assert {p.name for p in write_pictures(e, tmp_path)} == {
+        "banzhaf.png", "cxps.png", "forest.dot", "forest.graphml", "shapley.png",
+    }  # fmt: skip
 
 
 def test_tables_cannot_steer_the_terminal() -> None:

@@ -136,6 +136,25 @@ def test_a_batch(explainer: ax.Explainer, cancer, tmp_path) -> None:
     assert "10 instances more, not shown in full." in page.words
 
 
+def test_saved_results(explainer: ax.Explainer, cancer, tmp_path) -> None:
+    rows = cancer.data.iloc[100:105]
+    saved = explainer.explain_to(tmp_path / "results.jsonl", rows)
+    ours, theirs = (Page(report_html(batch, max_details=0)) for batch in (explainer.explain_batch(rows), saved))
+    assert ours.tables == theirs.tables
+    e = explainer.explain(cancer.data.iloc[78])
+    page = Page(report_html(ax.Explanation.from_json(e.to_json())))
+    assert [row[0] for row in page.tables[1]] == [row[0] for row in Page(report_html(e)).tables[1]]
+    assert any("; keep all else" in word for word in page.words)
+
+
+def test_changes_in_words() -> None:
+    domain = ax.Domain([ax.Integer("age", 18, 90), ax.Categorical("race", ["a", "b", "c"])])
+    e = ax.Explainer(lambda p: p[0] > 60 and p[1] == "b", domain).explain((70, "b"))
+    words = {row[0]: row[3] for row in Page(report_html(e)).tables[1][1:]}
+    assert words["age"] == "age <= 60. Nearest: age from 70 to 60 gives False."
+    assert words["race"].startswith("race = ")
+
+
 def test_limits_are_said(explainer: ax.Explainer, cancer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
     page = Page(report_html(e, max_rows=2))
