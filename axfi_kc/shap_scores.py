@@ -27,11 +27,13 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import CircuitError
 from axfi_kc.measures import Number, exact
 from axfi_kc.sets import features_of
+from axfi_kc.shap_residues import ResidueSweep
 from axfi_kc.tabular import one_row
 
 __all__ = ["integral_weights", "products_of_others", "shap_scores", "shap_scores_batch"]
 
 Target = Circuit | CompiledModel
+_LARGE = 20_000  # edges times features from which compiled code is faster, its loading included
 
 
 def shap_scores(target: Target | Mapping[Number, Target], x: Any) -> dict[str, Fraction]:
@@ -149,11 +151,24 @@ def _scores_of_rows(target: Target | Mapping[Number, Target], domain: Domain, ro
     totals = [[Fraction(0)] * len(domain) for _ in codes]
     for value, part in parts:
         circuit, factor = _circuit(part), exact(value, "value")
-        sweep = _Sweep.of(circuit)
+        sweep = _sweep_of(circuit)
         for total, cells in zip(totals, circuit.grid.locate(codes).tolist(), strict=True):
             for i, score in sweep.scores(cells).items():
                 total[i] += factor * score
     return [dict(zip(domain.names, total, strict=True)) for total in totals]
+
+
+def _sweep_of(circuit: Circuit) -> _Sweep | ResidueSweep:
+    """Return the passes that suit the circuit: large ones by residues, as compiled code."""
+    if not queries.is_decomposable(circuit):
+        raise CircuitError(
+            "SHAP scores need a circuit in which no conjunction and no decision meets a feature twice, but this "
+            "one has such a node; convert it to an ordered diagram first."
+        )
+    mentioned = tuple(sorted({i for i in circuit.features.tolist() if i >= 0}))
+    if not mentioned or len(circuit.children) * len(mentioned) < _LARGE:
+        return _Sweep.of(circuit)
+    return ResidueSweep.of(circuit, mentioned, integral_weights(len(mentioned)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +211,6 @@ class _Sweep:
 
     @classmethod
     def of(cls, circuit: Circuit) -> _Sweep:
-        if not queries.is_decomposable(circuit):
-            raise CircuitError(
-                "SHAP scores need a circuit in which no conjunction and no decision meets a feature twice, but this "
-                "one has such a node; convert it to an ordered diagram first."
-            )
         scope = queries.scopes(circuit)
         mentioned = features_of(scope[circuit.root])
         steps = max(len(mentioned) - 1, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import sys
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
+from axfi_kc import shap_scores as shap_module
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.circuits import compile_circuit
@@ -34,6 +36,15 @@ def by_definition(function: Any, space: Any, v: Any) -> list[Fraction]:
     return shapley(lambda S: sum((p * function(x) for x, p in box(space, v, everything - S)), Fraction(0)), len(v))
 
 
+def both_ways(circuit: Circuit, v: Any) -> list[Fraction]:
+    """Return the scores, found by big integers and by residues alike."""
+    found = list(shap_scores(circuit, v).values())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("axfi_kc.shap_scores._LARGE", 0)
+        assert list(shap_scores(circuit, v).values()) == found
+    return found
+
+
 def judged(case: Case) -> list[Fraction]:
     return by_definition(lambda x: int(case.judge.dissimilar(x)), case.judge.space, case.judge.v)
 
@@ -44,7 +55,7 @@ def test_diagrams_and_path_circuits_of_models(case: Case) -> None:
     problem, expected = case.problem, judged(case)
     for compiler in (compile_mdd, compile_circuit):
         circuit = compiler(problem.model, problem.output, problem.similarity)
-        assert list(shap_scores(circuit, case.judge.v).values()) == expected
+        assert both_ways(circuit, case.judge.v) == expected
 
 
 @MANY
@@ -52,7 +63,7 @@ def test_diagrams_and_path_circuits_of_models(case: Case) -> None:
 def test_similarity_is_the_complement(case: Case) -> None:
     problem = case.problem
     similar = compile_mdd(problem.model, problem.output, problem.similarity, similar=True)
-    assert list(shap_scores(similar, case.judge.v).values()) == [-s for s in judged(case)]
+    assert both_ways(similar, case.judge.v) == [-s for s in judged(case)]
 
 
 @st.composite
@@ -98,7 +109,7 @@ def test_circuits_with_conjunctions_and_disjunctions(drawn: tuple[Circuit, ax.Do
     def function(x: Any) -> int:
         return int(evaluate(circuit, circuit.grid.locate(domain.encode([x]))[0].tolist()))
 
-    assert list(shap_scores(circuit, v).values()) == by_definition(function, space_of(domain), v)
+    assert both_ways(circuit, v) == by_definition(function, space_of(domain), v)
 
 
 def test_reference_tables() -> None:
@@ -149,8 +160,21 @@ def test_deep_circuits_need_no_recursion() -> None:
         found = shap_scores(circuit, (1,) * n)
     finally:
         sys.setrecursionlimit(limit)
-    assert sum(found.values()) == 0  # the circuit holds everywhere
-    assert set(found.values()) == {0}
+    assert set(found.values()) == {0}  # the circuit holds everywhere
+
+
+def test_large_diagrams_by_residues() -> None:
+    """At least half of 60 features are 1: symmetric, so that each share is known."""
+    n = 60
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer(f"x{i}", 0, 1) for i in range(n)])))
+    row = [build.true if k >= n // 2 else build.false for k in range(n + 1)]
+    for i in reversed(range(n)):
+        row = [build.decision(i, [([0], row[k]), ([1], row[k + 1])]) for k in range(i + 1)]
+    circuit = build.circuit(row[0])
+    assert len(circuit.children) * n > shap_module._LARGE
+    found = shap_scores(circuit, (1,) * n)
+    share = 1 - Fraction(sum(math.comb(n, k) for k in range(n // 2, n + 1)), 2**n)
+    assert set(found.values()) == {share / n}
 
 
 def test_quadrature_is_exact() -> None:

@@ -1,0 +1,105 @@
+"""The passes of exact SHAP scores modulo several primes at once, compiled by numba.
+
+A node's value is a probability, divided by nothing and lifted by nothing: conjunctions multiply,
+disjunctions add, and a decision adds its children weighed by their mixed shares.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from axfi_kc.circuit import AND, DECISION, OR, TRUE
+
+__all__ = ["changes"]
+
+
+@njit(cache=True, nogil=True)
+def _up(kinds, offsets, children, share_of_arc, mixed, primes, values, total):
+    n = len(primes)
+    for node in range(len(kinds)):
+        first, last = offsets[node], offsets[node + 1]
+        if kinds[node] == AND:
+            total[:] = 1
+            for arc in range(first, last):
+                child = children[arc]
+                for k in range(n):
+                    total[k] = total[k] * values[child, k] % primes[k]
+        elif kinds[node] == OR:
+            total[:] = 0
+            for arc in range(first, last):
+                child = children[arc]
+                for k in range(n):
+                    total[k] += values[child, k]
+            for k in range(n):
+                total[k] %= primes[k]
+        elif kinds[node] == DECISION:
+            total[:] = 0
+            for arc in range(first, last):
+                child, share = children[arc], share_of_arc[arc]
+                for k in range(n):
+                    total[k] += mixed[share, k] * values[child, k] % primes[k]
+            for k in range(n):
+                total[k] %= primes[k]
+        else:
+            total[:] = kinds[node] == TRUE
+        for k in range(n):
+            values[node, k] = total[k]
+
+
+@njit(cache=True, nogil=True)
+def _spread(first, last, children, values, rates, rate, primes, after):
+    """Give each part of a conjunction its rate times the product of the other parts."""
+    n = len(primes)
+    for k in range(n):
+        after[last - first, k] = 1
+    for arc in range(last - 1, first - 1, -1):
+        child = children[arc]
+        for k in range(n):
+            after[arc - first, k] = after[arc - first + 1, k] * values[child, k] % primes[k]
+    for arc in range(first, last):
+        child = children[arc]
+        for k in range(n):
+            rates[child, k] = (rates[child, k] + rate[k] * after[arc - first + 1, k]) % primes[k]
+            rate[k] = rate[k] * values[child, k] % primes[k]
+
+
+@njit(cache=True, nogil=True)
+def changes(kinds, features, offsets, children, share_of_arc, mixed, gains, primes, n_features):
+    """Return for each feature what fixing it changes in the mean, modulo each prime (below 2**31).
+
+    ``mixed[share_of_arc[a]]`` is the weight of arc a when its feature is kept with probability q and
+    else drawn, ``gains[...]`` that weight if kept, less that if drawn.
+    """
+    n = len(primes)
+    values = np.zeros((len(kinds), n), np.uint64)
+    rates = np.zeros((len(kinds), n), np.uint64)
+    found = np.zeros((n_features, n), np.uint64)
+    rate, total = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    widest = 0
+    for node in range(len(kinds)):
+        widest = max(widest, offsets[node + 1] - offsets[node])
+    after = np.empty((widest + 1, n), np.uint64)
+    _up(kinds, offsets, children, share_of_arc, mixed, primes, values, total)
+    rates[-1, :] = 1
+    for node in range(len(kinds) - 1, -1, -1):
+        first, last = offsets[node], offsets[node + 1]
+        rate[:] = rates[node]
+        if kinds[node] == AND:
+            _spread(first, last, children, values, rates, rate, primes, after)
+        elif kinds[node] == OR:
+            for arc in range(first, last):
+                child = children[arc]
+                for k in range(n):
+                    rates[child, k] = (rates[child, k] + rate[k]) % primes[k]
+        elif kinds[node] == DECISION:
+            total[:] = 0
+            for arc in range(first, last):
+                child, share = children[arc], share_of_arc[arc]
+                for k in range(n):
+                    rates[child, k] = (rates[child, k] + rate[k] * mixed[share, k]) % primes[k]
+                    total[k] += gains[share, k] * values[child, k] % primes[k]
+            i = features[node]
+            for k in range(n):
+                found[i, k] = (found[i, k] + total[k] % primes[k] * rate[k]) % primes[k]
+    return found

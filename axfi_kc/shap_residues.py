@@ -1,0 +1,109 @@
+"""SHAP scores of large circuits by residues: the passes modulo enough primes, put together at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from math import lcm
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.circuit import Circuit
+from axfi_kc.queries.flat import arc_owners
+from axfi_kc.queries.residues import N_BITS, _combined, _primes
+from axfi_kc.queries.shares import Shares, product, shares_of
+
+__all__ = ["ResidueSweep"]
+
+_AT_ONCE = 8  # primes per pass: their residues of one node fill a cache line
+Residues = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidueSweep:
+    """A deterministic circuit made ready for the passes of every instance.
+
+    Attributes
+    ----------
+    circuit
+        Decomposable and deterministic: a score lies between -1 and 1, which says how many primes are needed.
+    mentioned
+        The features it speaks about.
+    weights
+        Of the quadrature at q = 0, 1/steps, ..., 1.
+    shares
+        What the cells of each arc are worth.
+    places
+        For each share its feature and its set of cells; -1 for none.
+    whole
+        Every score times this is an integer.
+    primes
+        Whose product exceeds twice that.
+    """
+
+    circuit: Circuit
+    mentioned: tuple[int, ...]
+    weights: tuple[Fraction, ...]
+    shares: Shares
+    places: list[tuple[int, int]]
+    whole: int
+    primes: list[int]
+
+    @classmethod
+    def of(cls, circuit: Circuit, mentioned: tuple[int, ...], weights: tuple[Fraction, ...]) -> ResidueSweep:
+        """Prepare a circuit (cost: linear)."""
+        axes = circuit.grid.axes
+        shares = shares_of(circuit, [a.numerators for a in axes], [a.denominator for a in axes])
+        steps = max(len(weights) - 1, 1)
+        common = lcm(*(w.denominator for w in weights))
+        whole = common * steps ** (len(weights) - 1) * product(axes[i].denominator for i in mentioned)
+        needed = -(-(whole.bit_length() + 2) // N_BITS)
+        avoided = frozenset((*shares.wholes, *(axes[i].denominator for i in mentioned)))
+        return cls(circuit, mentioned, weights, shares, _places(circuit, shares), whole,
+                   list(islice(_primes(avoided), needed)))  # fmt: skip
+
+    def scores(self, cells: Sequence[int]) -> dict[int, Fraction]:
+        """Return the scores of the mentioned features at the point with these cells."""
+        sets = self.circuit.cell_sets
+        hits = np.array([i >= 0 and cells[i] in sets[label] for i, label in self.places], dtype=np.uint64)
+        parts = [self._modulo(self.primes[k : k + _AT_ONCE], hits) for k in range(0, len(self.primes), _AT_ONCE)]
+        residues = np.concatenate(parts, axis=1).tolist()
+        found = {}
+        for i in self.mentioned:
+            above = [(r + self.whole) % q for r, q in zip(residues[i], self.primes, strict=True)]  # never negative
+            found[i] = Fraction(_combined(above, self.primes) - self.whole, self.whole)
+        return found
+
+    def _modulo(self, primes: Sequence[int], hits: Residues) -> Residues:
+        """Return every feature's score times `whole`, modulo each prime."""
+        from axfi_kc import shap_kernels
+
+        circuit, mod = self.circuit, np.array(primes, dtype=np.uint64)
+        shares, hit = _shares_modulo(self.shares, primes), hits[:, np.newaxis]
+        gains = (hit + mod - shares) % mod
+        steps, n_features = max(len(self.weights) - 1, 1), len(circuit.grid.axes)
+        found = np.zeros((n_features, len(primes)), dtype=np.uint64)
+        for step, weight in enumerate(self.weights):
+            kept = np.array([step * pow(steps, -1, q) % q for q in primes], dtype=np.uint64)
+            mixed = (shares + kept * gains) % mod
+            scale = [weight.numerator * pow(weight.denominator, -1, q) * self.whole % q for q in primes]
+            arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children, self.shares.of_arc)
+            changed = shap_kernels.changes(*arrays, mixed, gains, mod, n_features)
+            found = (found + changed * np.array(scale, dtype=np.uint64)) % mod
+        return found
+
+
+def _places(circuit: Circuit, shares: Shares) -> list[tuple[int, int]]:
+    """Return the feature and the set of cells of each share."""
+    if not len(shares.of_arc):
+        return [(-1, -1)] * len(shares.worths)
+    arcs = np.unique(shares.of_arc, return_index=True)[1]
+    return list(zip(circuit.features[arc_owners(circuit)[arcs]].tolist(), circuit.labels[arcs].tolist(), strict=True))
+
+
+def _shares_modulo(shares: Shares, primes: Sequence[int]) -> Residues:
+    pairs = list(zip(shares.worths, shares.wholes, strict=True))
+    return np.array([[w * pow(d, -1, q) % q for q in primes] for w, d in pairs], dtype=np.uint64)
