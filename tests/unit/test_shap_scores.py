@@ -27,7 +27,7 @@ from tests.oracle import box, shapley, space_of
 from tests.shared_data import shared_file
 from tests.strategies import Case, cases, domains, points
 
-MANY = settings(max_examples=50, deadline=None)
+MANY = settings(max_examples=30, deadline=None)
 
 
 def by_definition(function: Any, space: Any, v: Any) -> list[Fraction]:
