@@ -23,8 +23,7 @@ def main() -> None:
     data = SHARED / "data"
     parser.set_defaults(out=RESULTS / "paper", data=data if data.is_dir() else None)
     made_with = stamp(())
-    report = run(parser.parse_args(), commit=made_with["commit"], changed=made_with["changed"])
-    print(f"wrote {report}")
+    run(parser.parse_args(), commit=made_with["commit"], changed=made_with["changed"])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing import Any
 
 from axfi_kc.paper.published import PAIRS
 
-__all__ = ["DEPTH", "PERSISTENCE", "has_tie", "overlaps", "rank_biased_overlap", "ranked", "summary", "wffa"]
+__all__ = ["DEPTH", "PERSISTENCE", "has_tie", "overlaps", "rank_biased_overlap", "ranked", "summary"]
 
 PERSISTENCE = Fraction(1, 2)
 DEPTH = 5
@@ -80,20 +80,3 @@ def summary(values: Iterable[Any]) -> dict[str, float]:
     """Return least, largest and mean."""
     found = [float(v) for v in values]
     return {"min": min(found), "max": max(found), "mean": sum(found) / len(found)}
-
-
-def wffa(axps: Sequence[Sequence[str]], names: Sequence[str]) -> dict[str, Fraction]:
-    """Return the weighted formal feature attribution of each feature.
-
-    The score of j is the mean over all AXps of ``1 / |AXp|`` for those that contain j, else 0.
-
-    Examples
-    --------
-    >>> wffa([("a",), ("b", "c")], "abc")
-    {'a': Fraction(1, 2), 'b': Fraction(1, 4), 'c': Fraction(1, 4)}
-    """
-    found = dict.fromkeys(names, Fraction(0))
-    for axp in axps:
-        for name in axp:
-            found[name] += Fraction(1, len(axp) * len(axps))
-    return found

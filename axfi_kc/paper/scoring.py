@@ -9,7 +9,7 @@ from typing import Any
 from axfi_kc.budget import Budget
 from axfi_kc.errors import BudgetError
 from axfi_kc.explainer import Explainer, Explanation
-from axfi_kc.paper.rankings import has_tie, overlaps, rank_biased_overlap, ranked, wffa
+from axfi_kc.paper.rankings import has_tie, overlaps, rank_biased_overlap, ranked
 from axfi_kc.paper.training import Trained
 from axfi_kc.shap_margins import margin_shap_scores
 
@@ -36,7 +36,7 @@ def scores_at(explanation: Explanation, shap: dict[str, Fraction]) -> dict[str, 
     return {
         "shapley": explanation.scores("shapley"),
         "banzhaf": explanation.scores("banzhaf"),
-        "wffa": wffa([axp.features for axp in explanation.axps], explanation.domain.names),
+        "wffa": explanation.scores("wffa"),
         "shap": shap,
     }
 
@@ -46,7 +46,7 @@ def scores_of_instances(trained: Trained) -> dict[str, Any]:
     explainer = trained.explainer(budget=_BUDGET)
     rows = trained.instances
     outputs = explainer.explain_batch(rows).predictions  # compiles kernels before the clock starts
-    _ = explainer.explain(rows.iloc[[0]]).axps
+    explainer.explain(rows.iloc[[0]]).scores("wffa")
     exact_shap(trained, rows.iloc[:1], outputs[:1])
     start = perf_counter()
     shap = exact_shap(trained, rows, outputs)
@@ -73,7 +73,7 @@ def _instance(explainer: Explainer, row: Any, shap: dict[str, Fraction]) -> dict
     axfi_seconds = perf_counter() - start
     start = perf_counter()
     explanation = explainer.explain(row)
-    wffa([axp.features for axp in explanation.axps], explanation.domain.names)
+    explanation.scores("wffa")
     wffa_seconds = perf_counter() - start
     scores = scores_at(explanation, shap)
     return {

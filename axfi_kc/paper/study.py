@@ -109,7 +109,9 @@ def run_study(
             lambda: work(models(name), found[name], scale, seed),  # noqa: B023
         )
     tell.close()
-    return write_report(out, found, missing=missing, stamp=steps.stamp, scale=scale)
+    report = write_report(out, found, missing=missing, stamp=steps.stamp, scale=scale)
+    tell.line(f"wrote {report}")
+    return report
 
 
 def _check_extras() -> None:
