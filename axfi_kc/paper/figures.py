@@ -36,8 +36,9 @@ def _pyplot() -> Any:
 
 def _saved(figure: Any, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # the layout is found; finding it again for each format costs most of the time
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # it is found; finding it again for each format costs most of the time
     for suffix in (".png", ".svg"):
         figure.savefig(path.with_suffix(suffix), dpi=120)
     _pyplot().close(figure)
@@ -46,7 +47,8 @@ def _saved(figure: Any, path: Path) -> Path:
 
 def draw_overlaps(name: str, instances: Sequence[Mapping[str, Any]], path: Path) -> Path:
     """Draw how the overlaps of the nine pairs are distributed, with the mean here and in the paper."""
-    figure, grid = _pyplot().subplots(3, 3, figsize=(9, 6.6), layout="constrained", sharex=True, sharey=True)
+    figure, grid = _pyplot().subplots(3, 3, figsize=(9, 6.6), sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.065, right=0.985, bottom=0.13, top=0.9, wspace=0.07, hspace=0.3)
     for axes, (one, other), published in zip(grid.flat, PAIRS, OVERLAPS[name], strict=True):
         values = [float(Fraction(i["overlaps"][f"{one}-{other}"])) for i in instances]
         axes.hist(values, bins=20, range=(0, 1), color=_BAR)
@@ -60,7 +62,7 @@ def draw_overlaps(name: str, instances: Sequence[Mapping[str, Any]], path: Path)
         axes.set_ylabel("instances", fontsize=9)
     figure.suptitle(f"{name}: overlap of rankings at {len(instances)} test instances", fontsize=11)
     handles, labels = grid.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    figure.legend(handles, labels, loc="lower center", ncols=2, fontsize=9, frameon=False)
     return _saved(figure, path)
 
 
