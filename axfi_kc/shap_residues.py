@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
 from math import lcm
 
 import numpy as np
@@ -13,8 +12,8 @@ import numpy.typing as npt
 
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.flat import arc_owners
-from axfi_kc.queries.residues import N_BITS, _combined, _primes
 from axfi_kc.queries.shares import Shares, product, shares_of
+from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing
 
 __all__ = ["ResidueSweep"]
 
@@ -60,10 +59,9 @@ class ResidueSweep:
         steps = max(len(weights) - 1, 1)
         common = lcm(*(w.denominator for w in weights))
         whole = common * steps ** (len(weights) - 1) * product(axes[i].denominator for i in mentioned)
-        needed = -(-(whole.bit_length() + 2) // N_BITS)
-        avoided = frozenset((*shares.wholes, *(axes[i].denominator for i in mentioned)))
-        return cls(circuit, mentioned, weights, shares, _places(circuit, shares), whole,
-                   list(islice(_primes(avoided), needed)))  # fmt: skip
+        avoided = (*shares.wholes, *(axes[i].denominator for i in mentioned))
+        primes = primes_not_dividing(avoided, count=n_primes_beyond(2 * whole))
+        return cls(circuit, mentioned, weights, shares, _places(circuit, shares), whole, primes)
 
     def scores(self, cells: Sequence[int]) -> dict[int, Fraction]:
         """Return the scores of the mentioned features at the point with these cells."""
@@ -74,7 +72,7 @@ class ResidueSweep:
         found = {}
         for i in self.mentioned:
             above = [(r + self.whole) % q for r, q in zip(residues[i], self.primes, strict=True)]  # never negative
-            found[i] = Fraction(_combined(above, self.primes) - self.whole, self.whole)
+            found[i] = Fraction(combined(above, self.primes) - self.whole, self.whole)
         return found
 
     def _modulo(self, primes: Sequence[int], hits: Residues) -> Residues:

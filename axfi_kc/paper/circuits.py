@@ -71,7 +71,7 @@ def similarity_shap(trained: Trained, expected: Sequence[Sequence[float]], *, li
     """
     if isinstance(trained.form, LinearModel):
         return {"note": "a hyperplane over real features has no finite circuit"}
-    explainer, circuits, rows = trained.explainer(max_size=1), dict[Any, Circuit](), []
+    explainer, circuits, rows = trained.explainer(max_size=1), dict[Any, Circuit](), list[Any]()
     for k in range(min(limit, len(expected))):
         problem = explainer.explain(trained.instances.iloc[[k]]).problem
         try:

@@ -154,6 +154,7 @@ def test_deep_circuits_need_no_recursion() -> None:
     for i in reversed(range(n)):
         node = build.disjunction([build.conjunction([build.literal(i, [1]), node]), build.literal(i, [0])])
     circuit = build.circuit(node)
+    shap_scores(circuit, (0,) * n)  # numba's compiler recurses, once
     limit, depth = sys.getrecursionlimit(), len(inspect.stack())
     try:
         sys.setrecursionlimit(120 + depth)
