@@ -8,15 +8,15 @@ listed when there are at most 100,000.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
-from axfi_kc.compilers import compile_mdd
+from axfi_kc.compilers import compile_target
 from axfi_kc.engines.families import LISTED, Found, SymbolicSets, cell_worths
 from axfi_kc.engines.ordered_diagrams import OrderedDiagram
+from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.families import SetFamily
 from axfi_kc.models import Model
 from axfi_kc.sets import sorted_sets
@@ -24,7 +24,6 @@ from axfi_kc.similarity import Similarity
 
 __all__ = ["DiagramEngine"]
 
-_KEPT = 16  # diagrams, one per output: a classifier has few, a regression many
 Codes = npt.NDArray[np.float64]
 
 
@@ -39,6 +38,8 @@ class DiagramEngine:
         Which outputs count as similar.
     budget
         What the compilation of one diagram may cost, and what the families of one instance may.
+    target
+        Which ordered diagram: ``"mdd"`` or ``"obdd"``.
     constant
         The one output of a model known to be constant; None otherwise.
 
@@ -50,13 +51,20 @@ class DiagramEngine:
     """
 
     def __init__(
-        self, model: Model, similarity: Similarity, budget: Budget, *, constant: Hashable | None = None
+        self,
+        model: Model,
+        similarity: Similarity,
+        budget: Budget,
+        *,
+        target: str = "mdd",
+        constant: Hashable | None = None,
     ) -> None:
         self.constant = constant
         self._model = model
         self._similarity = similarity
         self._budget = budget
-        self._diagrams: dict[Hashable, OrderedDiagram] = {}
+        self._target = target
+        self._diagram = PerOutput(self._compiled)
 
     def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
         """Return the CXps and weights of each instance.
@@ -100,11 +108,6 @@ class DiagramEngine:
         diagram = self._diagram(self._model.outputs_at(code[np.newaxis])[0])
         return diagram.reaches_true(cells[0].tolist(), mask)
 
-    def _diagram(self, output: Hashable) -> OrderedDiagram:
-        found = self._diagrams.get(output)
-        if found is None:
-            if len(self._diagrams) >= _KEPT and isinstance(output, Fraction):
-                self._diagrams.clear()
-            circuit = compile_mdd(self._model, output, self._similarity, budget=self._budget)
-            found = self._diagrams[output] = OrderedDiagram(circuit)
-        return found
+    def _compiled(self, output: Hashable) -> OrderedDiagram:
+        made = compile_target(self._model, output, self._similarity, target=self._target, budget=self._budget)
+        return OrderedDiagram(made.to_circuit())

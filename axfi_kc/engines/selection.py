@@ -90,6 +90,6 @@ def engine_through(target: str, model: Model, similarity: Similarity, budget: Bu
     engine = engine_for(model, similarity, budget)
     if target == "auto":
         return engine
-    if target == "mdd":
-        return DiagramEngine(model, similarity, budget, constant=engine.constant)
+    if target in ("mdd", "obdd"):  # ordered: CXps as a family, listed only when few
+        return DiagramEngine(model, similarity, budget, target=target, constant=engine.constant)
     return TargetEngine(model, similarity, budget, target=target, constant=engine.constant)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,12 @@ from axfi_kc.budget import Budget
 from axfi_kc.compilers import compile_target
 from axfi_kc.engines.circuits import CircuitEngine
 from axfi_kc.engines.families import Found, cell_worths
+from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.models import CircuitModel, Model
 from axfi_kc.similarity import Similarity
 
 __all__ = ["TargetEngine"]
 
-_KEPT = 16  # circuits, one per output: a classifier has few, a regression many
 Codes = npt.NDArray[np.float64]
 
 
@@ -57,7 +56,7 @@ class TargetEngine:
         self._similarity = similarity
         self._budget = budget
         self._target = target
-        self._engines: dict[Hashable, CircuitEngine] = {}
+        self._engine = PerOutput(self._compiled)
 
     def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
         """Return the CXps and weights of each instance.
@@ -80,17 +79,10 @@ class TargetEngine:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
         return self._engine(self._model.outputs_at(code[np.newaxis])[0]).is_weak_cxp(code, mask)
 
-    def _engine(self, output: Hashable) -> CircuitEngine:
-        found = self._engines.get(output)
-        if found is None:
-            if len(self._engines) >= _KEPT and isinstance(output, Fraction):
-                self._engines.clear()
-            made = compile_target(
-                self._model, output, self._similarity, target=self._target, budget=self._budget
-            ).to_circuit()
-            model = CircuitModel.of(made, outputs=(output, _OTHER), deterministic=True)
-            found = self._engines[output] = CircuitEngine(model, Similarity(), self._budget)
-        return found
+    def _compiled(self, output: Hashable) -> CircuitEngine:
+        made = compile_target(self._model, output, self._similarity, target=self._target, budget=self._budget)
+        model = CircuitModel.of(made.to_circuit(), outputs=(output, _OTHER), deterministic=True)
+        return CircuitEngine(model, Similarity(), self._budget)
 
 
 class _Other:
