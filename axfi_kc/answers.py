@@ -94,9 +94,15 @@ class Explanation(Views):
 
         A tuple; of more than 100,000 a view that counts them, draws some and iterates, smallest first.
         """
-        if isinstance(self._found, SymbolicSets):
-            return ManyCXps(self.domain.names, self._found.family, self._found)
-        return named_cxps(self._found, self.domain.names)
+        if isinstance(self._cxps, SymbolicSets):
+            return ManyCXps(self.domain.names, self._cxps.family, self._cxps)
+        return named_cxps(self._cxps, self.domain.names)
+
+    @cached_property
+    def _cxps(self) -> WeightedSets | SymbolicSets:
+        """The CXps, listed unless there are too many."""
+        found = self._found
+        return found.listed() if isinstance(found, SymbolicSets) and found.family.count <= LISTED else found
 
     @cached_property
     def axps(self) -> tuple[AXp, ...] | ManyAXps:
@@ -183,9 +189,9 @@ class Explanation(Views):
     @cached_property
     def forest(self) -> CXpForest | SharedForest:
         """The CXp-Forest: characteristic function and networkx graph."""
-        if isinstance(self._found, SymbolicSets):
-            return SharedForest(self.domain.names, self._found.family, self._found.dag)
-        return CXpForest.of_sets(self._found, self.domain.names)
+        if isinstance(self._cxps, SymbolicSets):
+            return SharedForest(self.domain.names, self._cxps.family, self._cxps.dag)
+        return CXpForest.of_sets(self._cxps, self.domain.names)
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
         """Return the score of each feature.
@@ -212,11 +218,14 @@ class Explanation(Views):
         Without any CXp (no dissimilar point within reach) every score is 0.
         """
         if kind in KINDS:
+            found = self._found
+            if isinstance(found, SymbolicSets):
+                return score(SharedForest(self.domain.names, found.family, found.dag), kind)
             return score(self.forest, kind)
         if kind in GAME_KINDS:
             self._check_complete()
-        found = family_score(kind, cxps=lambda: self.cxp_family, axps=lambda: self.axp_family, budget=self._budget)
-        return {name: found.get(i, _ZERO) for i, name in enumerate(self.domain.names)}
+        scores = family_score(kind, cxps=lambda: self.cxp_family, axps=lambda: self.axp_family, budget=self._budget)
+        return {name: scores.get(i, _ZERO) for i, name in enumerate(self.domain.names)}
 
     def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
         """Return an adversarial example of a CXp: the nearest one, or a random one.
@@ -241,7 +250,7 @@ class Explanation(Views):
         ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
         top = ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value)
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
-        n = self.cxps.count if isinstance(self.cxps, ManyCXps) else len(self.cxps)
+        n = self._found.family.count if isinstance(self._found, SymbolicSets) else len(self._found.masks)
         families = f"{n} CXps{limit}"
         return f"<Explanation: prediction {shown(self.prediction)}, {families}; shapley: {top or 'all 0'}>"
 

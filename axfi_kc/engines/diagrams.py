@@ -2,7 +2,7 @@
 
 The diagram of "not similar to output c" is compiled once and answers for every instance with that
 output. The CXps are found as a family on a diagram (:mod:`axfi_kc.engines.ordered_diagrams`) and
-listed when there are at most 100,000.
+listed at once when there are few.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.compilers import compile_target
-from axfi_kc.engines.families import LISTED, Found, SymbolicSets, cell_worths
+from axfi_kc.engines.families import Found, SymbolicSets, cell_worths
 from axfi_kc.engines.ordered_diagrams import OrderedDiagram
 from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.families import SetFamily
@@ -24,6 +24,7 @@ from axfi_kc.similarity import Similarity
 
 __all__ = ["DiagramEngine"]
 
+_AT_ONCE = 1000  # CXps that are listed and weighed one by one; of more, scores are faster on a diagram
 Codes = npt.NDArray[np.float64]
 
 
@@ -82,7 +83,7 @@ class DiagramEngine:
         for n, (v, output) in enumerate(zip(cells.tolist(), outputs, strict=True)):
             diagram = self._diagram(output)
             cxps = diagram.cxps(v, max_size=max_size, budget=self._budget)
-            if cxps.count > LISTED:
+            if cxps.count > _AT_ONCE:
                 large[n] = self._symbolic(diagram, v, cxps, weights)
                 weighed.append(((), ()))
             else:

@@ -17,7 +17,7 @@ from axfi_kc.errors import WeightError
 from axfi_kc.families import SetFamily, WeightedDag
 from axfi_kc.features import Feature, Real
 from axfi_kc.grid import Grid
-from axfi_kc.sets import features_of
+from axfi_kc.sets import features_of, sorted_sets
 
 __all__ = [
     "LISTED",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 WEIGHTS = ("ratio", "count", "unit")
-LISTED = 100_000  # a family of more sets stays a diagram
+LISTED = 100_000  # users get a family of more sets as a view
 _WORD = 64
 _INT64 = 2**63
 
@@ -80,7 +80,7 @@ class WeightedSets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SymbolicSets:
-    """The CXps of one instance when there are too many to list.
+    """The CXps of one instance when there are many.
 
     Attributes
     ----------
@@ -95,6 +95,16 @@ class SymbolicSets:
     family: SetFamily
     dag: WeightedDag
     kind: str
+
+    def listed(self) -> WeightedSets:
+        """Return the CXps one by one (cost: the paths of the DAG)."""
+        totals: dict[int, int] = {}
+        for mask, numerator in self.dag.sets():
+            totals[mask] = totals.get(mask, 0) + numerator
+        most, whole = max(self.family.sizes, default=0), self.dag.whole
+        masks = sorted_sets(totals)
+        scaled = tuple(totals[m] * whole ** (most - m.bit_count()) for m in masks)
+        return WeightedSets(tuple(masks), scaled, whole**most, self.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +132,7 @@ class Found:
     nodes
         Search nodes spent on each instance; None for an engine that does not search.
     large
-        The CXps of the instances that have more than 100,000; these have none in the arrays.
+        The CXps of the instances that have many; these have none in the arrays.
     """
 
     outputs: Sequence[Hashable]

@@ -37,7 +37,7 @@ GAMES = ("shapley_shubik", "banzhaf_waxp")
 
 def symbolic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never list a family."""
-    monkeypatch.setattr(diagrams, "LISTED", -1)
+    monkeypatch.setattr(diagrams, "_AT_ONCE", -1)
     monkeypatch.setattr(answers, "LISTED", -1)
     monkeypatch.setattr(answers, "_FEATURES_TO_SEARCH", 0)
 
@@ -205,6 +205,18 @@ def test_symbolic_scores_equal_listed_ones(monkeypatch: pytest.MonkeyPatch, weig
     for kind in ("shapley", "wffa"):
         assert one.scores(kind).equals(other.scores(kind))
     assert pickle.loads(pickle.dumps(e.cxps)).count == e.cxps.count
+
+
+@pytest.mark.parametrize("weights", ["ratio", "count", "unit"])
+def test_families_in_between_are_listed_when_asked_for(weights: str) -> None:
+    model, domain = threshold(14, 20, [1, 2, 1, 3, 1, 2, 1, 2, 2, 1, 2, 1, 1, 2], high=2)
+    one, other = (ax.Explainer(model, domain, weights=weights, target=t).explain([0] * 14) for t in ("auto", "mdd"))
+    assert len(one.cxps) > diagrams._AT_ONCE
+    assert one.cxps == other.cxps
+    assert one.axps == other.axps
+    assert one.scores("shapley") == other.scores("shapley") == ax.shapley_like(other.forest)
+    assert one.forest.weights == other.forest.weights
+    assert repr(one) == repr(other)
 
 
 HALF = 100
