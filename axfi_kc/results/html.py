@@ -54,7 +54,7 @@ def _cxp_table(explained: Explained) -> str:
     limit = "" if explained.max_size is None else f" of at most {explained.max_size} features"
     total = f"at least {len(cxps)}" if len(cxps) == _MOST_SORTED else f"{len(cxps)}"
     hidden = f", {len(cxps) - len(rows)} lighter ones not shown" if len(cxps) > len(rows) else ""
-    head = (f"changing exactly these can change it ({explained.weights})", "", "")
+    head = ("CXp", f"weight ({explained.weights})", "")
     return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit}{hidden}")
 
 
