@@ -38,10 +38,11 @@ def _run(options: argparse.Namespace) -> None:
     from axfi_kc.cli.pictures import write_pictures
     from axfi_kc.report import write_report
 
-    with working("explaining"):
+    with working("reading"):
         inputs = given(options)
         row = inputs.row(options.row, options.data)
-        explanation = explainer_of(inputs, options).explain(row)
+        explainer = explainer_of(inputs, options)
+    explanation = _explained(explainer, row, options)
     if options.json:
         print_json(explanation.to_dict())
     else:
@@ -54,6 +55,23 @@ def _run(options: argparse.Namespace) -> None:
         write_report(explanation, options.report)
         if not options.json:
             print(f"wrote {options.report}")
+
+
+def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
+    """Return the explanation; if the budget is spent, print the CXps that are certain and pass the error on."""
+    from axfi_kc.errors import BudgetError
+
+    try:
+        with working("explaining"):
+            return explainer.explain(row)
+    except BudgetError as spent:
+        if options.json:
+            print_json({"complete": False, "cxps": [list(c) for c in spent.cxps]})
+        elif spent.cxps:
+            rows = [(", ".join(c),) for c in spent.cxps[: options.limit]]
+            header = ("CXps that are certain so far",)
+            print(*text_table(header, rows, total=len(spent.cxps)), sep="\n")
+        raise
 
 
 def explanation_text(explanation: Any, *, limit: int = 12) -> str:

@@ -60,9 +60,7 @@ def _read_parquet(pd: Any, path: Path) -> Any:
     try:
         return pd.read_parquet(path)
     except ImportError as error:
-        raise MissingExtraError(
-            "Reading Parquet needs pyarrow, which is not installed: pip install pyarrow."
-        ) from error
+        raise MissingExtraError.of("pyarrow", "parquet", f"Reading {path.name}") from error
     except Exception as error:  # pyarrow's errors have no common base but Exception
         raise DomainError(f"{path} cannot be read as Parquet ({error}); write the table again.") from error
 

@@ -33,14 +33,14 @@ _PACKAGES = {
     "dd": (("dd",), "binary decision diagrams"),
     "PySDD": (("PySDD", "pysdd"), "sentential decision diagrams"),
     "pandas": (("pandas",), "tables; axfi-kc[frames]"),
-    "pyarrow": (("pyarrow",), "Parquet"),
+    "pyarrow": (("pyarrow",), "Parquet; axfi-kc[parquet]"),
     "matplotlib": (("matplotlib",), "pictures; axfi-kc[plots]"),
     "scikit-learn": (("scikit-learn",), "models; axfi-kc[sklearn]"),
     "skops": (("skops",), "models in files; axfi-kc[sklearn]"),
     "xgboost": (("xgboost", "xgboost-cpu"), "models in memory; axfi-kc[xgboost]"),
     "lightgbm": (("lightgbm",), "models; axfi-kc[lightgbm]"),
     "Orange3": (("Orange3",), "models; axfi-kc[orange]"),
-    "problog": (("problog",), "the compiler dsharp"),
+    "problog": (("problog",), "the compiler dsharp; axfi-kc[dsharp]"),
 }
 
 

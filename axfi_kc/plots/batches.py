@@ -13,6 +13,7 @@ from axfi_kc.explainer import Explanation
 from axfi_kc.features import Categorical
 from axfi_kc.plots.scores import NAMES
 from axfi_kc.plots.style import FAINT, LABEL, LOW_TO_HIGH, SMALL, bare, caption, label, own_axes
+from axfi_kc.streams import SavedBatch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ _UNORDERED = "#4c956c"
 
 
 def plot_batch(
-    batch: Sequence[Explanation],
+    batch: Sequence[Explanation] | SavedBatch,
     kind: str = "shapley",
     *,
     max_features: int = 12,
@@ -40,7 +41,7 @@ def plot_batch(
     Parameters
     ----------
     batch
-        The explanations, of one domain: a Batch, or a list.
+        The explanations, of one domain: a Batch, a list, or results in a file.
     kind
         Which score.
     max_features
@@ -56,7 +57,8 @@ def plot_batch(
     """
     if not len(batch):
         raise DomainError("The batch has no explanation to draw; explain at least one row.")
-    chosen = [batch[k] for k in _spaced(len(batch), max_points)]
+    wanted = _spaced(len(batch), max_points)
+    chosen = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
     names = chosen[0].domain.names
     table = np.array([[float(s) for s in e.scores(kind).values()] for e in chosen])
     ranked = np.argsort(-table.mean(axis=0), kind="stable")
@@ -80,7 +82,12 @@ def _spaced(n: int, most: int) -> list[int]:
     return list(range(n)) if n <= most else [k * n // most for k in range(most)]
 
 
-def _colours(chosen: list[Explanation], i: int) -> npt.NDArray[np.float64] | None:
+def _picked(batch: SavedBatch, wanted: set[int]) -> list[Any]:
+    """Return the explanations at some positions of a file, which is read once."""
+    return [e for k, e in enumerate(batch) if k in wanted]
+
+
+def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
     """Return where each instance's value lies between the least and the greatest; None without an order."""
     feature = chosen[0].domain.features[i]
     if isinstance(feature, Categorical):

@@ -27,11 +27,16 @@ def change_words(explanation: Any, cxp: CXp) -> Markup:
         parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in cxp.features]
         return joined(["Change ", joined(parts, " and "), "; keep all else."])
     moves = [
-        joined([name(n), " from ", name(shown(old)), " to ", name(shown(new))])
+        joined([name(n), " from ", name(_exactly(old)), " to ", name(_exactly(new))])
         for n, (old, new) in found.changes.items()
     ]
     nearest = joined([joined(moves, ", "), " gives ", name(shown(found.output))])
     return joined([name(found.words), ". Nearest: ", nearest, "."])
+
+
+def _exactly(value: Any) -> str:
+    """Return a value with all its digits: rounded, it might lie on the other side of a threshold."""
+    return repr(value) if isinstance(value, float) else shown(value)
 
 
 def _nearest(explanation: Any, cxp: CXp) -> Counterfactual | None:

@@ -336,6 +336,21 @@ def test_interruption(files: Path, monkeypatch, capsys) -> None:
     assert capsys.readouterr().err == "axfi-kc: interrupted.\n"
 
 
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+def test_a_spent_budget_leaves_what_is_certain(files: Path, monkeypatch, capsys, extra: list[str]) -> None:
+    def spend(*_: object) -> None:
+        raise ax.errors.BudgetError("The budget was spent.", cxps=(("a", "b"), ("c",)))
+
+    monkeypatch.setattr(ax.Explainer, "explain", spend)
+    assert run(files, "explain", "tree.skops", "iris.csv", "--seconds", "1", *extra) == 1
+    captured = capsys.readouterr()
+    assert captured.err == "axfi-kc: The budget was spent.\n"
+    if extra:
+        assert json.loads(captured.out) == {"complete": False, "cxps": [["a", "b"], ["c"]]}
+    else:
+        assert captured.out.split("\n")[2:] == ["a, b", "c", ""]
+
+
 def test_files_that_cannot_be_read(files: Path, capsys, tmp_path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "bad.csv").write_bytes(b"\xff\xfe\x00a,b\n")

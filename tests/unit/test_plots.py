@@ -123,6 +123,14 @@ def test_batch_points_do_not_hide_each_other(explainer: ax.Explainer, cancer) ->
         plot_batch([])
 
 
+def test_batch_in_a_file(explainer: ax.Explainer, cancer, tmp_path) -> None:
+    rows = cancer.data.iloc[:30]
+    ours = plot_batch(explainer.explain_batch(rows), max_points=10)
+    theirs = plot_batch(explainer.explain_to(tmp_path / "r.jsonl", rows), max_points=10)
+    for a, b in zip(ours.collections, theirs.collections, strict=True):
+        assert np.array_equal(a.get_offsets(), b.get_offsets())
+
+
 def test_cxps(explainer: ax.Explainer, cancer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
     axes = plot_cxps(e)

@@ -155,6 +155,16 @@ def test_changes_in_words() -> None:
     assert words["race"].startswith("race = ")
 
 
+def test_nearest_changes_can_be_typed_in(explainer: ax.Explainer, cancer) -> None:
+    e = explainer.explain(cancer.data.iloc[78])
+    for row in Page(report_html(e)).tables[1][1:]:
+        moves, _, output = row[3].partition("Nearest: ")[2].rstrip(".").rpartition(" gives ")
+        point = dict(e.instance)
+        for name, new in re.findall(r"([a-z ]+) from [^ ]+ to ([^ ,]+)", moves):
+            point[name.strip()] = float(new)
+        assert explainer.explain(point).prediction == output != e.prediction
+
+
 def test_limits_are_said(explainer: ax.Explainer, cancer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
     page = Page(report_html(e, max_rows=2))
