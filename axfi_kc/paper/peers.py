@@ -27,19 +27,20 @@ class TimeIsUp(Exception):
 
 
 def shap_seconds(trained: Trained, *, seconds: float) -> dict[str, Any]:
-    """Return the mean seconds per instance of the package shap, over as many instances as fit in `seconds`."""
+    """Return mean seconds and scores of the package shap, for as many instances as fit in `seconds`."""
     if find_spec("shap") is None:
         return {"note": "shap is not installed: pip install 'axfi-kc[benchmarks]'"}
     name, explain = _shap_explainer(trained)
     explain(trained.codes[:1])
-    times: list[float] = []
-    for x in trained.codes:
+    times, scores = list[float](), list[list[float]]()
+    for x, output in zip(trained.codes, trained.predict(trained.codes).tolist(), strict=True):
         start = perf_counter()
-        explain(x[np.newaxis])
+        found = np.asarray(explain(x[np.newaxis]))[0]
         times.append(perf_counter() - start)
+        scores.append((found if found.ndim == 1 else found[:, int(output)]).tolist())  # several classes: the output's
         if sum(times) > seconds:
             break
-    return {"method": name, "seconds": sum(times) / len(times), "instances": len(times)}
+    return {"method": name, "seconds": sum(times) / len(times), "instances": len(times), "scores": scores}
 
 
 def _shap_explainer(trained: Trained) -> tuple[str, Callable[[npt.NDArray[np.float64]], Any]]:

@@ -37,6 +37,7 @@ def _tables(found: Found) -> dict[str, list[dict[str, Any]]]:
         "models": tables.model_rows(found),
         "runtime": tables.runtime_rows(found),
         "overlaps": tables.overlap_rows(found),
+        "overlaps_package_shap": tables.package_rows(found),
         "sampling": tables.sampling_rows(found),
         "similarity": tables.similarity_rows(found),
         "sizes": tables.size_rows(found),
@@ -89,6 +90,10 @@ def _text(
         tables.markdown(_means(given["overlaps"])),
         _about_differences(given["overlaps"]),
         "Least and largest values are in `overlaps.csv`.\n",
+        "SHAP above is exact, under the uniform measure on the box of the data, as are the AxFi scores. The paper's "
+        "comes from the package shap, which compares an instance with rows of data (or, for boosted trees, with what "
+        "each path saw in training). With the package's scores, on the same models and instances:\n",
+        tables.markdown(_means(given["overlaps_package_shap"])),
         *(f"![{title}]({path})\n" for title, path in pictures.items() if title.startswith("overlaps")),
         *_about_point(found, pictures),
         "## Sampling against exact\n",

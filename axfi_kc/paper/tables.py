@@ -10,12 +10,13 @@ from statistics import mean
 from typing import Any
 
 from axfi_kc.paper.published import OVERLAPS, PAIRS, SECONDS
-from axfi_kc.paper.rankings import summary
+from axfi_kc.paper.rankings import overlaps, summary
 
 __all__ = [
     "markdown",
     "model_rows",
     "overlap_rows",
+    "package_rows",
     "runtime_rows",
     "sampling_rows",
     "score_rows",
@@ -77,6 +78,27 @@ def overlap_rows(found: Found) -> list[Row]:
             paper = dict(zip(("paper min", "paper max", "paper mean"), published, strict=True))
             rows.append({"data": name, "pair": pair, **here, **paper})
     return rows
+
+
+def package_rows(found: Found) -> list[Row]:
+    """Return the mean overlaps of the pairs with SHAP, when its scores are those of the package shap."""
+    rows = []
+    for name, results in found.items():
+        names, given = results["scores"]["names"], results["shap"].get("scores", [])
+        instances = [_with_shap(i["scores"], names, row) for i, row in zip(results["scores"]["instances"], given)]  # noqa: B905
+        if not instances:
+            continue
+        for (one, other), published in zip(PAIRS, OVERLAPS[name], strict=True):
+            if "shap" in other:
+                pair = f"{one}-{other}"
+                here = mean(float(i[pair]) for i in instances)
+                rows.append({"data": name, "pair": pair, "mean": here, "paper mean": published[2]})
+    return rows
+
+
+def _with_shap(scores: Mapping[str, Sequence[float]], names: Sequence[str], shap: Sequence[float]) -> Row:
+    given = {**scores, "shap": shap}
+    return overlaps({kind: dict(zip(names, values, strict=True)) for kind, values in given.items()})
 
 
 def sampling_rows(found: Found) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
@@ -38,6 +39,8 @@ def test_a_small_study_and_its_continuation(tmp_path: Path) -> None:
     assert [row["data"] for row in results["tables"]["runtime"]] == ["compas", "qt"]
     assert all(row["AxFi here"] > 0 for row in results["tables"]["runtime"])
     assert all(row["agrees"] is not False for row in results["tables"]["sizes"])
+    if find_spec("shap"):
+        assert len(results["tables"]["overlaps_package_shap"]) == 12
 
     before = {path.name: path.read_bytes() for path in (out / "steps").iterdir()}
     (out / "steps" / "qt-scores.json").unlink()
