@@ -71,10 +71,10 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON; exact fractions are strings such as '1/3'")
 
 
-def add_inputs(command: argparse.ArgumentParser) -> None:
-    """Add the model, the table, and how the table becomes a domain."""
-    command.add_argument("model", type=Path, help=_MODEL)
-    command.add_argument("data", type=Path, help=_TABLE)
+def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) -> None:
+    """Add the model, the table, and how the table becomes a domain; or results in a file instead of both."""
+    command.add_argument("model", type=Path, help=f"{_MODEL}; or results that batch wrote" if or_results else _MODEL)
+    command.add_argument("data", type=Path, nargs="?" if or_results else None, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
     command.add_argument(
         "--bits",

@@ -212,6 +212,10 @@ def test_batch_into_a_file(files: Path, capsys, tmp_path) -> None:
     before = Path(out).read_bytes()
     printed(capsys, files, "batch", "tree.skops", "iris.csv", "--out", out)
     assert Path(out).read_bytes() == before
+    printed(capsys, files, "report", out, "--out", str(tmp_path / "r.html"))
+    assert ">150<" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert run(files, "report", "tree.skops") == 1
+    assert "which needs data" in capsys.readouterr().err
     assert run(files, "batch", "binary.skops", "iris.csv", "--out", out) == 1
     assert capsys.readouterr().err.count("\n") == 1
 
