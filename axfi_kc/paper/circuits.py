@@ -79,11 +79,10 @@ def similarity_shap(trained: Trained, expected: Sequence[Sequence[float]], *, li
                 circuits[problem.output] = compile_circuit(
                     problem.model, problem.output, problem.similarity, similar=True, budget=Budget(seconds=seconds)
                 )
+                shap_scores(circuits[problem.output], trained.instances.iloc[[k]])  # loads kernels before the clock
         except (BudgetError, DomainError) as error:
             return {"note": f"not compiled within {seconds:g} s ({type(error).__name__})"}
         circuit = circuits[problem.output]
-        if not rows:
-            shap_scores(circuit, trained.instances.iloc[[k]])  # loads the compiled kernels before the clock starts
         start = perf_counter()
         scores = {name: abs(score) for name, score in shap_scores(circuit, trained.instances.iloc[[k]]).items()}
         taken = perf_counter() - start
