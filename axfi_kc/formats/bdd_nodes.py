@@ -53,7 +53,7 @@ def variable_numbers(names: Sequence[str], variables: Variables) -> list[int]:
     Raises
     ------
     CircuitError
-        If a name is none of the bits'.
+        If a name is none of the bits', or there are fewer names than bits: then the cells are others.
     """
     number = {bit.name: k for k, bit in enumerate(variables.bits, 1) if bit is not None}
     unknown = next((name for name in names if name not in number), None)
@@ -61,6 +61,11 @@ def variable_numbers(names: Sequence[str], variables: Variables) -> list[int]:
         raise CircuitError(
             f"Expected variables named as the features' bits ({', '.join(list(number)[:3])}, ...), but the file has "
             f"{unknown[:40]!r}; name the code it was written with, or pass variables= with these names."
+        )
+    if len(names) != len(number):
+        raise CircuitError(
+            f"Expected {len(number)} variables, as many as the features have bits, but the file declares {len(names)}; "
+            "it was written over other cells or with another code, so name that code or pass variables=."
         )
     return [number[name] for name in names]
 

@@ -8,12 +8,14 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.domain import Domain
-from axfi_kc.errors import AxfiError
+from axfi_kc.errors import AxfiError, CircuitError, ModelFileError
 from axfi_kc.features import Categorical, Feature, Integer, Real
+from axfi_kc.formats.text_lines import Source, integers
+from axfi_kc.formats.variables import Variables
 from axfi_kc.grid import Axis, Cut, Grid
 from axfi_kc.measures import Histogram, Weights
 
-__all__ = ["described_axis", "grid_of_axes", "is_describable"]
+__all__ = ["described_axis", "described_variables", "description", "grid_of_axes", "is_describable"]
 
 _LONGEST_NUMBER = 1_000  # characters of a fraction
 
@@ -95,3 +97,90 @@ def _fractions(texts: Sequence[str]) -> list[Fraction]:
     if any(len(text) > _LONGEST_NUMBER or "e" in text.lower() for text in texts):
         raise ValueError("a number is too long")
     return [Fraction(text) for text in texts]
+
+
+def description(grid: Grid, code: str, *, order: Sequence[int] | None = None) -> list[str]:
+    """Return comment lines that say what variables mean; none if values cannot be written down.
+
+    Parameters
+    ----------
+    grid
+        The cells.
+    code
+        How they are written in bits.
+    order
+        The features in the order of their variables; by default the domain's.
+    """
+    if not is_describable(grid):
+        return []
+    said = [] if order is None else ["c axfi order " + " ".join(map(str, order))]
+    return [f"c axfi code {code}", *said, *(f"c axfi feature {described_axis(axis)}" for axis in grid.axes)]
+
+
+def described_variables(
+    source: Source, domain: Domain | None, code: str | None, *, default: str = "direct"
+) -> Variables:
+    """Return the numbering that the caller or else the file names.
+
+    Parameters
+    ----------
+    source
+        A file that may begin with lines of :func:`description`.
+    domain
+        The features, if the caller names them; the file's must be the same.
+    code
+        The code, if the caller names one.
+    default
+        The code, if nobody does.
+
+    Raises
+    ------
+    ModelFileError
+        If the description is damaged or one of another domain.
+    CircuitError
+        If neither file nor caller says what the features are.
+    """
+    said: dict[bytes, list[bytes]] = {b"code": [], b"order": [], b"feature": []}
+    for line in source.lines:
+        if not line.startswith(b"c axfi "):
+            if line[:1] not in (b"c", b"\r", b""):
+                break
+            continue
+        words = line.split(None, 3)
+        if len(words) != 4 or words[2] not in said:
+            raise ModelFileError(
+                f"{source.name}: expected 'c axfi' and a code, an order or a feature, but found "
+                f"{line[:60]!r}; remove the line and pass domain=."
+            )
+        said[words[2]].append(words[3].strip())
+    if code is None:
+        code = said[b"code"][0].decode("ascii", "replace") if said[b"code"] else default
+    order = integers(said[b"order"][0].split()) if said[b"order"] else None
+    return Variables.of_code(_grid(source, said[b"feature"], domain), code=code, order=order)
+
+
+def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:
+    """Return the grid that the file describes if it is one of `domain`, else the domain's values."""
+    if domain is not None and not features:
+        return Grid.of_values(domain)
+    grid = _described(source, features)
+    if domain not in (None, grid.domain):
+        raise ModelFileError(
+            f"{source.name}: expected a circuit over {domain!r}, but the file describes {grid.domain!r}; pass the "
+            "domain it was written for, or none."
+        )
+    return grid
+
+
+def _described(source: Source, features: list[bytes]) -> Grid:
+    if not features:
+        raise CircuitError(
+            f"{source.name} does not say what its variables mean, and neither a domain nor variables were given; "
+            "pass domain= or variables=."
+        )
+    try:
+        return grid_of_axes(features)
+    except ValueError as error:
+        raise ModelFileError(
+            f"{source.name}: expected a description of the features, but {error}; remove it and pass domain=."
+        ) from error

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
-from axfi_kc.errors import CircuitError, ModelFileError
-from axfi_kc.formats.descriptions import described_axis, grid_of_axes, is_describable
+from axfi_kc.errors import CircuitError
+from axfi_kc.formats.descriptions import described_variables, description
 from axfi_kc.formats.nnf_codes import nnf_of
 from axfi_kc.formats.nnf_d4 import d4_lines, parse_d4
 from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.formats.text_lines import FilePath, Source, integers
 from axfi_kc.formats.variables import Variables
-from axfi_kc.grid import Grid
 
 __all__ = ["DIALECTS", "parse_nnf", "read_nnf", "write_nnf"]
 
@@ -72,7 +71,7 @@ def read_nnf(
     3
     """
     source = Source(path)
-    known = variables or _variables(source, domain, code)
+    known = variables or described_variables(source, domain, code)
     n_bits = len(known.bits)
     nnf = parse_nnf(source, n_variables=n_bits, dialect=dialect)
     if nnf.n_variables != n_bits:
@@ -148,53 +147,6 @@ def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> None:
     nnf.parts.append(parts)
 
 
-def _variables(source: Source, domain: Domain | None, code: str | None) -> Variables:
-    """Return the numbering that the caller or else the file names."""
-    said: dict[bytes, list[bytes]] = {b"code": [], b"feature": []}
-    for line in source.lines:
-        if not line.startswith(b"c axfi "):
-            if line[:1] not in (b"c", b"\r", b""):
-                break
-            continue
-        words = line.split(None, 3)
-        if len(words) != 4 or words[2] not in said:
-            raise ModelFileError(
-                f"{source.name}: expected 'c axfi code name' or 'c axfi feature description', but found "
-                f"{line[:60]!r}; remove the line and pass domain=."
-            )
-        said[words[2]].append(words[3].strip())
-    if code is None:
-        code = said[b"code"][0].decode("ascii", "replace") if said[b"code"] else "direct"
-    return Variables.of_code(_grid(source, said[b"feature"], domain), code=code)
-
-
-def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:
-    """Return the grid that the file describes if it is one of `domain`, else the domain's values."""
-    if domain is not None and not features:
-        return Grid.of_values(domain)
-    grid = _described(source, features)
-    if domain not in (None, grid.domain):
-        raise ModelFileError(
-            f"{source.name}: expected a circuit over {domain!r}, but the file describes {grid.domain!r}; pass the "
-            "domain it was written for, or none."
-        )
-    return grid
-
-
-def _described(source: Source, features: list[bytes]) -> Grid:
-    if not features:
-        raise CircuitError(
-            f"{source.name} does not say what its variables mean, and neither a domain nor variables were given; "
-            "pass domain= or variables=."
-        )
-    try:
-        return grid_of_axes(features)
-    except ValueError as error:
-        raise ModelFileError(
-            f"{source.name}: expected a description of the features, but {error}; remove it and pass domain=."
-        ) from error
-
-
 def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect: str = "c2d") -> None:
     """Write the codes of the circuit's points to an ``.nnf`` file.
 
@@ -224,6 +176,7 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     >>> import tempfile
     >>> from axfi_kc.circuit import CircuitBuilder
     >>> from axfi_kc.features import Categorical
+    >>> from axfi_kc.grid import Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Categorical("a", "xyz")])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")
@@ -237,14 +190,8 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     if dialect not in DIALECTS:
         raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {dialect!r} was given; name one of these.")
     nnf = nnf_of(circuit, code=code)
-    lines = d4_lines(nnf) if dialect == "d4" else [*_description(circuit.grid, code), *_c2d_lines(nnf)]
+    lines = d4_lines(nnf) if dialect == "d4" else [*description(circuit.grid, code), *_c2d_lines(nnf)]
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
-
-
-def _description(grid: Grid, code: str) -> list[str]:
-    if not is_describable(grid):
-        return []
-    return [f"c axfi code {code}", *(f"c axfi feature {described_axis(axis)}" for axis in grid.axes)]
 
 
 def _c2d_lines(nnf: Nnf) -> Iterable[str]:

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
-from axfi_kc.errors import CircuitError
+from axfi_kc.formats.descriptions import described_variables, description
 from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.formats.text_lines import FilePath, Source, integers
 from axfi_kc.formats.variables import Variables
-from axfi_kc.grid import Grid
 
 __all__ = ["VtreeNodes", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
 
@@ -167,13 +166,22 @@ def _parse_vtree(source: Source) -> tuple[VtreeNodes, dict[int, int]]:
     return VtreeNodes(left, right, leaves), number
 
 
+def _description(sdd: Any) -> list[str]:
+    """Return comment lines that say what the variables mean, as far as the diagram knows."""
+    if not hasattr(sdd, "bits"):
+        return []
+    tested = dict.fromkeys(bit.feature for bit in sdd.bits)
+    order = [*tested, *(i for i in range(len(sdd.grid.axes)) if i not in tested)]
+    return description(sdd.grid, sdd.code, order=order)
+
+
 def read_sdd(
     path: FilePath,
     domain: Domain | None = None,
     *,
     vtree: FilePath | None = None,
     variables: Variables | None = None,
-    code: str = "direct",
+    code: str | None = None,
 ) -> Circuit:
     r"""Return the circuit of a sentential decision diagram, on the codes of the domain's points.
 
@@ -182,13 +190,13 @@ def read_sdd(
     path
         The ``.sdd`` file.
     domain
-        The features, each value a cell.
+        The features, each value a cell; may be left out for a file of this library, which describes them.
     vtree
         The ``.vtree`` file; with it, every node is checked to respect the vtree.
     variables
         What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
     code
-        How the features' values are written.
+        How the features' values are written; by default what the file says, or else "direct".
 
     Raises
     ------
@@ -212,11 +220,12 @@ def read_sdd(
     ...     queries.count(read_sdd(file, Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     3
     """
-    if variables is None and domain is None:
-        raise CircuitError("A diagram's file does not say what its variables mean; pass domain= or variables=.")
-    known = variables or Variables.of_code(Grid.of_values(domain), code=code)  # type: ignore[arg-type]
+    source = Source(path)
+    known = variables or described_variables(source, domain, code)
     check = _Scopes(Source(vtree)) if vtree is not None else None
-    return circuit_of(_parse_sdd(Source(path), len(known.bits), check), known)
+    if check is not None:
+        check.require(len(known.bits))
+    return circuit_of(_parse_sdd(source, len(known.bits), check), known)
 
 
 class _Scopes:
@@ -224,8 +233,16 @@ class _Scopes:
 
     def __init__(self, source: Source) -> None:
         vtree, self._number = _parse_vtree(source)
+        self._source = source
         self._vtree = vtree
         self._spans = _spans(vtree)
+
+    def require(self, n_variables: int) -> None:
+        """Raise if the vtree is one of another number of variables."""
+        found = sum(leaf >= 0 for leaf in self._vtree.leaves)
+        if found != n_variables:
+            expected = f"{n_variables} variables, as many as the features have bits"
+            self._source.fail(-1, expected, str(found), "name the code, or pass variables=")
 
     def is_literal(self, place: int, literal: int) -> bool:
         node = self._number.get(place)
@@ -310,7 +327,7 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
             for end in (k for pair in ends[offsets[node] : offsets[node + 1]] for k in pair):
                 reached[end] = 1
     number: dict[int, int] = {}  # without gaps: the SDD library makes a table of as many as the header says
-    lines = [f"sdd {sum(reached)}"]
+    lines = [*_description(sdd), f"sdd {sum(reached)}"]
     for node in (k for k, is_reached in enumerate(reached) if is_reached):
         number[node] = k = len(number)
         if node < 2:

@@ -10,8 +10,8 @@ from axfi_kc import Categorical, Domain, Integer, queries
 from axfi_kc.circuit import CircuitBuilder
 from axfi_kc.errors import CircuitError, ModelFileError
 from axfi_kc.formats import Variables, load_circuit, save_circuit, write_nnf
-from axfi_kc.grid import Grid
-from axfi_kc.targets import obdd_of
+from axfi_kc.grid import Cut, Grid
+from axfi_kc.targets import obdd_of, sdd_of
 from tests.format_cases import points_of, random_circuit
 
 XYZ = Domain([Categorical("a", "xyz"), Integer("b", 0, 1)])
@@ -32,6 +32,9 @@ def test_other_suffixes(tmp_path: Path) -> None:
     (tmp_path / "a.sdd").write_text("sdd 1\nL 0 0 4\n")
     assert len(points_of(load_circuit(tmp_path / "a.sdd", XYZ))) == 3
     (tmp_path / "a.vtree").write_text("vtree 1\nL 0 1\n")
+    with pytest.raises(ModelFileError, match="expected 4 variables, as many as the features have bits, but found 1"):
+        load_circuit(tmp_path / "a.sdd", XYZ)
+    (tmp_path / "a.vtree").write_text("vtree 7\nL 0 1\nL 2 2\nL 4 3\nL 6 4\nI 1 0 2\nI 5 4 6\nI 3 1 5\n")
     with pytest.raises(ModelFileError, match="respects the vtree"):
         load_circuit(tmp_path / "a.sdd", XYZ)
     (tmp_path / "a.cnf").write_text("p cnf 4 1\n4 0\n")
@@ -52,6 +55,25 @@ def test_other_suffixes(tmp_path: Path) -> None:
         save_circuit(circuit, tmp_path / "a.dddmp")
     save_circuit(circuit, tmp_path / "b.cnf")
     assert (tmp_path / "b.cnf").read_text().startswith("c t wmc\n")
+
+
+def test_a_file_over_merged_cells_is_described_or_refused(tmp_path: Path) -> None:
+    """A model that tells three runs of eight values apart has other bits than the eight values."""
+    domain = Domain([Integer("a", 0, 7), Integer("b", 0, 7)])
+    grid = Grid.of(domain, [[Cut(1.5, closed=True), Cut(5.5, closed=True)], [Cut(3.5, closed=True)]])
+    build = CircuitBuilder(grid)
+    circuit = build.circuit(build.decision(1, [([0], build.literal(0, [1])), ([1], build.literal(0, [0, 2]))]))
+    assert queries.count(circuit) == 32
+    for suffix, made in ((".nnf", circuit), (".sdd", sdd_of(circuit)), (".sdd", sdd_of(circuit, order=[1, 0]))):
+        save_circuit(made, tmp_path / f"a{suffix}")
+        for given in (domain, None):
+            assert queries.count(load_circuit(tmp_path / f"a{suffix}", given)) == 32
+    for suffix in (".dddmp", ".json"):
+        save_circuit(obdd_of(circuit), tmp_path / f"a{suffix}")
+        with pytest.raises(CircuitError, match="Expected 14 variables.*declares 3; it was written over other cells"):
+            load_circuit(tmp_path / f"a{suffix}", domain)
+        known = Variables.of_code(grid, code="order")
+        assert queries.count(load_circuit(tmp_path / f"a{suffix}", variables=known)) == 32
 
 
 @pytest.mark.slow
