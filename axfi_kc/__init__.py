@@ -25,6 +25,7 @@ from axfi_kc.models import CircuitModel, TableModel
 from axfi_kc.problem import Problem
 from axfi_kc.results import Comparison, SavedExplanation, compare
 from axfi_kc.scores import banzhaf_like, shapley_like
+from axfi_kc.shap_circuits import shap_scores
 from axfi_kc.sizes import compare_sizes
 from axfi_kc.streams import SavedBatch, read_results
 
@@ -73,6 +74,7 @@ __all__ = [
     "read_xgboost",
     "relevant_features",
     "save_circuit",
+    "shap_scores",
     "shapley_like",
     "write_nnf",
 ]

@@ -21,7 +21,7 @@ from axfi_kc.features import Categorical, Feature, Integer
 from axfi_kc.grid import Grid
 from axfi_kc.measures import Histogram, Weights
 from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Score, Slope, TreeSum
-from axfi_kc.shap_scores import integral_weights, products_of_others
+from axfi_kc.shap_circuits import integral_weights, products_of_others
 
 __all__ = ["margin_shap_scores"]
 
@@ -32,7 +32,7 @@ def margin_shap_scores(model: Any, domain: Domain, X: Any, *, output: Any = None
     The scores are the Shapley values of ``S -> E[score(x) | x_S = v_S]`` under the domain's product
     measure. What is explained is the number before classes are decided: the margin of a boosted
     ensemble or of a logistic regression, the mean probability of a forest, or the output of a
-    regression. For the decided class see :func:`axfi_kc.shap_scores.shap_scores`.
+    regression. For the decided class see :func:`axfi_kc.shap_circuits.shap_scores`.
 
     Parameters
     ----------

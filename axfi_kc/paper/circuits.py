@@ -14,7 +14,7 @@ from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.models import LinearModel
 from axfi_kc.paper.rankings import rank_biased_overlap, ranked
 from axfi_kc.paper.training import Trained
-from axfi_kc.shap_scores import shap_scores
+from axfi_kc.shap_circuits import shap_scores
 from axfi_kc.sizes import compare_sizes
 
 __all__ = ["SizePlan", "compiled_sizes", "similarity_shap"]

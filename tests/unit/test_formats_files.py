@@ -70,7 +70,7 @@ def test_a_file_over_merged_cells_is_described_or_refused(tmp_path: Path) -> Non
             assert queries.count(load_circuit(tmp_path / f"a{suffix}", given)) == 32
     for suffix in (".dddmp", ".json"):
         save_circuit(obdd_of(circuit), tmp_path / f"a{suffix}")
-        with pytest.raises(CircuitError, match="Expected 14 variables.*declares 3; it was written over other cells"):
+        with pytest.raises(CircuitError, match=r"Expected 14 variables.*declares 3; it was written over other cells"):
             load_circuit(tmp_path / f"a{suffix}", domain)
         known = Variables.of_code(grid, code="order")
         assert queries.count(load_circuit(tmp_path / f"a{suffix}", variables=known)) == 32

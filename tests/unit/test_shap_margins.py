@@ -15,7 +15,7 @@ from axfi_kc.models import Argmax, LinearModel, Positive, Score, TableModel, Tre
 from axfi_kc.shap_margins import margin_shap_scores
 from tests.oracle import space_of
 from tests.strategies import breakpoints, domains, points, tree_nodes, walk
-from tests.unit.test_shap_scores import by_definition
+from tests.unit.test_shap_circuits import by_definition
 
 MANY = settings(max_examples=40, deadline=None)
 
