@@ -21,6 +21,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import pandas as pd
+
 import axfi_kc as ax
 from axfi_kc import queries
 from axfi_kc.circuit import Circuit
@@ -112,16 +114,14 @@ def sizes() -> list[dict[str, Any]]:
     if found is None:
         return []
     model, domain, _ = found
-    frame = ax.compare_sizes(
-        model,
-        domain,
-        codes=CODES,
-        orders=ORDERS,
-        vtrees=["right", "balanced"],
-        reorder=True,
-        budget=BUDGET,
-        progress=True,
-    )
+    frame = pd.concat(
+        [
+            ax.compare_sizes(model, domain, codes=CODES, orders=ORDERS, budget=BUDGET, progress=True),
+            ax.compare_sizes(
+                model, domain, codes=["binary"], orders=["given"], reorder=True, budget=BUDGET, progress=True
+            ),
+        ]
+    ).drop_duplicates(["target", "code", "order", "vtree"])
     print(frame.drop(columns=["probability", "count"]).to_string(index=False))
     return frame.astype(object).where(frame.notna(), None).astype(str).to_dict("records")
 

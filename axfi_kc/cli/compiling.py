@@ -36,7 +36,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("--to", choices=_LANGUAGES, default="mdd", help="the language [%(default)s]")
     command.add_argument("--order", choices=["influence", "force", "given"], default="influence", help="[%(default)s]")
     command.add_argument("--code", choices=_CODES, help="how values are written in bits, for obdd and sdd")
-    command.add_argument("--vtree", choices=["right", "balanced", "minimised"], help="for sdd")
+    command.add_argument("--vtree", choices=["right", "balanced"], help="for sdd")
     formats = "write the circuit: .nnf, which says itself what its variables mean and can be explained; .cnf; "
     command.add_argument("--save", type=Path, metavar="FILE", help=f"{formats}.dddmp or .json of an obdd; .sdd")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw a small circuit: .png, .svg, .pdf or .dot")

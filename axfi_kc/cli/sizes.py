@@ -20,7 +20,7 @@ _EXAMPLES = """\
   axfi-kc sizes model.json data.csv --to mdd obdd --codes order binary --orders influence --picture sizes.png
 """
 _LANGUAGES = ("mdd", "obdd", "sdd", "ddnnf")
-_COLUMNS = ("target", "code", "order", "vtree", "nodes", "edges", "bytes", "seconds", "note")
+_COLUMNS = ("target", "code", "order", "vtree", "nodes", "edges", "bytes", "seconds", "agrees", "note")
 
 
 def add_command(commands: Any) -> None:
@@ -33,8 +33,9 @@ def add_command(commands: Any) -> None:
     command.add_argument("--codes", nargs="+", choices=["order", "binary", "direct"], default=["order"], help="[order]")
     orders = ["influence", "force", "given"]
     command.add_argument("--orders", nargs="+", choices=orders, default=orders, help="[all]")
-    vtrees = ["right", "balanced", "minimised"]
-    command.add_argument("--vtrees", nargs="+", choices=vtrees, default=vtrees[:2], help="for sdd [right balanced]")
+    vtrees = ["right", "balanced"]
+    command.add_argument("--vtrees", nargs="+", choices=vtrees, default=vtrees, help="for sdd [all]")
+    command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
     add_json(command)
 
@@ -54,6 +55,7 @@ def _run(options: argparse.Namespace) -> None:
         codes=options.codes,
         orders=options.orders,
         vtrees=options.vtrees,
+        reorder=options.reorder,
         budget=Budget(seconds=options.seconds or 60),
         progress=is_watched(),
     )
