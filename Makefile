@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types layers unit docs test-slow test-orange benchmarks clean
+.PHONY: demo test lint types layers unit docs paper test-slow test-orange benchmarks clean
 
 demo: $(STAMP)
 	$(BIN)/axfi-kc demo
@@ -44,6 +44,16 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/circuits.py
 	$(BIN)/python benchmarks/families.py
 
+# The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
+paper: .venv-paper/.installed
+	QT_QPA_PLATFORM=offscreen .venv-paper/bin/python benchmarks/paper.py
+
+.venv-paper/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-paper
+	.venv-paper/bin/python -m pip install --quiet --upgrade pip
+	.venv-paper/bin/python -m pip install --quiet --editable ".[benchmarks,orange]"
+	touch $@
+
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -57,4 +67,4 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-orange build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-orange .venv-paper docs/_build build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
