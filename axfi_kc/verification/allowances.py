@@ -1,0 +1,63 @@
+"""How much one check may look at."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from axfi_kc.budget import Budget
+
+__all__ = ["Allowance", "Spent"]
+
+_POINTS = 20_000  # points or steps per check, unless a budget says otherwise
+
+
+class Spent(Exception):
+    """A check has used what it was allowed; it ends as sampled."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """Counts points and steps of the check under way, and the seconds of them all.
+
+    Attributes
+    ----------
+    points
+        How many points or steps one check may use.
+    until
+        When all checks must end; None: never.
+    used
+        What the check under way has used.
+    """
+
+    points: int
+    until: float | None
+    used: int = field(default=0)
+
+    @classmethod
+    def of(cls, budget: Budget | None) -> Allowance:
+        """Return what a budget allows: its nodes are points or steps per check."""
+        given = budget or Budget()
+        until = None if given.seconds is None else time.perf_counter() + given.seconds
+        return cls(given.nodes or _POINTS, until)
+
+    def begin(self) -> None:
+        """Start another check."""
+        self.used = 0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the seconds are over."""
+        return self.until is not None and time.perf_counter() >= self.until
+
+    def spend(self, number: int = 1) -> None:
+        """Use points or steps.
+
+        Raises
+        ------
+        Spent
+            If there are no more.
+        """
+        self.used += number
+        if self.used > self.points or self.is_late:
+            raise Spent

@@ -1,0 +1,206 @@
+"""Linear models: extreme corners, and volumes by inclusion and exclusion over the corners of a box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise, product
+from math import factorial, prod
+
+import numpy as np
+
+from axfi_kc.features import Categorical, Integer, Real
+from axfi_kc.measures import Histogram, Weights
+from axfi_kc.verification.allowances import Allowance, Spent
+from axfi_kc.verification.claims import Claim
+from axfi_kc.verification.forms import LinearForm
+from axfi_kc.verification.rows import Codes
+from axfi_kc.verification.rules import Margin
+
+__all__ = ["LinearProofs"]
+
+_Bin = tuple[Fraction, Fraction, Fraction]  # from, to, probability
+
+
+class LinearProofs:
+    """Proves statements about all points that agree with the instance outside some features.
+
+    Parameters
+    ----------
+    form
+        The coefficients.
+    claim
+        What is being checked.
+    """
+
+    method = "extreme corner of a linear score, in exact arithmetic"
+    weighing = "volume by inclusion and exclusion over the corners of the box"
+
+    def __init__(self, form: LinearForm, claim: Claim) -> None:
+        self._form = form
+        self._claim = claim
+        self._margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
+        self._codes = claim.codes.tolist()
+
+    def _gain(self, margin: Margin, i: int, number: Fraction) -> Fraction:
+        """Return what feature i at a value adds to a margin; a categorical value is its position."""
+        entries, slopes = self._form.entries[i], self._form.slopes[i]
+        scores = entries[int(number)] if entries is not None else tuple(s * number for s in slopes or ())
+        return sum((f * s for f, s in zip(margin.factors, scores, strict=True)), Fraction(0))
+
+    def _fixed(self, margin: Margin, free: tuple[int, ...]) -> Fraction:
+        kept = (i for i in range(len(self._codes)) if i not in free)
+        return margin.at(self._form.base) + sum(
+            (self._gain(margin, i, Fraction(self._codes[i])) for i in kept), Fraction(0)
+        )
+
+    def output(self) -> object:
+        """Return the exact output at the instance."""
+        scores = list(self._form.base)
+        for i, code in enumerate(self._codes):
+            entries, slopes = self._form.entries[i], self._form.slopes[i]
+            row = entries[int(code)] if entries is not None else tuple(s * Fraction(code) for s in slopes or ())
+            scores = [a + b for a, b in zip(scores, row, strict=True)]
+        return self._form.rule.output(scores)
+
+    def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, Fraction] | None:
+        """Return a dissimilar corner of the box of the free features; None: the whole box is similar."""
+        for margin in self._margins:
+            total, corner = self._fixed(margin, free), {}
+            for i in free:
+                ends = _ends(self._claim.domain.features[i])
+                allowance.spend(len(ends))
+                corner[i] = max(ends, key=lambda x, i=i, m=margin: self._gain(m, i, x))  # type: ignore[misc]
+                total += self._gain(margin, i, corner[i])
+            if margin.holds(total):
+                return corner
+        return None
+
+    def codes(self, corner: dict[int, Fraction]) -> Codes:
+        """Return a corner as codes, rounded into the domain."""
+        found = self._claim.codes.copy()
+        for i, number in corner.items():
+            feature, value = self._claim.domain.features[i], float(number)
+            if isinstance(feature, Real) and not feature.low <= Fraction(value) <= feature.high:
+                value = float(np.nextafter(value, np.inf if Fraction(value) < feature.low else -np.inf))
+            found[i] = value
+        return found
+
+    def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
+        """Return what all dissimilar points weigh together.
+
+        Raises
+        ------
+        Spent
+            Also where several margins are positive at once in several real features: such a union is not computed.
+        """
+        features = self._claim.domain.features
+        reals = tuple(i for i in free if isinstance(features[i], Real))
+        total = Fraction(0)
+        for numbers, worth in self._discrete(tuple(i for i in free if i not in reals)):
+            allowance.spend(2 ** len(reals))
+            parts = [(m, self._at(m, free, numbers)) for m in self._margins]
+            total += worth * self._volume(parts, reals, allowance)
+        return total
+
+    def _at(self, margin: Margin, free: tuple[int, ...], numbers: dict[int, Fraction]) -> Fraction:
+        return self._fixed(margin, free) + sum((self._gain(margin, i, x) for i, x in numbers.items()), Fraction(0))
+
+    def _discrete(self, free: tuple[int, ...]) -> Iterator[tuple[dict[int, Fraction], Fraction]]:
+        """Iterate over the values of discrete features, with what each combination is worth."""
+        choices = [_values(self._claim.domain.features[i], counted=self._claim.weights == "count") for i in free]
+        for row in product(*choices):
+            yield {i: x for i, (x, _) in zip(free, row, strict=True)}, prod((w for _, w in row), start=Fraction(1))
+
+    def _volume(self, parts: list[tuple[Margin, Fraction]], reals: tuple[int, ...], allowance: Allowance) -> Fraction:
+        """Return the probability that one of the margins holds, over the real features."""
+        if not reals:
+            return Fraction(any(m.holds(c) for m, c in parts))
+        bins = [_bins(self._claim.domain.features[i]) for i in reals]
+        total = Fraction(0)
+        for box in product(*bins):
+            allowance.spend()
+            share = prod((p for _, _, p in box), start=Fraction(1))
+            scaled = [(m, *self._scaled(m, c, reals, box)) for m, c in parts]
+            flat = any(m.holds(c) for m, c, steps in scaled if not any(steps))
+            total += share * (1 if flat else self._union([(c, steps) for _, c, steps in scaled]))
+        return total
+
+    def _scaled(
+        self, margin: Margin, constant: Fraction, reals: tuple[int, ...], box: tuple[_Bin, ...]
+    ) -> tuple[Fraction, list[Fraction]]:
+        """Return a margin over a box as a constant and what each feature adds from its lower to its upper end."""
+        steps = []
+        for i, (low, high, _) in zip(reals, box, strict=True):
+            constant += self._gain(margin, i, low)
+            steps.append(self._gain(margin, i, high) - self._gain(margin, i, low))
+        return constant, steps
+
+    def _union(self, parts: list[tuple[Fraction, list[Fraction]]]) -> Fraction:
+        """Return the share of the unit cube where some ``constant + steps * u`` is above 0."""
+        alive = [(c, s) for c, s in parts if c + sum(x for x in s if x > 0) > 0]
+        if any(c + sum(x for x in s if x < 0) >= 0 for c, s in alive):
+            return Fraction(1)
+        if len(alive) <= 1 or self._form.rule.kind == "itself":  # above and below exclude each other
+            return sum((_above(c, s) for c, s in alive), Fraction(0))
+        if len(alive[0][1]) == 1:
+            return _line([(c, s[0]) for c, s in alive])
+        raise Spent
+
+
+def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
+    """Return the volume of ``constant + steps * u > 0`` in the unit cube, from all its corners.
+
+    Examples
+    --------
+    >>> _above(Fraction(-1), [Fraction(1), Fraction(1)])
+    Fraction(1, 2)
+    """
+    sizes = [abs(s) for s in steps if s]
+    limit = -constant - sum((s for s in steps if s < 0), Fraction(0))
+    if not sizes:
+        return Fraction(limit < 0)
+    k, total = len(sizes), Fraction(0)
+    for corner in product((0, 1), repeat=k):
+        rest = limit - sum((s for s, bit in zip(sizes, corner, strict=True) if bit), Fraction(0))
+        if rest > 0:
+            total += (-1) ** sum(corner) * rest**k
+    return 1 - total / (factorial(k) * prod(sizes, start=Fraction(1)))
+
+
+def _line(parts: list[tuple[Fraction, Fraction]]) -> Fraction:
+    """Return the length of the part of [0, 1] where some ``c + s * u`` is above 0."""
+    roots = sorted({Fraction(0), Fraction(1), *(-c / s for c, s in parts if s and 0 < -c / s < 1)})
+    middles = ((a, b, (a + b) / 2) for a, b in pairwise(roots))
+    return sum((b - a for a, b, u in middles if any(c + s * u > 0 for c, s in parts)), Fraction(0))
+
+
+def _ends(feature: object) -> list[Fraction]:
+    """Return the values among which a linear score is extreme."""
+    if isinstance(feature, Categorical):
+        return [Fraction(k) for k in range(feature.size)]
+    if isinstance(feature, Integer | Real):
+        return [Fraction(feature.low), Fraction(feature.high)]
+    return []
+
+
+def _values(feature: object, *, counted: bool) -> list[tuple[Fraction, Fraction]]:
+    """Return the values of a discrete feature and what each is worth."""
+    if not isinstance(feature, Categorical | Integer):
+        return []
+    first = feature.low if isinstance(feature, Integer) else 0
+    shares = feature.measure.shares if isinstance(feature.measure, Weights) else None
+    even = Fraction(1, feature.size)
+    return [
+        (Fraction(first + k), Fraction(1) if counted else shares[k] if shares else even) for k in range(feature.size)
+    ]
+
+
+def _bins(feature: object) -> list[_Bin]:
+    """Return the intervals on which a real feature is uniform."""
+    if not isinstance(feature, Real):
+        return []
+    if isinstance(feature.measure, Histogram):
+        ends = pairwise(feature.measure.edges)
+        return [(a, b, p) for (a, b), p in zip(ends, feature.measure.shares, strict=True)]
+    return [(feature.low, feature.high, Fraction(1))]
