@@ -28,6 +28,7 @@ from axfi_kc.scores import banzhaf_like, shapley_like
 from axfi_kc.shap_circuits import shap_scores
 from axfi_kc.sizes import compare_sizes
 from axfi_kc.streams import SavedBatch, read_results
+from axfi_kc.verification import Report, verify
 
 __all__ = [
     "AXp",
@@ -48,6 +49,7 @@ __all__ = [
     "Integer",
     "Problem",
     "Real",
+    "Report",
     "SavedBatch",
     "SavedExplanation",
     "TableModel",
@@ -76,5 +78,6 @@ __all__ = [
     "save_circuit",
     "shap_scores",
     "shapley_like",
+    "verify",
     "write_nnf",
 ]
