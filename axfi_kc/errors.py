@@ -22,6 +22,7 @@ __all__ = [
     "UnknownFeatureError",
     "UnsupportedModelError",
     "UnsupportedTargetError",
+    "VerificationError",
     "WeightError",
 ]
 
@@ -72,6 +73,10 @@ class SimilarityError(AxfiError, ValueError):
 
 class WeightError(AxfiError, ValueError):
     """The kind of weight is unknown, or does not exist for these features."""
+
+
+class VerificationError(AxfiError, ValueError):
+    """A saved explanation does not hold of the model it is about."""
 
 
 class IncompleteError(AxfiError, ValueError):

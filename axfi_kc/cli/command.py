@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from axfi_kc._version import __version__
-from axfi_kc.cli import batch, compiling, demo, explain, info, reports, sizes
+from axfi_kc.cli import batch, compiling, demo, explain, info, reports, sizes, verify
 from axfi_kc.errors import AxfiError
 
 __all__ = ["main", "parser"]
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     )
     whole.add_argument("--version", action="version", version=f"axfi-kc {__version__}")
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
-    for module in (explain, batch, reports, sizes, compiling, info, demo):
+    for module in (explain, batch, reports, verify, sizes, compiling, info, demo):
         module.add_command(commands)
     _add_paper(commands)
     return whole

@@ -1,0 +1,101 @@
+"""``axfi-kc verify``: saved explanations against the model they are about."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.cli.files import file_kind, load_circuit_model, load_model
+from axfi_kc.cli.options import add_command as new_command
+from axfi_kc.cli.options import add_json
+from axfi_kc.cli.progress import working
+from axfi_kc.cli.tables import print_json
+from axfi_kc.domain import Domain
+from axfi_kc.errors import MissingExtraError, ModelFileError, ResultFileError, VerificationError
+
+__all__ = ["add_command"]
+
+_EXAMPLES = """\
+  axfi-kc explain model.json data.csv --row 3 --json > result.json
+  axfi-kc verify result.json model.json
+  axfi-kc verify results.jsonl model.json --rows 20
+"""
+_BATCHES = (".jsonl", ".parquet")
+
+
+def add_command(commands: Any) -> None:
+    """Add the command."""
+    about = "check saved explanations against the model itself; exit status 1 if something does not hold"
+    command = new_command(commands, "verify", _run, about=about, examples=_EXAMPLES)
+    command.add_argument("result", type=Path, help="the JSON of one explanation, or the .jsonl or .parquet of a batch")
+    command.add_argument("model", type=Path, help="the model that was explained, as for explain")
+    command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
+    command.add_argument("--rows", type=int, metavar="N", help="of a batch, only the first N rows")
+    command.add_argument("--seconds", type=float, metavar="S", help="what S seconds do not suffice for is sampled")
+    command.add_argument("--points", type=int, metavar="N", help="points or steps per check [20000]")
+    add_json(command)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from axfi_kc.verification import verify
+
+    budget = Budget(seconds=options.seconds, nodes=options.points)
+    with working("reading"):
+        explanations = _explanations(options.result, options.rows)
+        model = _model(options, explanations[0].domain)
+    with working("checking"):
+        reports = [verify(explanation, model, budget=budget) for explanation in explanations]
+    if options.json:
+        print_json([report.to_dict() for report in reports])
+    else:
+        print(*reports, sep="\n")
+    wrong = [k for k, report in enumerate(reports) if not report.ok]
+    if wrong:
+        raise VerificationError(
+            f"Every check should hold, but {len(reports[wrong[0]].failed)} failed in explanation {wrong[0]} "
+            f"({len(wrong)} of {len(reports)} explanations); do not rely on {options.result}."
+        )
+
+
+def _explanations(path: Path, rows: int | None) -> list[Any]:
+    """Return what a file of results holds."""
+    from axfi_kc.results import SavedExplanation
+    from axfi_kc.streams import read_results
+
+    if not path.exists():
+        raise ResultFileError(f"There is no file of results {path}; give the path of a saved explanation.")
+    if path.suffix in _BATCHES:
+        found = list(islice(read_results(path), rows))
+    else:
+        found = [SavedExplanation.from_json(path.read_bytes())]
+    if not found:
+        raise ResultFileError(f"{path} holds no explanation to check; explain some rows first.")
+    return found
+
+
+def _model(options: argparse.Namespace, domain: Domain) -> Any:
+    """Return the model itself: an XGBoost file as a booster, so that its own predict is asked."""
+    kind = file_kind(options.model)
+    if kind == "circuit":
+        return load_circuit_model(options.model, lambda: domain)
+    if kind == "xgboost":
+        return _booster(options.model)
+    return load_model(options.model, domain, allow_pickle=options.allow_pickle)
+
+
+def _booster(path: Path) -> Any:
+    from axfi_kc.compilers.xgboost_files import parse_xgboost
+
+    best = parse_xgboost(path).best_iteration  # our own checks come first: XGBoost's parser trusts its input
+    try:
+        import xgboost
+    except ImportError as error:
+        raise MissingExtraError.of("xgboost", "xgboost", "Asking an XGBoost model to predict") from error
+    try:
+        booster = xgboost.Booster(model_file=path)
+    except xgboost.core.XGBoostError as error:
+        raise ModelFileError(f"XGBoost cannot read {path} ({error}); save the model again.") from error
+    return booster if best is None else booster[: best + 1]
