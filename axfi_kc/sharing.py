@@ -13,6 +13,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _KEPT = 4  # models a process holds
 _SMALLEST_MAPPED = 1000  # bytes; a smaller array travels with the task
 _WAVE = 4  # blocks per worker between two writes, where results come in lists
 _held: dict[str, Any] = {}
+_holding = Lock()  # threads of one process may each share out work
 
 
 def is_parallel(n_jobs: int | None) -> bool:
@@ -92,9 +94,10 @@ def _cloudpickle() -> Any:
 
 
 def _hold(key: str, function: Any) -> None:
-    while len(_held) >= _KEPT:
-        _held.pop(next(iter(_held)), None)
-    _held[key] = function
+    with _holding:
+        while len(_held) >= _KEPT:
+            _held.pop(next(iter(_held)))
+        _held[key] = function
 
 
 def _call(key: str, payload: npt.NDArray[np.uint8], block: tuple[Any, ...]) -> Any:
