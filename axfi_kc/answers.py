@@ -24,6 +24,7 @@ from axfi_kc.forest import CXpForest, SharedForest
 from axfi_kc.models import Model
 from axfi_kc.problem import Problem
 from axfi_kc.results import BatchViews, Views
+from axfi_kc.rounding import Rounding, rounding_of
 from axfi_kc.scores import KINDS, score, score_numerators
 from axfi_kc.sets import minimal_hitting_sets, sorted_sets
 from axfi_kc.similarity import Similarity
@@ -192,6 +193,23 @@ class Explanation(Views):
         if isinstance(self._cxps, SymbolicSets):
             return SharedForest(self.domain.names, self._cxps.family, self._cxps.dag)
         return CXpForest.of_sets(self._cxps, self.domain.names)
+
+    @cached_property
+    def rounding(self) -> Rounding:
+        """What the model library's own floating point could change: a bound, zero in practice.
+
+        Raises
+        ------
+        IncompleteError
+            If there are too many CXps to bound one by one.
+        BudgetError
+            If the explainer's budget was spent.
+        """
+        if isinstance(self._found, SymbolicSets):
+            raise IncompleteError(
+                f"Rounding is bounded CXp by CXp, but there are {self._found.family.count}; explain with max_size."
+            )
+        return rounding_of(self.problem, self._found, max_size=self.max_size, budget=self._budget)
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
         """Return the score of each feature.
