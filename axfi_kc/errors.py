@@ -17,6 +17,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "ResultFileError",
+    "RoundingError",
     "SimilarityError",
     "UnfittedModelError",
     "UnknownFeatureError",
@@ -73,6 +74,10 @@ class SimilarityError(AxfiError, ValueError):
 
 class WeightError(AxfiError, ValueError):
     """The kind of weight is unknown, or does not exist for these features."""
+
+
+class RoundingError(AxfiError, ArithmeticError):
+    """The library's floating point gives another output at an instance than exact arithmetic does."""
 
 
 class VerificationError(AxfiError, ValueError):

@@ -18,6 +18,7 @@ from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.manners import Manners
 from axfi_kc.measures import Number
 from axfi_kc.models import Model
+from axfi_kc.predictions import check_predictions, own_predictor
 from axfi_kc.scores import KINDS
 from axfi_kc.sharing import in_workers, with_progress
 from axfi_kc.similarity import Similarity
@@ -95,6 +96,7 @@ class Explainer(Manners):
         self.budget = budget or Budget()
         self.target = target
         self._model: Model = read_model(model, domain)
+        self._predict = own_predictor(model, domain)
         self._similarity = Similarity.of(self._model, delta)
         self._engine: Engine = engine_through(target, self._model, self._similarity, self.budget)
         if self._engine.constant is not None:
@@ -111,8 +113,11 @@ class Explainer(Manners):
         ------
         DomainError
             If a value is missing or outside its domain.
+        RoundingError
+            If the model's own ``predict`` gives another output than exact arithmetic.
         """
         codes = self.domain.encode(one_row(x, self.domain.features))
+        self._check(codes)
         return self._batch(codes, [self._find(codes)], (0,))[0]
 
     def explain_batch(self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None) -> Batch:
@@ -134,6 +139,7 @@ class Explainer(Manners):
         model goes to each worker once. Everything stays in memory; see :meth:`explain_to`.
         """
         codes, labels = self._rows(X)
+        self._check(codes)
         parts = [codes[k : k + _ROWS_AT_ONCE] for k in range(0, len(codes), _ROWS_AT_ONCE)] or [codes]
         found = in_workers(self._find, ((part,) for part in parts), n_jobs=n_jobs)
         sized = ((len(part), part) for part in found)
@@ -181,8 +187,17 @@ class Explainer(Manners):
         of a few seconds.
         """
         codes, labels = self._rows(X)
+        self._check(codes)
         run = Run(self._find, self._model, self._similarity, self.weights, self.max_size, tuple(kinds))
         return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what workers need: not the library's model, whose predictions are checked before."""
+        return {**self.__dict__, "_predict": None}
+
+    def _check(self, codes: npt.NDArray[np.float64]) -> None:
+        if self._predict is not None:
+            check_predictions(self._predict, codes, self._model.outputs_at(codes))
 
     def _rows(self, X: Any) -> tuple[npt.NDArray[np.float64], tuple[Any, ...]]:
         """Return the codes of the rows of a table, and their labels."""

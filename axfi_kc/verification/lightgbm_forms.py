@@ -11,7 +11,7 @@ from axfi_kc.verification.forms import OwnTree, TreeForm
 from axfi_kc.verification.pieces import Bound
 from axfi_kc.verification.rules import Rule
 
-__all__ = ["lightgbm_form", "objective_of"]
+__all__ = ["lightgbm_form"]
 
 _NEAR_ZERO = float(np.float32(1e-35))  # numbers this close to zero are compared as zero
 _PLAIN = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
@@ -19,11 +19,6 @@ _PLAIN = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 
 def _booster(model: Any) -> Any:
     return model.booster_ if hasattr(model, "booster_") else model
-
-
-def objective_of(model: Any) -> str:
-    """Return the objective's name and parameters."""
-    return str(_booster(model).dump_model().get("objective", ""))
 
 
 def lightgbm_form(model: Any) -> TreeForm | None:

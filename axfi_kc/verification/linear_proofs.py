@@ -11,10 +11,10 @@ import numpy as np
 
 from axfi_kc.features import Categorical, Integer, Real
 from axfi_kc.measures import Histogram, Weights
+from axfi_kc.predictions import Codes
 from axfi_kc.verification.allowances import Allowance, Spent
 from axfi_kc.verification.claims import Claim
 from axfi_kc.verification.forms import LinearForm
-from axfi_kc.verification.rows import Codes
 from axfi_kc.verification.rules import Margin
 
 __all__ = ["LinearProofs"]

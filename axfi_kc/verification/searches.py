@@ -11,13 +11,13 @@ import numpy as np
 
 from axfi_kc.domain import Domain
 from axfi_kc.features import Categorical, Feature, Integer
+from axfi_kc.predictions import Codes, Predict, predictor
 from axfi_kc.verification.allowances import Allowance, Spent
 from axfi_kc.verification.checks import Status
 from axfi_kc.verification.claims import Claim
 from axfi_kc.verification.forms import CellForm, Form, LinearForm, TreeForm, form_of
 from axfi_kc.verification.linear_proofs import LinearProofs
 from axfi_kc.verification.pieces import values_of
-from axfi_kc.verification.rows import Codes, Predict, predictor
 from axfi_kc.verification.spaces import Space, draw
 from axfi_kc.verification.tree_proofs import TreeProofs
 

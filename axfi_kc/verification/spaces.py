@@ -13,9 +13,9 @@ import numpy as np
 from axfi_kc.domain import Domain
 from axfi_kc.features import Integer, Real
 from axfi_kc.measures import Histogram, Weights
+from axfi_kc.predictions import Codes
 from axfi_kc.verification.claims import Claim
 from axfi_kc.verification.pieces import Bound, Piece, pieces_of, position, values_of
-from axfi_kc.verification.rows import Codes
 
 __all__ = ["Space", "draw"]
 

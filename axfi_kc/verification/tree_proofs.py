@@ -13,10 +13,10 @@ from fractions import Fraction
 from math import lcm
 
 from axfi_kc.features import Categorical
+from axfi_kc.predictions import Codes
 from axfi_kc.verification.allowances import Allowance
 from axfi_kc.verification.forms import OwnTree, TreeForm, owners_of
 from axfi_kc.verification.pieces import Bound, Piece
-from axfi_kc.verification.rows import Codes
 from axfi_kc.verification.rules import Margin
 from axfi_kc.verification.spaces import Space
 

@@ -14,7 +14,7 @@ from axfi_kc.verification.forms import OwnTree, TreeForm
 from axfi_kc.verification.pieces import single_precision
 from axfi_kc.verification.rules import Rule
 
-__all__ = ["objective_of", "xgboost_form"]
+__all__ = ["xgboost_form"]
 
 _MULTI = ("multi:softmax", "multi:softprob")
 _PLAIN = ("reg:squarederror", "reg:linear", "reg:absoluteerror")
@@ -22,11 +22,6 @@ _PLAIN = ("reg:squarederror", "reg:linear", "reg:absoluteerror")
 
 def _booster(model: Any) -> Any:
     return model.get_booster() if hasattr(model, "get_booster") else model
-
-
-def objective_of(model: Any) -> str:
-    """Return the name of the objective."""
-    return str(json.loads(_booster(model).save_config())["learner"]["objective"]["name"])
 
 
 def xgboost_form(model: Any, domain: Domain) -> TreeForm | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.errors import AxfiError, ConstantModelError
+from axfi_kc.errors import AxfiError, ConstantModelError, RoundingError
 from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, Slope, TreeNodes, TreeSum
 from axfi_kc.rounding import error_bound
@@ -112,3 +113,50 @@ def test_too_many_cxps_are_refused() -> None:
     e = ax.Explainer(model, domain, target="mdd").explain([1] * n)
     with pytest.raises(AxfiError, match="CXp by CXp"):
         _ = e.rounding
+
+
+def test_predict_is_asked_about_the_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = kind("forest")
+    explainer = ax.Explainer(made.model, made.domain)
+    asked: list[int] = []
+    kept = type(made.model).predict
+
+    def lying(self: Any, table: Any) -> Any:
+        asked.append(len(table))
+        return (kept(self, table) + 1) % 3
+
+    monkeypatch.setattr(type(made.model), "predict", lying)
+    for ask in (lambda: explainer.explain(X[0]), lambda: explainer.explain_batch(X[:5])):
+        with pytest.raises(RoundingError, match="predict should give the exact output"):
+            ask()
+    assert asked == [1, 5]
+
+
+def test_a_tie_that_single_precision_breaks_is_an_error() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    booster = xgboost.train(
+        {
+            "objective": "binary:logistic",
+            "max_depth": 1,
+            "base_score": 0.5,
+            "min_child_weight": 0,
+            "eta": 0.1,
+            "nthread": 1,
+        },
+        xgboost.DMatrix(np.array([[0.0], [1.0]] * 4), label=np.array([0, 1] * 4)),
+        num_boost_round=3,
+    )
+    document = json.loads(bytes(booster.save_raw("json")))
+    trees = document["learner"]["gradient_booster"]["model"]["trees"]
+    for tree, (low, high) in zip(trees, [(2.0**25, -1.0), (1.0, 0.0), (-(2.0**25), 0.0)], strict=True):
+        leaves = [k for k, left in enumerate(tree["left_children"]) if left < 0]
+        for leaf, value in zip(leaves, (low, high), strict=True):
+            tree["split_conditions"][leaf] = tree["base_weights"][leaf] = value
+    changed = xgboost.Booster(model_file=bytearray(json.dumps(document).encode()))
+    domain = ax.Domain([ax.Real("x", 0, 1)])
+    left = [[0.0]]
+    assert ax.read_model(changed, domain).predict(left) == [1]  # exactly 1 is above 0
+    assert changed.predict(xgboost.DMatrix(np.array(left)))[0] == 0.5  # but float32 loses it
+    with pytest.raises(RoundingError, match="gives 0"):
+        ax.Explainer(changed, domain).explain(left[0])
+    assert ax.Explainer(ax.read_model(changed, domain), domain).explain(left[0]).rounding.is_zero is False

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain import Domain
-from axfi_kc.errors import MissingExtraError, UnsupportedModelError
+from axfi_kc.errors import MissingExtraError, RoundingError, UnsupportedModelError
 from axfi_kc.features import Categorical, Integer
 
-__all__ = ["Codes", "Predict", "predictor"]
+__all__ = ["Codes", "Predict", "check_predictions", "own_predictor", "predictor"]
 
 Codes = npt.NDArray[np.float64]
 Predict = Callable[[Codes], list[Any]]
+_LIBRARIES = ("sklearn", "xgboost", "lightgbm")
+_CLOSE = Fraction(1, 10**5)  # relative, of a regression: far more than any library loses
 
 
 def predictor(model: Any, domain: Domain) -> Predict:
@@ -47,6 +51,51 @@ def predictor(model: Any, domain: Domain) -> Predict:
         f"Expected a model with predict, or a function, but {type(model).__name__} was given; give the model that "
         "was explained."
     )
+
+
+def own_predictor(model: Any, domain: Domain) -> Predict | None:
+    """Return the predictor of a trained model, if its columns are plain numbers; None elsewhere.
+
+    Neutral forms and functions have no output but the exact one, and frames with categories of a library's own are
+    left to it.
+    """
+    if type(model).__module__.partition(".")[0] not in _LIBRARIES:
+        return None
+    listed = (code for f in domain.features if isinstance(f, Categorical) for row in f.codes for code in row)
+    booster = getattr(model, "booster_", model)
+    if not all(isinstance(code, int | float) for code in listed) or getattr(booster, "pandas_categorical", None):
+        return None
+    boosted = model.get_booster() if hasattr(model, "get_booster") else model
+    if "c" in (getattr(boosted, "feature_types", None) or ()):
+        return None
+    return predictor(model, domain)
+
+
+def check_predictions(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> None:
+    """Compare exact outputs with those of the model's own ``predict``.
+
+    Raises
+    ------
+    RoundingError
+        If they disagree.
+
+    Notes
+    -----
+    One call of ``predict`` for all rows.
+    """
+    if not len(codes):
+        return
+    for n, (own, exact) in enumerate(zip(predict(codes), outputs, strict=True)):
+        if own != exact and not (isinstance(exact, Fraction) and _is_close(own, exact)):
+            shown = float(exact) if isinstance(exact, Fraction) else exact
+            raise RoundingError(
+                f"The model's own predict should give the exact output {shown!r} at row {n}, but it gives {own!r}: the "
+                "row lies within the library's rounding of a tie; explain the exact model (ax.read_model), or move it."
+            )
+
+
+def _is_close(own: Any, exact: Fraction) -> bool:
+    return abs(Fraction(own) - exact) <= _CLOSE * (1 + abs(exact))
 
 
 def _item(output: Any) -> Any:
@@ -93,9 +142,7 @@ def _frame(columns: dict[str, npt.NDArray[Any]]) -> Any:
 def _xgboost_booster(model: Any, domain: Domain) -> Predict:
     import xgboost
 
-    from axfi_kc.verification.xgboost_forms import objective_of
-
-    objective = objective_of(model)
+    objective = str(json.loads(model.save_config())["learner"]["objective"]["name"])
 
     def predict(codes: Codes) -> list[Any]:
         numbers = np.column_stack([block.astype(np.float64) for block in _blocks(domain, codes)])
@@ -106,9 +153,7 @@ def _xgboost_booster(model: Any, domain: Domain) -> Predict:
 
 
 def _lightgbm_booster(model: Any, domain: Domain) -> Predict:
-    from axfi_kc.verification.lightgbm_forms import objective_of
-
-    objective = objective_of(model)
+    objective = str(model.dump_model(num_iteration=1).get("objective", ""))
 
     def predict(codes: Codes) -> list[Any]:
         numbers = np.column_stack([block.astype(np.float64) for block in _blocks(domain, codes)])
