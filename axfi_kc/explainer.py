@@ -103,8 +103,8 @@ class Explainer(Manners):
             raise _constant(self._engine.constant)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the model that was given: its neutral form stands for it."""
-        return {**vars(self), "model": self._model}
+        """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
+        return {**vars(self), "model": self._model, "_predict": None}
 
     def explain(self, x: Any) -> Explanation:
         """Explain one instance: an array, a Series or a dict.
@@ -190,10 +190,6 @@ class Explainer(Manners):
         self._check(codes)
         run = Run(self._find, self._model, self._similarity, self.weights, self.max_size, tuple(kinds))
         return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what workers need: not the library's model, whose predictions are checked before."""
-        return {**self.__dict__, "_predict": None}
 
     def _check(self, codes: npt.NDArray[np.float64]) -> None:
         if self._predict is not None:
