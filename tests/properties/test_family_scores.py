@@ -325,10 +325,10 @@ def test_a_spent_budget_is_an_error() -> None:
     model, domain = threshold(60, 30, [1 + (i * i) % 17 for i in range(60)])
     with pytest.raises(BudgetError, match="the complete diagram is not finished"):
         ax.Explainer(model, domain, target="mdd", budget=ax.Budget(nodes=500)).explain([0] * 60)
-    model, domain = threshold(60, 30)
-    assert ax.compile_model(model, domain, budget=ax.Budget(nodes=1000)).size.nodes < 1000
+    assert ax.compile_model(model, domain, budget=ax.Budget(nodes=2000)).size.nodes == 629
     with pytest.raises(BudgetError, match="families of sets"):
-        ax.Explainer(model, domain, target="mdd", budget=ax.Budget(nodes=1000)).explain([0] * 60)
+        ax.Explainer(model, domain, target="mdd", budget=ax.Budget(nodes=2000)).explain([0] * 60)
+    assert ax.Explainer(model, domain, target="mdd", budget=ax.Budget(nodes=4000)).explain([0] * 60).cxps.count > 10**6
 
 
 def test_scores_that_need_all_cxps() -> None:
