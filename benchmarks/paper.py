@@ -6,6 +6,7 @@ Data sets are looked for in the folder ``data`` of the one named by AXFI_SHARED 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -13,14 +14,13 @@ from axfi_kc.paper import add_arguments, run
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.provenance import RESULTS, stamp
-from tests.shared_data import SHARED
+from benchmarks.provenance import RESULTS, ROOT, stamp
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
-    data = SHARED / "data"
+    data = Path(os.environ.get("AXFI_SHARED", ROOT.parent / "shared")) / "data"
     parser.set_defaults(out=RESULTS / "paper", data=data if data.is_dir() else None)
     made_with = stamp(())
     run(parser.parse_args(), commit=made_with["commit"], changed=made_with["changed"])
