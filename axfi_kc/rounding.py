@@ -19,7 +19,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import WeightedSets, engine_through
 from axfi_kc.features import Categorical
-from axfi_kc.models import Argmax, LinearModel, Model, Positive, Score, Slope, TreeSum
+from axfi_kc.models import Argmax, LinearModel, Model, Score, Slope, TreeSum
 from axfi_kc.problem import Problem
 from axfi_kc.similarity import Similarity
 
@@ -103,26 +103,40 @@ def _accumulated(n: int, unit: Fraction) -> Fraction:
 
 
 def _tree_error(model: TreeSum) -> Fraction:
-    bits = _bits(model.values)
+    bits, is_product = _precision(model.values)
     unit = _unit(bits)
-    largest = Fraction(0)
+    sizes, counts = _sizes(model)
+    steps = (2 * n + 1 if is_product else n for n in counts)
+    adding = [_accumulated(n, unit) * size for n, size in zip(steps, sizes, strict=True)]
+    if _adds_exactly(model, max(sizes), bits):
+        adding = [_ZERO] * len(sizes)
+    if isinstance(model.rule, Score):
+        return 2 * adding[0] + (0 if not adding[0] and model.rule.scale == 1 else 2 * unit * sizes[0])
+    two = sum(sorted(adding)[-2:], _ZERO)  # a difference has the errors of both
+    if _votes(model):
+        return two
+    return two + _LINK * unit * min(len(sizes), 2)
+
+
+def _sizes(model: TreeSum) -> tuple[list[Fraction], list[int]]:
+    """Return for each score the sum of the largest summands, base included, and how many trees add to it."""
+    sizes, counts = [abs(b) for b in model.base], [0] * len(model.base)
     for first, end in zip(model.tree_offset[:-1], model.tree_offset[1:], strict=True):
         rows = model.leaf[first:end]
-        largest += Fraction(float(np.abs(model.values[rows[rows >= 0]]).max(initial=0.0)))
-    size = largest + max(abs(b) for b in model.base)
-    adding = _ZERO if _adds_exactly(model, size, bits) else _accumulated(2 * model.n_trees + 1, unit) * size
-    if _votes(model):
-        return 2 * adding
-    if isinstance(model.rule, Score):
-        return 2 * adding + (0 if not adding and model.rule.scale == 1 else 2 * unit * size)
-    return 2 * adding + _LINK * unit * (1 if isinstance(model.rule, Positive) else 2)
+        for k, most in enumerate(np.abs(model.values[rows[rows >= 0]]).max(axis=0).tolist()):
+            sizes[k] += Fraction(most)
+            counts[k] += most != 0
+    return sizes, counts
 
 
-def _bits(values: Any) -> int:
-    """Return the precision in which numbers like these are added."""
-    mantissas = np.frexp(values[values != 0])[0]
-    scaled = np.abs(mantissas) * float(1 << _PRODUCT)
-    return _SINGLE if bool((scaled == np.floor(scaled)).all()) else _DOUBLE
+def _precision(values: Any) -> tuple[int, bool]:
+    """Return the precision in which numbers like these are added, and whether they may be rounded products."""
+    mantissas = np.abs(np.frexp(values[values != 0])[0])
+    if all(m.is_integer() for m in (mantissas * float(1 << _SINGLE)).tolist()):
+        return _SINGLE, False
+    if all(m.is_integer() for m in (mantissas * float(1 << _PRODUCT)).tolist()):
+        return _SINGLE, True
+    return _DOUBLE, False
 
 
 def _adds_exactly(model: TreeSum, size: Fraction, bits: int) -> bool:
