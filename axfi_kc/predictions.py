@@ -19,6 +19,7 @@ __all__ = ["Codes", "Predict", "check_predictions", "own_predictor", "predictor"
 Codes = npt.NDArray[np.float64]
 Predict = Callable[[Codes], list[Any]]
 _LIBRARIES = ("sklearn", "xgboost", "lightgbm")
+_OWN_CATEGORIES = ("xgboost", "lightgbm")
 _CLOSE = Fraction(1, 10**5)  # relative, of a regression: far more than any library loses
 
 
@@ -44,7 +45,7 @@ def predictor(model: Any, domain: Domain) -> Predict:
     if kind.startswith("axfi_kc."):
         return lambda codes: model.predict(_values(domain, codes))
     if hasattr(model, "predict"):
-        return lambda codes: _plain(model.predict(_columns(model, domain, codes)))
+        return lambda codes: _asked(model, _columns(model, domain, codes))
     if callable(model):
         return lambda codes: [_item(model(domain.decode(row))) for row in codes]
     raise UnsupportedModelError(
@@ -102,6 +103,16 @@ def _item(output: Any) -> Any:
     return output.item() if isinstance(output, np.generic) else output
 
 
+def _asked(model: Any, table: Any) -> list[Any]:
+    try:
+        return _plain(model.predict(table))
+    except (TypeError, ValueError) as error:
+        raise UnsupportedModelError(
+            f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain the "
+            "numbers that the model was trained on."
+        ) from error
+
+
 def _plain(outputs: Any) -> list[Any]:
     return np.asarray(outputs).reshape(-1).tolist()
 
@@ -128,15 +139,19 @@ def _columns(model: Any, domain: Domain, codes: Codes) -> Any:
     names = getattr(model, "feature_names_in_", None)
     if names is None and all(block.dtype.kind in "biuf" for block in blocks):
         return np.column_stack([block.astype(np.float64) for block in blocks])
-    return _frame(dict(zip(domain.columns if names is None else names, blocks, strict=True)))
+    own = type(model).__module__.partition(".")[0] in _OWN_CATEGORIES
+    return _frame(dict(zip(domain.columns if names is None else names, blocks, strict=True)), categories=own)
 
 
-def _frame(columns: dict[str, npt.NDArray[Any]]) -> Any:
+def _frame(columns: dict[str, npt.NDArray[Any]], *, categories: bool) -> Any:
+    """Return columns as a frame; words become categories for libraries that know their names."""
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "Asking this model to predict") from error
-    return pd.DataFrame(columns)
+    frame = pd.DataFrame(columns)
+    words = [name for name, block in columns.items() if categories and block.dtype.kind not in "biuf"]
+    return frame.astype(dict.fromkeys(words, "category"))
 
 
 def _xgboost_booster(model: Any, domain: Domain) -> Predict:

@@ -104,11 +104,33 @@ def form_of(model: Any, domain: Domain) -> Form | None:
     reader = _READERS.get(library)
     if reader is not None:
         return reader(model, domain)
+    if hasattr(model, "parts") and hasattr(model, "denominator"):
+        return _read_parts(model)
     grid = getattr(model, "grid", None)
     if grid is not None:
         cuts = (frozenset((Fraction(c.value), bool(c.closed)) for c in axis.cuts) for axis in grid.axes)
         return CellForm(tuple(cuts))
     return None
+
+
+def _read_parts(model: Any) -> LinearForm | None:
+    """Return a neutral linear model, which holds integers over one denominator."""
+    slopes: list[Any] = []
+    entries: list[Any] = []
+    for part, feature in zip(model.parts, model.domain.features, strict=True):
+        if hasattr(part, "factors"):
+            slopes.append(tuple(Fraction(f, model.denominator) for f in part.factors))
+            entries.append(None)
+        elif isinstance(feature, Categorical):
+            slopes.append(None)
+            rows = zip(*part.rows, strict=True)
+            entries.append(tuple(tuple(Fraction(e, model.denominator) for e in row) for row in rows))
+        else:
+            return None  # a table over integers is left to predict
+    kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
+    scale = getattr(model.rule, "scale", Fraction(1))
+    rule = Rule(kinds[type(model.rule).__name__], getattr(model.rule, "labels", ()), scale)
+    return LinearForm(tuple(slopes), tuple(entries), tuple(Fraction(b, model.denominator) for b in model.base), rule)
 
 
 def _read_sklearn(model: Any, domain: Domain) -> Form | None:

@@ -95,6 +95,22 @@ def _xgboost(name: str, y: Any, delta: Any = None) -> Callable[[], Kind]:
     return made
 
 
+def _pipeline() -> Kind:
+    pipelines, scalers = pytest.importorskip("sklearn.pipeline"), pytest.importorskip("sklearn.preprocessing")
+    linear = pytest.importorskip("sklearn.linear_model").LogisticRegression()
+    return _trained(pipelines.make_pipeline(scalers.StandardScaler(), scalers.MinMaxScaler(), linear), BINARY)
+
+
+def _neutral_linear() -> Kind:
+    made = kind("linear")
+    return Kind(ax.read_model(made.model, made.domain), made.domain, None, made.rows)
+
+
+def _neutral_trees() -> Kind:
+    made = kind("xgboost")
+    return Kind(ax.read_model(made.model, made.domain), made.domain, None, made.rows)
+
+
 def _booster() -> Kind:
     library = pytest.importorskip("xgboost")
     data = library.DMatrix(X, label=(BINARY == "yes").astype(int))
@@ -133,6 +149,11 @@ _KINDS: dict[str, Callable[[], Kind]] = {
     "linear": _sklearn("linear_model", "LogisticRegression", BINARY),
     "linear regression": _sklearn("linear_model", "LinearRegression", Z, "1/2"),
     "one-hot linear": _one_hot,
+    "pipeline of linear": _pipeline,
+    "neutral linear": _neutral_linear,
+    "neutral trees": _neutral_trees,
+    "histograms": _sklearn("ensemble", "HistGradientBoostingClassifier", THREE, max_iter=4, max_depth=2),
+    "histograms regression": _sklearn("ensemble", "HistGradientBoostingRegressor", Z, "1/2", max_iter=4, max_depth=2),
 }
 NAMES = tuple(_KINDS)
 
