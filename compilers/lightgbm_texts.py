@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ __all__ = ["LightGBMText", "LightGBMTree", "parse_lightgbm"]
 _CATEGORICAL, _DEFAULT_LEFT, _ZERO_IS_MISSING = 1, 2, 4
 _MISSING_TYPE = 12
 _WORD = 32
+_MOST_SCORES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +93,31 @@ def parse_lightgbm(text: str) -> LightGBMText:
     entries = _entries(head)
     try:
         names = tuple(entries["feature_names"].split(" "))
+        n_scores = int(entries["num_tree_per_iteration"])
+        if not 1 <= n_scores <= _MOST_SCORES:
+            raise ValueError(f"{n_scores} trees per iteration")
+        infos = entries["feature_infos"].split(" ")
+        if len(infos) != len(names):
+            raise ValueError(f"{len(names)} names of columns, but {len(infos)} descriptions")
         return LightGBMText(
             objective=tuple(entries.get("objective", "").split()),
-            n_scores=int(entries["num_tree_per_iteration"]),
+            n_scores=n_scores,
             is_averaged="average_output" in entries,
             names=names,
-            categories=_categories(text, entries["feature_infos"].split(" ")),
-            trees=tuple(_tree(_entries(block)) for block in blocks),
+            categories=_categories(text, infos),
+            trees=tuple(_tree(_entries(block), len(names)) for block in blocks),
         )
-    except (KeyError, ValueError, IndexError) as error:
+    except UnsupportedModelError:
+        raise
+    except (KeyError, ValueError, IndexError, TypeError, OverflowError, RecursionError) as error:
         raise ModelFileError(
-            f"Expected the text of a LightGBM model of version 3 or 4, but it does not parse ({error!r}); "
+            f"Expected the text of a LightGBM model of version 3 or 4, but it does not parse ({_shown(error)}); "
             "save the model again."
         ) from error
+
+
+def _shown(error: Exception) -> str:
+    return repr(error)[:120]
 
 
 def _entries(block: str) -> dict[str, str]:
@@ -111,7 +125,7 @@ def _entries(block: str) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _tree(entries: Mapping[str, str]) -> LightGBMTree:
+def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
     if entries.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
             "Expected a LightGBM model with constant leaves, but this one has linear trees; "
@@ -120,7 +134,7 @@ def _tree(entries: Mapping[str, str]) -> LightGBMTree:
     kinds = [int(k) for k in entries["decision_type"].split()]
     threshold = tuple(float(t) for t in entries["threshold"].split())
     bounds, words = ([int(k) for k in entries.get(key, "").split()] for key in ("cat_boundaries", "cat_threshold"))
-    return LightGBMTree(
+    tree = LightGBMTree(
         column=tuple(int(c) for c in entries["split_feature"].split()),
         threshold=threshold,
         members=tuple(
@@ -134,6 +148,31 @@ def _tree(entries: Mapping[str, str]) -> LightGBMTree:
         right=tuple(int(k) for k in entries["right_child"].split()),
         leaves=tuple(float(x) for x in entries["leaf_value"].split()),
     )
+    _check(tree, n_columns)
+    return tree
+
+
+def _check(tree: LightGBMTree, n_columns: int) -> None:
+    """Raise a ValueError unless this is one tree of finite numbers over the columns."""
+    n = len(tree.column)
+    if {len(tree.threshold), len(tree.left), len(tree.right), len(tree.leaves) - 1} != {n}:
+        raise ValueError("a tree of n nodes has n tests, 2 n children and n + 1 leaves")
+    if not all(0 <= column < n_columns for column in tree.column):
+        raise ValueError(f"a split on none of the {n_columns} columns")
+    numeric = (t for t, members in zip(tree.threshold, tree.members, strict=True) if members is None)
+    if not all(map(math.isfinite, (*numeric, *tree.leaves))):
+        raise ValueError("a threshold or leaf that is not finite")
+    # n inner nodes and n + 1 leaves, each but the root a child once, and no cycle: all are met from the root
+    expected = {*range(1, n), *(~k for k in range(n + 1))}
+    if n and {*tree.left, *tree.right} != expected:
+        raise ValueError("a node that is no child, or a child that is no node")
+    seen, stack = 0, [0] if n else []
+    while stack:
+        seen += 1
+        node = stack.pop()
+        stack += [child for child in (tree.left[node], tree.right[node]) if child >= 0]
+    if seen != n:
+        raise ValueError("a node that the root does not reach")
 
 
 def _bits(words: list[int]) -> frozenset[int]:

@@ -128,7 +128,9 @@ def _from_folder(name: str, folder: Path) -> tuple[Any, str] | None:
     paths = [folder / name / file for file in _FILES[name]]
     if not all(path.is_file() for path in paths):
         return None
-    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True), ", ".join(_FILES[name])
+    return pd.concat([pd.read_csv(path, float_precision="round_trip") for path in paths], ignore_index=True), ", ".join(
+        _FILES[name]
+    )
 
 
 def _from_packages(name: str) -> tuple[Any, str] | None:
