@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc import queries
 from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.compiled import question_about
@@ -18,6 +18,7 @@ from axfi_kc.compilers.orders import ORDERS, Order, feature_order, uses_of
 from axfi_kc.domain import Domain
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.measures import Number
+from axfi_kc.queries.residuals import recount
 from axfi_kc.targets import TARGETS, Mdd, options_of, sifted, target_of
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class SizeRow:
     probability
         The probability of the output.
     agrees
-        Whether count and probability are those of the first row that succeeded, whose circuit was
-        also counted by a second, independent route; None where there is nothing to compare.
+        Whether count and probability are those of the first row that succeeded, whose probability was
+        also computed by a second, independent route; None where that route did not finish.
     note
         Why there are no figures; or which library held the diagram.
     """
@@ -200,7 +201,7 @@ def size_rows(
         if row.nodes is not None:
             first = first or replace(row, agrees=_confirmed(circuit, row, budget))
             same = (row.count, row.probability) == (first.count, first.probability)
-            row = replace(row, agrees=same and first.agrees)
+            row = replace(row, agrees=first.agrees if same else False)
         yield row
 
 
@@ -230,10 +231,10 @@ def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budg
 
 
 def _confirmed(circuit: Circuit, row: SizeRow, budget: Budget) -> bool | None:
-    """Tell whether a second, independent count says the same; None where there is none, or it does not finish."""
-    if row.count is None:
-        return None
+    """Tell whether a second, independent route gives the same probability; None where it does not finish."""
+    axes = circuit.grid.axes
     try:
-        return queries.count(circuit, check=True, budget=budget) == row.count
+        again = recount(circuit, [axis.numerators for axis in axes], budget=budget)
     except BudgetError:
         return None
+    return Fraction(again, prod(axis.denominator for axis in axes)) == row.probability
