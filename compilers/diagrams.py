@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.budget import Budget, BudgetSpent, Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.compilers.circuit_diagrams import compile_region
 from axfi_kc.compilers.linear_circuits import compile_linear
@@ -33,21 +32,20 @@ class _Account:
 
     def __init__(self, budget: Budget) -> None:
         self.nodes = 0
-        self._budget = budget
-        self._begin = time.perf_counter()
+        self._watch = Watch(budget)
         self._next_look = 0
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self._begin
+        return self._watch.seconds
 
     def spend(self, nodes: int) -> None:
         """Count `nodes` more; raise when the budget does not allow them."""
         self.nodes += nodes
         if self.nodes > self._next_look:
-            most, seconds = self._budget.nodes, self._budget.seconds
-            if (most is not None and self.nodes > most) or (seconds is not None and self.seconds >= seconds):
+            if self._watch.is_spent(self.nodes):
                 raise BudgetSpent([])
+            most = self._watch.budget.nodes
             self._next_look = self.nodes + _CHUNK if most is None else min(self.nodes + _CHUNK, most)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.compilers.circuits import compile_circuit
 from axfi_kc.compilers.diagrams import compile_mdd
@@ -45,7 +45,8 @@ def compile_target(
     order
         The order of the features; see :func:`~axfi_kc.compilers.orders.feature_order`.
     budget
-        What each step may cost: the compilation, then the change of language.
+        What the compilation and the change of language may cost; each may use all of the nodes, and
+        both together the seconds and bytes.
     options
         Of the target: see :func:`~axfi_kc.targets.target_of`.
 
@@ -75,9 +76,10 @@ def compile_target(
     known = options_of(target)
     if "order" in known:
         options["order"] = feature_order(order, model.domain, uses_of(model))
-    if "budget" in known:
-        options["budget"] = budget
+    watch = Watch(budget)
     circuit = base_circuit(model, output, similarity, target=target, similar=similar, order=order, budget=budget)
+    if "budget" in known:
+        options["budget"] = watch.rest()
     return target_of(target, circuit, **options)
 
 

@@ -8,26 +8,28 @@ from fractions import Fraction
 
 from axfi_kc.adversaries.choices import Choices
 from axfi_kc.adversaries.regions import Box, Region
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.errors import BudgetError
 
 __all__ = ["Spender", "cover", "grown", "nearest_corner"]
 
 _MOST_NODES = 500_000
+_LOOK = 16  # boxes between two looks at the clock
 
 
 class Spender:
-    """Counts boxes against a budget of nodes; 500,000 without one."""
+    """Counts boxes against a budget; 500,000 without one of nodes."""
 
     def __init__(self, budget: Budget) -> None:
         self._left = budget.nodes or _MOST_NODES
+        self._watch = Watch(budget)
 
     def spend(self) -> None:
         """Count one box."""
         self._left -= 1
-        if self._left < 0:
+        if self._left < 0 or (not self._left % _LOOK and self._watch.is_spent()):
             raise BudgetError(
-                "The budget was spent before an adversarial example was found; allow more nodes, or take another CXp."
+                "The budget was spent before an adversarial example was found; allow more, or take another CXp."
             )
 
 

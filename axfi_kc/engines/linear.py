@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.engines.covers import union_covers
 from axfi_kc.engines.families import Found, features_of_members, members_of_words, words_of_masks
 from axfi_kc.engines.linear_batches import BatchWeigher
@@ -32,6 +33,8 @@ __all__ = ["LinearEngine"]
 _WORD = 64
 _BITS = 61  # of a sum of losses that the kernel holds in int64
 _MOST = 2_000_000  # CXps of one instance
+_FIRST = 1 << 12  # candidates of the first attempt where seconds are limited
+_NO_LIMIT = Budget()
 Codes = npt.NDArray[np.float64]
 Integers = npt.NDArray[Any]  # of Python ints
 
@@ -57,6 +60,8 @@ class LinearEngine:
         The linear model.
     similarity
         Which outputs count as similar.
+    budget
+        What one instance may cost; a node is a candidate CXp. The weight of one CXp is not interrupted.
 
     Notes
     -----
@@ -64,9 +69,10 @@ class LinearEngine:
     features are real, else the combinations of its discrete values that are dissimilar.
     """
 
-    def __init__(self, model: LinearModel, similarity: Similarity) -> None:
+    def __init__(self, model: LinearModel, similarity: Similarity, budget: Budget = _NO_LIMIT) -> None:
         self.model = model
         self._similarity = similarity
+        self._budget = budget
         self._sides: dict[int, tuple[Side, ...]] = {}
         self._weighers: dict[tuple[int, str], tuple[SideWeigher, ...] | UnionWeigher] = {}
 
@@ -109,18 +115,26 @@ class LinearEngine:
         Raises
         ------
         BudgetError
-            For an instance with more than 2,000,000 CXps, or a CXp whose weight needs too many
-            combinations of discrete values.
+            For an instance with more than 2,000,000 CXps, a CXp whose weight needs too many
+            combinations of discrete values, or if the budget was spent.
         """
+        if self._budget != _NO_LIMIT and len(codes) > 1:  # it is each instance's own
+            return Found.joined(
+                [self.explain(codes[n : n + 1], weights=weights, max_size=max_size) for n in range(len(codes))]
+            )
+        watch = Watch(self._budget)
         outputs, tasks = self._tasks(codes)
-        starts, words = _covers(tasks, codes.shape[1] if max_size is None else max_size)
+        most = min(_MOST, self._budget.nodes or _MOST)
+        starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, watch)
+        _check(watch, len(words))
         if weights == "unit":
             return Found(outputs, starts, words, np.ones(len(words), np.int64), (1,) * codes.shape[1], weights)
         if self._in_batches is not None and weights == "ratio":
             found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words)
             return Found(outputs, starts, words, found[0], (1,) * codes.shape[1], weights, found[1])
         features = features_of_members(members_of_words(words, codes.shape[1]))
-        totals, divisors = self._weights(tasks, starts, features, weights)
+        _check(watch, 0)
+        totals, divisors = self._weights(tasks, starts, features, weights, watch)
         column = np.empty(len(totals), dtype=object)
         column[:] = totals
         return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
@@ -176,7 +190,12 @@ class LinearEngine:
         return (1,) * len(self.model.domain) if isinstance(weigher, UnionWeigher) else weigher[0].wholes
 
     def _weights(
-        self, tasks: _Tasks, starts: npt.NDArray[np.int64], features: Sequence[Sequence[int]], kind: str
+        self,
+        tasks: _Tasks,
+        starts: npt.NDArray[np.int64],
+        features: Sequence[Sequence[int]],
+        kind: str,
+        watch: Watch,
     ) -> tuple[list[int], list[int]]:
         found: list[tuple[int, int]] = []
         losses, margins = tasks.losses.tolist(), tasks.margins.tolist()
@@ -184,6 +203,7 @@ class LinearEngine:
         for n, (home, q) in enumerate(zip(tasks.homes.tolist(), tasks.shifts.tolist(), strict=True)):
             weigher, sides = self._weigher(home, kind), list(zip(losses[n], margins[n], strict=True))
             for chosen in features[slice(*spans[n])]:
+                _check(watch, 0)
                 slacks = [sum([row[i] for i in chosen]) - margin for row, margin in sides]
                 if isinstance(weigher, UnionWeigher):
                     found.append(weigher.weight(chosen, slacks, q))
@@ -204,35 +224,74 @@ def _disjoint_weight(
     return total, divisor
 
 
-def _covers(tasks: _Tasks, max_size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def _check(watch: Watch, nodes: int) -> None:
+    if watch.is_spent(nodes):
+        raise _spent(watch, nodes)
+
+
+def _spent(watch: Watch, nodes: int) -> BudgetError:
+    return BudgetError(
+        f"The budget was spent after {watch.seconds:.2f} s, before all CXps were found and weighed; allow more, or "
+        "ask for the small ones with max_size.",
+        nodes=nodes,
+        seconds=watch.seconds,
+    )
+
+
+def _covers_within(
+    tasks: _Tasks, max_size: int, most: int, watch: Watch
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return what :func:`_covers` does within the seconds that are left.
+
+    The kernel knows no clock, but its work is in proportion to the candidates it meets: it is let meet four times
+    as many each time, or as many as there is time for.
+    """
+    limit = watch.budget.seconds
+    if limit is None:
+        return _covers(tasks, max_size, most)
+    allowed = min(_FIRST, most)
+    while True:
+        begin = watch.seconds
+        try:
+            return _covers(tasks, max_size, allowed)
+        except BudgetError:
+            if allowed == most:
+                raise
+        share = (limit - watch.seconds) / max(watch.seconds - begin, 1e-6)
+        if share < 1:
+            raise _spent(watch, allowed)
+        allowed = min(most, int(allowed * min(share, 4)))
+
+
+def _covers(tasks: _Tasks, max_size: int, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return the CXps of each instance: starts, and words of 64 features."""
     from axfi_kc.engines import linear_kernels as kernels
 
     losses, low, high, rounded = _rounded(tasks)
     n_words = -(-losses.shape[2] // _WORD)
-    starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, _MOST)
+    starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, most)
     if (states == kernels.TOO_MANY).any():
-        raise _too_many()
+        raise _too_many(most)
     if not (states == kernels.UNCERTAIN).any():
         return starts, words
     parts = [words[a:b] for a, b in pairwise(starts.tolist())]
     for n in np.flatnonzero(states == kernels.UNCERTAIN).tolist():
-        parts[n] = words_of_masks(_exact_covers(tasks, n, max_size), tasks.losses.shape[2])
+        parts[n] = words_of_masks(_exact_covers(tasks, n, max_size, most), tasks.losses.shape[2])
     return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
 
 
-def _exact_covers(tasks: _Tasks, n: int, max_size: int) -> list[int]:
+def _exact_covers(tasks: _Tasks, n: int, max_size: int, most: int) -> list[int]:
     found: list[int] = []
     for chosen in union_covers(tasks.losses[n].tolist(), tasks.needs[n].tolist(), max_size=max_size):
         found.append(sum(1 << i for i in chosen))
-        if len(found) > _MOST:
-            raise _too_many()
+        if len(found) > most:
+            raise _too_many(most)
     return found
 
 
-def _too_many() -> BudgetError:
+def _too_many(most: int) -> BudgetError:
     return BudgetError(
-        f"An instance has more than {_MOST} candidate CXps; ask for the small ones with max_size.", nodes=_MOST
+        f"An instance has more than {most} candidate CXps; ask for the small ones with max_size.", nodes=most
     )
 
 

@@ -66,8 +66,8 @@ def _trees(model: TreeSum, similarity: Similarity, budget: Budget = _NO_LIMIT) -
 
 
 @engine_for.register
-def _linear(model: LinearModel, similarity: Similarity, _: Budget = _NO_LIMIT) -> Engine:
-    return LinearEngine(model, similarity)
+def _linear(model: LinearModel, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
+    return LinearEngine(model, similarity, budget)
 
 
 @engine_for.register

@@ -62,7 +62,12 @@ class CircuitModel(GriddedModel):
 
     @classmethod
     def of(
-        cls, circuit: Circuit, *, outputs: tuple[Hashable, Hashable] = (False, True), deterministic: bool = False
+        cls,
+        circuit: Circuit,
+        *,
+        outputs: tuple[Hashable, Hashable] = (False, True),
+        deterministic: bool = False,
+        budget: Budget | None = None,
     ) -> CircuitModel:
         """Make a model with output ``outputs[1]`` where `circuit` holds and ``outputs[0]`` elsewhere.
 
@@ -76,11 +81,15 @@ class CircuitModel(GriddedModel):
         deterministic
             Whether the circuit is known to be deterministic and need not be checked, as that of a
             sentential decision diagram is.
+        budget
+            What the ordered diagram may cost, where one must be made.
 
         Raises
         ------
         CircuitError
             If the outputs are not two different ones.
+        BudgetError
+            If the budget was spent.
 
         Notes
         -----
@@ -92,11 +101,13 @@ class CircuitModel(GriddedModel):
                 f"A circuit tells two different outputs apart, but {outputs!r} was given; give one for where it does "
                 "not hold and one for where it does."
             )
-        found, converted = _countable(circuit, deterministic=deterministic)
+        found, converted = _countable(circuit, deterministic=deterministic, budget=budget)
         return cls(circuit.grid, tuple(outputs), (None, found), converted, (None, wires_of(found)[0]))
 
     @classmethod
-    def of_classes(cls, circuits: Mapping[Hashable, Circuit], *, deterministic: bool = False) -> CircuitModel:
+    def of_classes(
+        cls, circuits: Mapping[Hashable, Circuit], *, deterministic: bool = False, budget: Budget | None = None
+    ) -> CircuitModel:
         """Make a model of one circuit per output; together they must hold at each point exactly once.
 
         With a circuit for every output no explanation needs to count, whichever output it is about.
@@ -105,7 +116,7 @@ class CircuitModel(GriddedModel):
         ----------
         circuits
             The circuit of each output's points, all over the same grid.
-        deterministic
+        deterministic, budget
             As in :meth:`of`, for each circuit.
 
         Raises
@@ -133,8 +144,8 @@ class CircuitModel(GriddedModel):
                 "A model needs one or more circuits over one grid, but none was given or their grids differ; build "
                 "them over the same Grid."
             )
-        found = [_countable(circuit, deterministic=deterministic) for circuit in parts]
-        _check_partition([circuit for circuit, _ in found])
+        found = [_countable(circuit, deterministic=deterministic, budget=budget) for circuit in parts]
+        _check_partition([circuit for circuit, _ in found], budget)
         return cls(
             parts[0].grid,
             tuple(circuits),
@@ -183,12 +194,12 @@ class CircuitModel(GriddedModel):
         return (parts[0] if len(parts) == 1 else _disjunction(self.grid, parts)), holds
 
 
-def _countable(circuit: Circuit, *, deterministic: bool) -> tuple[Circuit, bool]:
+def _countable(circuit: Circuit, *, deterministic: bool, budget: Budget | None) -> tuple[Circuit, bool]:
     """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
     found = with_decisions(circuit)
     if queries.is_decomposable(found) and (deterministic or _is_deterministic(found)):
         return found, False
-    return ordered_diagram(found).to_circuit(), True
+    return ordered_diagram(found, budget=budget).to_circuit(), True
 
 
 def _is_deterministic(circuit: Circuit) -> bool:
@@ -254,14 +265,14 @@ def _disjunction(grid: Grid, circuits: Sequence[Circuit]) -> Circuit:
     return build.circuit(build.disjunction(roots))
 
 
-def _check_partition(circuits: Sequence[Circuit]) -> None:
+def _check_partition(circuits: Sequence[Circuit], budget: Budget | None) -> None:
     """Raise unless each point satisfies exactly one of the circuits.
 
     As many cell vectors in all as the space has, and none left out, means none twice.
     """
     grid = circuits[0].grid
     held = [_cell_vectors(circuit) for circuit in circuits]
-    union, _ = _countable(_disjunction(grid, circuits), deterministic=False)
+    union, _ = _countable(_disjunction(grid, circuits), deterministic=False, budget=budget)
     together = _cell_vectors(union)
     if sum(held) != together:
         raise CircuitError(

@@ -6,18 +6,17 @@ one. It is a search: exponential at worst, and under a budget.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from math import prod
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.errors import BudgetError
 
 __all__ = ["DEFAULT_BUDGET", "Residuals", "cell_classes", "recount"]
 
 DEFAULT_BUDGET = Budget(nodes=1_000_000)
-_LOOK = 1 << 12  # steps between two looks at the clock
+_LOOK = 1 << 8  # steps between two looks at the clock
 
 
 class Residuals:
@@ -29,8 +28,7 @@ class Residuals:
     def __init__(self, circuit: Circuit, budget: Budget | None) -> None:
         self.build = CircuitBuilder.like(circuit)
         self.steps = 0
-        self._budget = budget or DEFAULT_BUDGET
-        self._begin = time.perf_counter()
+        self._watch = Watch(budget or DEFAULT_BUDGET)
         met = dict.fromkeys(circuit.features[::-1].tolist())
         self.order = [i for i in met if i >= 0]
         self._place = {i: k for k, i in enumerate(self.order)}
@@ -77,13 +75,13 @@ class Residuals:
     def spend(self) -> None:
         """Count a step, and raise BudgetError when there have been too many."""
         self.steps += 1
-        nodes, seconds = self._budget.nodes, self._budget.seconds
-        spent = time.perf_counter() - self._begin if seconds is not None and not self.steps % _LOOK else 0.0
-        if (nodes is not None and self.steps > nodes) or (seconds is not None and spent > seconds):
+        most = self._watch.budget.nodes
+        over = most is not None and self.steps > most
+        if over or (not self.steps % _LOOK and self._watch.is_spent()):
             raise BudgetError(
-                f"Setting features one after the other did not end within {self._budget}; give a larger budget.",
+                f"Setting features one after the other did not end within {self._watch.budget}; give a larger budget.",
                 nodes=self.steps,
-                seconds=time.perf_counter() - self._begin,
+                seconds=self._watch.seconds,
             )
 
     def at(self, node: int, cell: int) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.errors import BudgetError
 
 __all__ = ["Account"]
@@ -13,7 +11,7 @@ _CHUNK = 256  # nodes between two looks at the clock: some milliseconds
 
 
 class Account:
-    """Counts nodes and seconds against a budget.
+    """Counts nodes, seconds and bytes against a budget.
 
     Examples
     --------
@@ -27,15 +25,14 @@ class Account:
 
     def __init__(self, budget: Budget | None, *, goal: str) -> None:
         self.nodes = 0
-        self._budget = budget or Budget()
+        self._watch = Watch(budget)
         self._goal = goal
-        self._begin = time.perf_counter()
         self._next_look = 0
 
     @property
     def seconds(self) -> float:
         """The seconds since the account was opened."""
-        return time.perf_counter() - self._begin
+        return self._watch.seconds
 
     def spend(self, nodes: int) -> None:
         """Count `nodes` more.
@@ -48,13 +45,12 @@ class Account:
         self.nodes += nodes
         if self.nodes > self._next_look:
             self.look()
-            most = self._budget.nodes
+            most = self._watch.budget.nodes
             self._next_look = self.nodes + _CHUNK if most is None else min(self.nodes + _CHUNK, most)
 
     def look(self) -> None:
         """Raise a BudgetError if the budget is spent."""
-        most, seconds = self._budget.nodes, self._budget.seconds
-        if (most is not None and self.nodes > most) or (seconds is not None and self.seconds >= seconds):
+        if self._watch.is_spent(self.nodes):
             raise self.error()
 
     def error(self) -> BudgetError:

@@ -113,17 +113,24 @@ def test_writers_write_the_path_they_are_given_and_no_other(tmp_path: Path, monk
     assert sorted(os.listdir(tmp_path)) == ["c.nnf", "elsewhere"]
 
 
-def test_a_chain_of_a_million_nodes_is_loaded_counted_and_saved(tmp_path: Path) -> None:
-    n = 1_000_000
-    lines = [f"nnf {n + 1} {n} 8", "L 1", *(f"A 1 {k}" for k in range(n))]
-    file = tmp_path / "chain.nnf"
-    file.write_text("\n".join(lines))
+def _check_chain(folder: Path, n: int) -> None:
+    """A chain of n conjunctions is read, counted, written and read back."""
+    file = folder / "chain.nnf"
+    file.write_text("\n".join([f"nnf {n + 1} {n} 8", "L 1", *(f"A 1 {k}" for k in range(n))]))
     domain = ax.Domain([ax.Integer(f"x{i}", 0, 1) for i in range(8)])
-    assert queries.count(read_nnf(file, domain)) == 2**7
+    circuit = read_nnf(file, domain)
+    assert queries.count(circuit) == 2**7
+    write_nnf(circuit, file)
+    assert queries.count(read_nnf(file)) == 2**7
+
+
+def test_a_long_chain_is_loaded_counted_and_saved(tmp_path: Path) -> None:
+    _check_chain(tmp_path, 50_000)
 
 
 @pytest.mark.slow
-def test_a_chain_of_a_million_conjunctions_is_written_and_read_back(tmp_path: Path) -> None:
+def test_a_chain_of_a_million_nodes_is_loaded_counted_and_saved(tmp_path: Path) -> None:
+    _check_chain(tmp_path, 1_000_000)
     circuit = conjunction_chain(1_000_000)
     write_nnf(circuit, tmp_path / "chain.nnf")
     assert queries.count(read_nnf(tmp_path / "chain.nnf")) == queries.count(circuit)
