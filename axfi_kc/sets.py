@@ -8,11 +8,11 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import DONE, STORE_FULL, Budget, BudgetSpent, Meter
+from axfi_kc.budget import ALLOWANCE, DONE, Budget, BudgetSpent, Meter
 
 __all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "sorted_sets"]
 
-_ROWS_AT_ONCE = 1 << 14
+_ROWS_AT_ONCE = 1 << 10
 
 
 def features_of(mask: int) -> tuple[int, ...]:
@@ -83,20 +83,22 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
     sets = minimal_sets(family)
     elements = sorted({i for s in sets for i in features_of(s)})
     state = _hitting_state(sets, elements)
-    found = np.zeros((256, len(elements)), np.uint8)
+    found: list[int] = []
+    rows = np.zeros((_ROWS_AT_ONCE, len(elements)), np.uint8)
     registers = np.zeros(kernels.REGISTERS, np.int64)
     registers[kernels.FRESH] = 1
     meter = Meter(budget or Budget())
     meter.attach(registers)
     while True:
-        status = kernels.minimal_hitting_sets(*state, found, registers)
-        if status == STORE_FULL:
-            found = np.concatenate([found, np.empty_like(found)])
-        elif status == DONE or not meter.extend():
-            masks = _masks(found[: registers[kernels.N_OUT]], elements)
-            if status == DONE:
-                return sorted_sets(masks)
-            raise BudgetSpent(masks)
+        status = kernels.minimal_hitting_sets(*state, rows, registers)
+        spent = status == ALLOWANCE and not meter.extend()
+        if status != ALLOWANCE or spent:  # the rows are full, or these are the last
+            found += _masks(rows[: registers[kernels.N_OUT]], elements)
+            registers[kernels.N_OUT] = 0
+        if status == DONE:
+            return sorted_sets(found)
+        if spent:
+            raise BudgetSpent(found)
 
 
 @cache
@@ -106,20 +108,15 @@ def _compile_kernel() -> None:
 
 
 def _masks(rows: npt.NDArray[np.uint8], elements: list[int]) -> list[int]:
-    """Return rows of flags, a column per element, as ints; fast, for it runs after the clock has stopped the search."""
+    """Return rows of flags, a column per element, as ints."""
     width = 8 * -(-(elements[-1] + 1) // 64) if elements else 8
-    found: list[int] = []
-    for begin in range(0, len(rows), _ROWS_AT_ONCE):
-        part = rows[begin : begin + _ROWS_AT_ONCE]
-        flags = np.zeros((len(part), 8 * width), np.uint8)
-        flags[:, elements] = part
-        packed = np.packbits(flags, axis=1, bitorder="little")
-        if width == 8:
-            found += packed.view("<u8")[:, 0].tolist()
-        else:
-            data = packed.tobytes()
-            found += [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
-    return found
+    flags = np.zeros((len(rows), 8 * width), np.uint8)
+    flags[:, elements] = rows
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    if width == 8:
+        return packed.view("<u8")[:, 0].tolist()
+    data = packed.tobytes()
+    return [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
 
 
 def _hitting_state(sets: list[int], elements: list[int]) -> tuple[npt.NDArray[np.generic], ...]:

@@ -34,6 +34,7 @@ _WORD = 64
 _BITS = 61  # of a sum of losses that the kernel holds in int64
 _MOST = 2_000_000  # CXps of one instance
 _FIRST = 1 << 12  # candidates of the first attempt where seconds are limited
+_SETS_AT_ONCE = 1 << 14
 _NO_LIMIT = Budget()
 Codes = npt.NDArray[np.float64]
 Integers = npt.NDArray[Any]  # of Python ints
@@ -132,8 +133,7 @@ class LinearEngine:
         if self._in_batches is not None and weights == "ratio":
             found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words)
             return Found(outputs, starts, words, found[0], (1,) * codes.shape[1], weights, found[1])
-        features = features_of_members(members_of_words(words, codes.shape[1]))
-        _check(watch, 0)
+        features = _features(words, codes.shape[1], watch)
         totals, divisors = self._weights(tasks, starts, features, weights, watch)
         column = np.empty(len(totals), dtype=object)
         column[:] = totals
@@ -222,6 +222,15 @@ def _disjoint_weight(
             part, divisor = weigher.weight(features, slack, shift)  # the divisor is the same on each side
             total += part
     return total, divisor
+
+
+def _features(words: npt.NDArray[np.uint64], n_features: int, watch: Watch) -> list[list[int]]:
+    """Return the features of each set."""
+    found: list[list[int]] = []
+    for begin in range(0, len(words), _SETS_AT_ONCE):
+        found += features_of_members(members_of_words(words[begin : begin + _SETS_AT_ONCE], n_features))
+        _check(watch, 0)
+    return found
 
 
 def _check(watch: Watch, nodes: int) -> None:

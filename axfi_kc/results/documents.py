@@ -239,6 +239,8 @@ def _cxps(domain: Domain, document: Any, kind: str) -> tuple[CXp, ...]:
     if not all(isinstance(entry, dict) for entry in entries):
         raise ResultFileError("A CXp must be an object with features and weight.")
     names = sets_of(domain, [entry.get("features") for entry in entries])
+    if () in names:
+        raise ResultFileError("A CXp must have at least one feature, but an empty set was found.")
     weights = [number_of(entry.get("weight"), "weight of a CXp") for entry in entries]
     if any(w < 0 or (kind != "ratio" and w.denominator != 1) for w in weights):
         raise ResultFileError(f"The weights of CXps must be non-negative {kind}s, but another was found.")
