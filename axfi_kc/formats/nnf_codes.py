@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf
+from axfi_kc.queries.flat import last_parents
 from axfi_kc.sets import features_of
 from axfi_kc.targets.bit_codes import CODES, bits_of
 
@@ -68,15 +69,10 @@ class _Writer:
         self.false = self._node(DISJUNCTION, ())
         self._members_of: dict[tuple[int, tuple[int, ...]], int] = {}
         self._codes_of: dict[int, int] = {}
-        self._demanding = self._features_with_no_codes()
-
-    def _features_with_no_codes(self) -> int:
-        """Return the features some of whose bit vectors are no code."""
-        found = 0
-        for i, n_cells in enumerate(self._circuit.grid.n_cells):
-            if 1 << (self._first[i + 1] - self._first[i]) != n_cells:
-                found |= 1 << i
-        return found
+        # features some of whose bit vectors are no code: only these must be mentioned everywhere
+        sizes = enumerate(circuit.grid.n_cells)
+        self._demanding = [i for i, n in sizes if 1 << (self._first[i + 1] - self._first[i]) != n]
+        self._bit_of = {i: 1 << k for k, i in enumerate(self._demanding)}
 
     def nnf(self) -> Nnf:
         """Return the nodes that the root reaches."""
@@ -93,9 +89,9 @@ class _Writer:
     def _root(self) -> int:
         circuit = self._circuit
         offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
-        features = circuit.features.tolist()
+        features, last = circuit.features.tolist(), last_parents(circuit).tolist()
         found: list[int] = []
-        scopes: list[int] = []
+        scopes: list[int] = []  # of demanding features, kept until the last parent has seen them
         for node, kind in enumerate(circuit.kinds.tolist()):
             span = range(offsets[node], offsets[node + 1])
             below = [children[arc] for arc in span]
@@ -111,12 +107,15 @@ class _Writer:
                 made = self._decision(
                     features[node], cells, [self._lifted(found[c], inner & ~scopes[c]) for c in below]
                 )
-                inner |= 1 << features[node]
+                inner |= self._bit_of.get(features[node], 0)
             else:
                 made = self.true if kind == TRUE else self.false
             found.append(made)
             scopes.append(inner)
-        everything = (1 << len(circuit.grid.axes)) - 1
+            for child in below:
+                if last[child] == node:
+                    scopes[child] = 0
+        everything = (1 << len(self._demanding)) - 1
         return self._lifted(found[-1], everything & ~scopes[-1])
 
     def _node(self, kind: int, parts: tuple[int, ...]) -> int:
@@ -157,13 +156,13 @@ class _Writer:
         )
 
     def _lifted(self, node: int, missing: int) -> int:
-        """Return "`node`, and the bits of the features `missing` are codes"."""
-        missing &= self._demanding
+        """Return "`node`, and the bits of the demanding features `missing` are codes"."""
         if not missing or node == self.false:
             return node
         if missing not in self._codes_of:
             n_cells = self._circuit.grid.n_cells
-            parts = [self._members(i, tuple(range(n_cells[i]))) for i in features_of(missing)]
+            lacking = [self._demanding[k] for k in features_of(missing)]
+            parts = [self._members(i, tuple(range(n_cells[i]))) for i in lacking]
             self._codes_of[missing] = self._conjunction(parts)
         return self._conjunction([node, self._codes_of[missing]])
 
