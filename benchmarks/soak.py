@@ -19,6 +19,7 @@ import argparse
 import sys
 import traceback
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -86,10 +87,29 @@ def check_model(truth: Truth, rng: Random) -> int:
         for k, (e, answer) in enumerate(zip(batch, answers, strict=True)):
             others = [rng.choice(SCORES)] if k == 0 or (target == "auto" and k % 5 == 0) else []
             check_instance(e, answer, weights=weights, others=others)
+        check_batch(batch, answers, weights)
+        check_weak(batch[0], answers[0], rng)
     check_circuit(truth, rng)
     if rng.random() < 0.02:
         check_judge(truth, answers[0])
     return len(answers)
+
+
+def check_batch(batch: Any, answers: list[Answer], weights: str) -> None:
+    """Compare the scores that are computed for all instances at once."""
+    for kind in ("shapley", "banzhaf"):
+        numerators, denominators = batch.score_numerators(kind)
+        for row, below, answer in zip(numerators.tolist(), denominators, answers, strict=True):
+            check(f"{kind} in a batch", [Fraction(t, below) for t in row], answer.scores(kind, weights))
+
+
+def check_weak(e: Any, answer: Answer, rng: Random) -> None:
+    """Ask about one set of features whether it is a weak CXp."""
+    mask, names = rng.randrange(1 << answer.n_features), e.domain.names
+    chosen = [name for i, name in enumerate(names) if mask >> i & 1]
+    check(f"weak CXp {chosen}", ax.is_wcxp(e.problem, chosen), any(Y & mask == Y for Y in answer.ratios))
+    small = ax.find_cxps(e.problem, weights="unit", max_size=2)
+    check("small CXps", sorted(masks(small, names)), sorted(Y for Y in answer.ratios if Y.bit_count() <= 2))
 
 
 def check_circuit(truth: Truth, rng: Random) -> None:
