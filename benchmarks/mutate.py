@@ -42,7 +42,7 @@ EXAMPLES = 25  # of each property, at most
 TESTS: dict[str, list[str]] = {
     "axfi_kc.scores": ["tests/properties/test_explanations.py", "tests/properties/test_families.py"],
     "axfi_kc.family_scores": ["tests/properties/test_families.py"],
-    "axfi_kc.sets": ["tests/properties/test_families.py", "tests/unit/test_budgets.py"],
+    "axfi_kc.sets": ["tests/properties/test_families.py"],
     "axfi_kc.queries.totals": ["tests/unit/test_queries.py", "tests/unit/test_queries_map.py"],
     "axfi_kc.queries.shares": ["tests/unit/test_queries.py", "tests/unit/test_queries_map.py"],
     "axfi_kc.engines.boxes": ["tests/properties/test_explanations.py"],

@@ -1,0 +1,44 @@
+"""Coverage-guided fuzzing of one reader by atheris, from the valid files of tests/fuzz.
+
+    python benchmarks/fuzz_coverage.py nnf -max_total_time=60
+
+Needs ``pip install atheris``, which is no dependency of the project. Arguments after the reader go to libFuzzer.
+It ends at the first exception that is no AxfiError.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import contextlib
+
+import atheris  # type: ignore[import-not-found]
+
+with atheris.instrument_imports(include=["axfi_kc.formats", "axfi_kc.compilers", "axfi_kc.results", "axfi_kc.streams"]):
+    from axfi_kc.errors import AxfiError
+    from tests.fuzz.readers import FOLDER, READERS
+
+
+def main() -> None:
+    reader = READERS[sys.argv[1]]
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        file, seeds = Path(folder, f"input{reader.suffix}"), Path(folder, "seeds")
+        seeds.mkdir()
+        for k, data in enumerate(reader.pool):
+            Path(seeds, str(k)).write_bytes(data)
+
+        def one(data: bytes) -> None:
+            file.write_bytes(data)
+            with contextlib.suppress(AxfiError):
+                reader.read(file)
+
+        atheris.Setup([sys.argv[0], *sys.argv[2:], str(seeds)], one)
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
