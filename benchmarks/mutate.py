@@ -40,12 +40,16 @@ SEEDS = range(49)
 EXAMPLES = 25  # of each property, at most
 # the tests of each module beside the soak
 TESTS: dict[str, list[str]] = {
-    "axfi_kc.scores": ["tests/properties/test_explanations.py", "tests/properties/test_families.py"],
+    "axfi_kc.scores": [
+        "tests/unit/test_mutants.py",
+        "tests/properties/test_explanations.py",
+        "tests/properties/test_families.py",
+    ],
     "axfi_kc.family_scores": ["tests/properties/test_families.py"],
-    "axfi_kc.sets": ["tests/properties/test_families.py"],
+    "axfi_kc.sets": ["tests/unit/test_mutants.py", "tests/properties/test_families.py"],
     "axfi_kc.queries.totals": ["tests/unit/test_queries.py", "tests/unit/test_queries_map.py"],
     "axfi_kc.queries.shares": ["tests/unit/test_queries.py", "tests/unit/test_queries_map.py"],
-    "axfi_kc.engines.boxes": ["tests/properties/test_explanations.py"],
+    "axfi_kc.engines.boxes": ["tests/unit/test_mutants.py", "tests/properties/test_explanations.py"],
     "axfi_kc.engines.families": ["tests/properties/test_explanations.py", "tests/properties/test_linear.py"],
     "axfi_kc.engines.diagrams": ["tests/properties/test_diagrams.py"],
     "axfi_kc.engines.ordered_diagrams": ["tests/properties/test_diagrams.py"],
