@@ -22,7 +22,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from time import perf_counter, process_time
@@ -98,8 +98,10 @@ def run(name: str, *, inputs: int, seed: int, quiet: bool = False) -> dict[str, 
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         file = Path(folder, f"input{reader.suffix}")
-        for k in range(min(200, inputs)):  # imports and pools are no growth
-            outcome(reader, file, input_of(name, reader, seed, k))
+        for k in range(min(200, inputs)):  # imports and pools are no growth, and compiling a kernel is no hang
+            file.write_bytes(input_of(name, reader, seed, k))
+            with suppress(Exception):
+                reader.read(file)
         begin, before = perf_counter(), resident()
         for k in range(inputs):
             data = input_of(name, reader, seed, k)

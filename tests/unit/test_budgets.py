@@ -149,7 +149,8 @@ _INTERRUPTED = """
 
     rng, model, middle = random.Random(1), *hard.boosted()
     expected = {target: answer(target) for target in ("auto", "mdd")}
-    linear = hard.weighted_bits(40)
+    linear, small = hard.weighted_bits(40), hard.weighted_bits(6)
+    ax.Explainer(small, small.domain).explain([0] * 6)  # numba makes a SystemError of Ctrl-C while it loads a kernel
     works = [
         lambda: ax.Explainer(model, model.domain).explain(middle),
         lambda: ax.compile_model(model, model.domain),

@@ -69,7 +69,7 @@ def test_reprs_are_readable(cancer, explainer: ax.Explainer) -> None:
     assert repr(e).startswith("<Explanation: prediction 0, 7 CXps; shapley: worst concave points 0.018")
     assert repr(explainer) == (
         "Explainer(DecisionTreeClassifier(max_depth=6, random_state=0), <Domain of 30 features>, delta=None, "
-        "weights='ratio', max_size=None, budget=Budget(seconds=None, nodes=None), target='auto')"
+        "weights='ratio', max_size=None, budget=Budget(seconds=None, nodes=None, bytes=None), target='auto')"
     )
     assert "5 explanations" in repr(explainer.explain_batch(cancer.data.iloc[:5]))
 
