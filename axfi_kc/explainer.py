@@ -51,10 +51,9 @@ class Explainer(Manners):
         spent, a BudgetError carries what is certain so far. Single trees need no search and no
         budget.
     target
-        ``"auto"``: the search that suits the model. ``"mdd"``: compile the complete diagram of
-        each output met, once, and read the explanations off it; the results are the same, the
-        diagram of a large ensemble does not fit, and the budget is that of one compilation. Models with
-        more CXps than can be listed are explained in this way.
+        ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"`` or ``"ddnnf"``: compile the
+        circuit of each output met, once, and read the explanations off it; the results are the same, and
+        the circuit of a large ensemble does not fit. The first two also hold more CXps than can be listed.
 
     Raises
     ------

@@ -153,5 +153,5 @@ def family_score(
     name = kind.removesuffix("_cxp")
     if name == kind or name not in FAMILY_KINDS:
         kinds = ["shapley", "banzhaf", *FAMILY_KINDS, *(f"{k}_cxp" for k in FAMILY_KINDS), *GAME_KINDS]
-        raise WeightError(f"The score must be one of {', '.join(map(repr, kinds))}, but {kind!r} was given.")
+        raise WeightError(f"The score must be one of {', '.join(map(repr, kinds))}, but {kind!r} was given; name one.")
     return FAMILY_KINDS[name](cxps())

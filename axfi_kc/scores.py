@@ -78,7 +78,7 @@ def score(forest: CXpForest | SharedForest, kind: str) -> dict[str, Fraction]:
 def _shares(kind: str, sizes: Iterable[int]) -> tuple[dict[int, int], int]:
     """Return for each size of a CXp what a member gets of its weight, over a common denominator."""
     if kind not in KINDS:
-        raise WeightError(f"The score must be one of {', '.join(map(repr, KINDS))}, but {kind!r} was given.")
+        raise WeightError(f"The score must be one of {', '.join(map(repr, KINDS))}, but {kind!r} was given; name one.")
     distinct = set(sizes)
     if kind == "shapley":
         common = lcm(*distinct)

@@ -9,42 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from axfi_kc.circuit import AND, DECISION, OR, TRUE
+from axfi_kc.circuit import AND, DECISION, OR
+from axfi_kc.queries.residue_kernels import fill
 
 __all__ = ["changes"]
-
-
-@njit(cache=True, nogil=True)
-def _up(kinds, offsets, children, share_of_arc, mixed, primes, values, total):
-    n = len(primes)
-    for node in range(len(kinds)):
-        first, last = offsets[node], offsets[node + 1]
-        if kinds[node] == AND:
-            total[:] = 1
-            for arc in range(first, last):
-                child = children[arc]
-                for k in range(n):
-                    total[k] = total[k] * values[child, k] % primes[k]
-        elif kinds[node] == OR:
-            total[:] = 0
-            for arc in range(first, last):
-                child = children[arc]
-                for k in range(n):
-                    total[k] += values[child, k]
-            for k in range(n):
-                total[k] %= primes[k]
-        elif kinds[node] == DECISION:
-            total[:] = 0
-            for arc in range(first, last):
-                child, share = children[arc], share_of_arc[arc]
-                for k in range(n):
-                    total[k] += mixed[share, k] * values[child, k] % primes[k]
-            for k in range(n):
-                total[k] %= primes[k]
-        else:
-            total[:] = kinds[node] == TRUE
-        for k in range(n):
-            values[node, k] = total[k]
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +48,7 @@ def changes(kinds, features, offsets, children, share_of_arc, mixed, gains, prim
     for node in range(len(kinds)):
         widest = max(widest, offsets[node + 1] - offsets[node])
     after = np.empty((widest + 1, n), np.uint64)
-    _up(kinds, offsets, children, share_of_arc, mixed, primes, values, total)
+    fill(kinds, offsets, children, share_of_arc, mixed, primes, values)
     rates[-1, :] = 1
     for node in range(len(kinds) - 1, -1, -1):
         first, last = offsets[node], offsets[node + 1]

@@ -34,7 +34,8 @@ def _read(model: Any, domain: Domain) -> Model:
     kind = type(model)
     raise UnsupportedModelError(
         f"Expected a model that can be read exactly, but {kind.__module__}.{kind.__qualname__} was given; "
-        f"supported are {', '.join(supported())}, truth tables (TableModel) and Python functions over finite domains."
+        f"supported are {', '.join(supported())}, truth tables (TableModel), "
+        "circuits (CircuitModel) and Python functions over finite domains."
     )
 
 

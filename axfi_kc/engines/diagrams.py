@@ -12,15 +12,12 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
-from axfi_kc.compilers import compile_target
+from axfi_kc.circuit import Circuit
 from axfi_kc.engines.families import Found, SymbolicSets, cell_worths
 from axfi_kc.engines.ordered_diagrams import OrderedDiagram
-from axfi_kc.engines.per_output import PerOutput
+from axfi_kc.engines.per_output import CompiledOutputs
 from axfi_kc.families import SetFamily
-from axfi_kc.models import Model
 from axfi_kc.sets import sorted_sets
-from axfi_kc.similarity import Similarity
 
 __all__ = ["DiagramEngine"]
 
@@ -28,21 +25,10 @@ _AT_ONCE = 1000  # CXps that are listed and weighed one by one; of more, scores 
 Codes = npt.NDArray[np.float64]
 
 
-class DiagramEngine:
+class DiagramEngine(CompiledOutputs[OrderedDiagram]):
     """Explains instances of a model through its complete diagram.
 
-    Parameters
-    ----------
-    model
-        Any neutral form.
-    similarity
-        Which outputs count as similar.
-    budget
-        What the compilation of one diagram may cost, and what the families of one instance may.
-    target
-        Which ordered diagram: ``"mdd"`` or ``"obdd"``.
-    constant
-        The one output of a model known to be constant; None otherwise.
+    Its parameters are those of :class:`~axfi_kc.engines.per_output.CompiledOutputs`.
 
     Notes
     -----
@@ -50,22 +36,6 @@ class DiagramEngine:
     operations on families of sets, and for the weights a pass over pairs of a node of the diagram and a
     node of the family of CXps.
     """
-
-    def __init__(
-        self,
-        model: Model,
-        similarity: Similarity,
-        budget: Budget,
-        *,
-        target: str = "mdd",
-        constant: Hashable | None = None,
-    ) -> None:
-        self.constant = constant
-        self._model = model
-        self._similarity = similarity
-        self._budget = budget
-        self._target = target
-        self._diagram = PerOutput(self._compiled)
 
     def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
         """Return the CXps and weights of each instance.
@@ -81,7 +51,7 @@ class DiagramEngine:
         weighed: list[tuple[Sequence[int], Sequence[int]]] = []
         large: dict[int, SymbolicSets] = {}
         for n, (v, output) in enumerate(zip(cells.tolist(), outputs, strict=True)):
-            diagram = self._diagram(output)
+            diagram = self._at(output)
             cxps = diagram.cxps(v, max_size=max_size, budget=self._budget)
             if cxps.count > _AT_ONCE:
                 large[n] = self._symbolic(diagram, v, cxps, weights)
@@ -106,9 +76,8 @@ class DiagramEngine:
         Linear in the diagram.
         """
         cells = self._model.grid.locate(code[np.newaxis])
-        diagram = self._diagram(self._model.outputs_at(code[np.newaxis])[0])
+        diagram = self._at(self._model.outputs_at(code[np.newaxis])[0])
         return diagram.reaches_true(cells[0].tolist(), mask)
 
-    def _compiled(self, output: Hashable) -> OrderedDiagram:
-        made = compile_target(self._model, output, self._similarity, target=self._target, budget=self._budget)
-        return OrderedDiagram(made.to_circuit())
+    def _prepared(self, circuit: Circuit, _: Hashable) -> OrderedDiagram:
+        return OrderedDiagram(circuit)

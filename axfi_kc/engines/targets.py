@@ -7,12 +7,11 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
-from axfi_kc.compilers import compile_target
+from axfi_kc.circuit import Circuit
 from axfi_kc.engines.circuits import CircuitEngine
 from axfi_kc.engines.families import Found, cell_worths
-from axfi_kc.engines.per_output import PerOutput
-from axfi_kc.models import CircuitModel, Model
+from axfi_kc.engines.per_output import CompiledOutputs
+from axfi_kc.models import CircuitModel
 from axfi_kc.similarity import Similarity
 
 __all__ = ["TargetEngine"]
@@ -20,43 +19,16 @@ __all__ = ["TargetEngine"]
 Codes = npt.NDArray[np.float64]
 
 
-class TargetEngine:
+class TargetEngine(CompiledOutputs[CircuitEngine]):
     """Explains instances of a model through its circuit in any target language.
 
-    Parameters
-    ----------
-    model
-        Any neutral form.
-    similarity
-        Which outputs count as similar.
-    budget
-        What the compilation of one circuit, and then each explanation, may cost.
-    target
-        One of ``axfi_kc.targets.TARGETS``.
-    constant
-        The one output of a model known to be constant; None otherwise.
+    Its parameters are those of :class:`~axfi_kc.engines.per_output.CompiledOutputs`.
 
     Notes
     -----
     The circuit of "not similar to output c" is compiled once and answers for every instance with
     that output: each question whether a set is a weak CXp is one pass over it.
     """
-
-    def __init__(
-        self,
-        model: Model,
-        similarity: Similarity,
-        budget: Budget,
-        *,
-        target: str,
-        constant: Hashable | None = None,
-    ) -> None:
-        self.constant = constant
-        self._model = model
-        self._similarity = similarity
-        self._budget = budget
-        self._target = target
-        self._engine = PerOutput(self._compiled)
 
     def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
         """Return the CXps and weights of each instance.
@@ -68,7 +40,7 @@ class TargetEngine:
         """
         outputs = self._model.outputs_at(codes)
         parts = [
-            self._engine(output).explain(codes[n : n + 1], weights=weights, max_size=max_size)
+            self._at(output).explain(codes[n : n + 1], weights=weights, max_size=max_size)
             for n, output in enumerate(outputs)
         ]
         if parts:
@@ -77,11 +49,10 @@ class TargetEngine:
 
     def is_weak_cxp(self, code: Codes, mask: int) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
-        return self._engine(self._model.outputs_at(code[np.newaxis])[0]).is_weak_cxp(code, mask)
+        return self._at(self._model.outputs_at(code[np.newaxis])[0]).is_weak_cxp(code, mask)
 
-    def _compiled(self, output: Hashable) -> CircuitEngine:
-        made = compile_target(self._model, output, self._similarity, target=self._target, budget=self._budget)
-        model = CircuitModel.of(made.to_circuit(), outputs=(output, _OTHER), deterministic=True)
+    def _prepared(self, circuit: Circuit, output: Hashable) -> CircuitEngine:
+        model = CircuitModel.of(circuit, outputs=(output, _OTHER), deterministic=True)
         return CircuitEngine(model, Similarity(), self._budget)
 
 

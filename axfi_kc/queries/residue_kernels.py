@@ -11,20 +11,19 @@ from numba import njit
 
 from axfi_kc.circuit import AND, DECISION, OR, TRUE
 
-__all__ = ["residues", "upper_bound"]
+__all__ = ["fill", "residues", "upper_bound"]
 
 _TINY = 1e-300  # rounded up to this, so that products of bounds never vanish
 
 
 @njit(cache=True, nogil=True)
-def residues(kinds, offsets, children, shares_of_arc, shares, primes):
-    """Return the value of the root modulo each prime (below 2**31).
+def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
+    """Put the value of each node modulo each prime (below 2**31) into `found`, a row per node.
 
     ``shares[shares_of_arc[a], k]`` is what the cells of arc a are worth, divided by the whole of
     the feature, modulo ``primes[k]``.
     """
     n = len(primes)
-    found = np.zeros((len(kinds), n), np.uint32)
     total = np.empty(n, np.uint64)
     for node in range(len(kinds)):
         first, last = offsets[node], offsets[node + 1]
@@ -54,6 +53,13 @@ def residues(kinds, offsets, children, shares_of_arc, shares, primes):
             total[:] = kinds[node] == TRUE
         for k in range(n):
             found[node, k] = total[k]
+
+
+@njit(cache=True, nogil=True)
+def residues(kinds, offsets, children, shares_of_arc, shares, primes):
+    """Return the value of the root modulo each prime; see :func:`fill`."""
+    found = np.zeros((len(kinds), len(primes)), np.uint32)
+    fill(kinds, offsets, children, shares_of_arc, shares, primes, found)
     return found[-1].copy()
 
 
