@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.errors import CircuitError
@@ -79,7 +80,12 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
 
 
 def read_dddmp(
-    path: FilePath, domain: Domain | None = None, *, variables: Variables | None = None, code: str = "order"
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str = "order",
+    budget: Budget | None = None,
 ) -> Circuit:
     """Return the circuit of a diagram in DDDMP text with names of variables (``.varinfo 3``).
 
@@ -93,6 +99,8 @@ def read_dddmp(
         Bits by name, where the names are not those of a code; then `domain` and `code` are not used.
     code
         How the features' values are written.
+    budget
+        What reading may cost; a node of it is a line of the file (in JSON, an integer), or a node made of it.
 
     Raises
     ------
@@ -100,6 +108,8 @@ def read_dddmp(
         If the file is damaged, or has other than one root.
     CircuitError
         If a name is no bit's, or neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -107,7 +117,8 @@ def read_dddmp(
     is an ordered decision diagram over features.
     """
     known = _known(domain, variables, code)
-    return circuit_of(nnf_of_bdd(_parse_dddmp(Source(path)), known), known)
+    source = Source(path, budget=budget)
+    return circuit_of(nnf_of_bdd(_parse_dddmp(source), known), known, account=source.account)
 
 
 def _known(domain: Domain | None, variables: Variables | None, code: str) -> Variables:
@@ -131,8 +142,8 @@ def _parse_dddmp(source: Source) -> Bdd:
         source.fail(-1, "lines '.orderedvarnames', '.rootids' and '.nnodes'", "others")
     (root,), (size,) = single
     entries: _Entries = {}
-    for number in range(first, len(source.lines)):
-        words = source.lines[number].split()
+    for number, line in source.numbered(first):
+        words = line.split()
         if words == [b".end"]:
             break
         _add_dddmp(source, number, words, level_of, entries)
@@ -149,7 +160,7 @@ def _parse_dddmp(source: Source) -> Bdd:
 def _dddmp_fields(source: Source) -> tuple[dict[bytes, list[bytes]], int]:
     """Return the words of each line of the head, and the number of the first line after it."""
     fields: dict[bytes, list[bytes]] = {}
-    for number, line in enumerate(source.lines):
+    for number, line in source.numbered():
         words = line.split()
         if words == [b".nodes"]:
             return fields, number + 1
@@ -187,6 +198,7 @@ def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, c
 
     nodes: list[tuple[int, int, int]] = []
     for k in order:
+        source.account.spend(1)
         line, level, *ends = entries[k]
         low, high = (reference(line, end) for end in ends)
         if any(
@@ -228,7 +240,12 @@ def write_dd_json(obdd: Obdd, path: FilePath) -> None:
 
 
 def read_dd_json(
-    path: FilePath, domain: Domain | None = None, *, variables: Variables | None = None, code: str = "order"
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str = "order",
+    budget: Budget | None = None,
 ) -> Circuit:
     """Return the circuit of a diagram in dd's JSON.
 
@@ -236,7 +253,7 @@ def read_dd_json(
     ----------
     path
         The file; one root.
-    domain, variables, code
+    domain, variables, code, budget
         As in :func:`read_dddmp`.
 
     Raises
@@ -245,20 +262,20 @@ def read_dd_json(
         If the file is damaged, or has other than one root.
     CircuitError
         If a name is no bit's, or neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
     As in :func:`read_dddmp`. dd itself writes the constants, as roots, in a way that cannot be read.
     """
     known = _known(domain, variables, code)
-    return circuit_of(nnf_of_bdd(_parse_dd_json(Source(path)), known), known)
+    source = Source(path, budget=budget)
+    return circuit_of(nnf_of_bdd(_parse_dd_json(source), known), known, account=source.account)
 
 
 def _parse_dd_json(source: Source) -> Bdd:
-    try:
-        document = json.loads(b"\n".join(source.lines), object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
-        source.fail(-1, "JSON with different keys", f"text that does not parse ({type(error).__name__})")
+    document = source.document()
     levels = document.pop("level_of_var", None) if isinstance(document, dict) else None
     if not isinstance(levels, dict) or {repr(k) for k in levels.values()} != {repr(k) for k in range(len(levels))}:
         source.fail(-1, "'level_of_var' with the levels from 0 on, each once", _abridged(levels))
@@ -288,13 +305,6 @@ def _json_row(entry: Any, n_levels: int) -> tuple[int, int, int] | None:
     if type(level) is not int or not 0 <= level < n_levels or low is None or high is None:
         return None
     return level, low, high
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
 
 
 def _json_number(value: Any) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.errors import CircuitError, ModelFileError
@@ -172,7 +173,12 @@ def _shares(axis: Axis) -> list[Fraction]:
 
 
 def read_cnf(
-    path: FilePath, domain: Domain | None = None, *, variables: Variables | None = None, code: str = "direct"
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str = "direct",
+    budget: Budget | None = None,
 ) -> Circuit:
     r"""Return the conjunction of the clauses in a file, on the codes of the domain's points.
 
@@ -186,6 +192,8 @@ def read_cnf(
         What each variable says, where it is not the numbering of a code; none may be auxiliary.
     code
         How the features' values are written.
+    budget
+        What reading may cost; a node of it is a line of the file, or a node made of it.
 
     Raises
     ------
@@ -193,6 +201,8 @@ def read_cnf(
         If the file is damaged or does not fit the variables.
     CircuitError
         If a variable is auxiliary, or neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -210,7 +220,7 @@ def read_cnf(
     ...     queries.count(read_cnf(file, Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     3
     """
-    source = Source(path)
+    source = Source(path, budget=budget)
     if variables is None and domain is None:
         raise CircuitError("A file of clauses does not say what its variables mean; pass domain= or variables=.")
     known = variables or Variables.of_code(Grid.of_values(domain), code=code)  # type: ignore[arg-type]
@@ -218,14 +228,15 @@ def read_cnf(
         raise CircuitError(
             "Clauses cannot be read with auxiliary variables, which only a d-DNNF can forget; compile the file first."
         )
-    return circuit_of(_nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits)), known)
+    nnf = _nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits), spend=source.account.spend)
+    return circuit_of(nnf, known, account=source.account)
 
 
 def _parse(source: Source, n_bits: int) -> list[list[int]]:
     """Return the clauses of a file."""
     header: list[int] | None = None
     clauses: list[list[int]] = [[]]
-    for number, line in enumerate(source.lines):
+    for number, line in source.numbered():
         words = line.split()
         if not words or words[0] == b"c":
             continue
@@ -250,10 +261,11 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
     return clauses
 
 
-def _nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int) -> Nnf:
+def _nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:
     """Return the conjunction of clauses, each "its first literal, or else the rest", which is deterministic."""
     nnf, literal_of, tops = Nnf(n_variables), dict[int, int](), list[int]()
     for clause in clauses:
+        spend(len(clause))
         node = nnf.add(DISJUNCTION, ())
         for literal in reversed(clause):
             for k in (literal, -literal):

@@ -8,6 +8,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.formats.cnf import write_cnf
@@ -26,8 +27,7 @@ def compile_with_dsharp(
     *,
     variables: Variables | None = None,
     code: str = "direct",
-    seconds: float = 60.0,
-    gigabytes: float = 4.0,
+    budget: Budget | None = None,
 ) -> Circuit:
     """Return the d-DNNF that dsharp makes of a circuit or of clauses.
 
@@ -39,15 +39,15 @@ def compile_with_dsharp(
         For a file, what its variables say.
     code
         For a circuit, how the features' cells are written.
-    seconds, gigabytes
-        What dsharp may use.
+    budget
+        ``seconds`` for everything; ``bytes`` for dsharp's own address space; ``nodes`` for reading what it wrote.
 
     Raises
     ------
     MissingExtraError
         If problog is not installed, or has no dsharp for this system.
     BudgetError
-        If dsharp did not finish.
+        If the budget is spent.
     ModelFileError, CircuitError
         If what it wrote is no decomposable circuit.
 
@@ -56,7 +56,7 @@ def compile_with_dsharp(
     dsharp is known to write wrong circuits now and then. What it writes is parsed and checked for
     decomposability, but not for determinism, nor against the clauses: count by a second route as well.
     """
-    program = _program()
+    program, watch = _program(), Watch(budget)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "circuit.nnf")
         if isinstance(problem, Circuit):
@@ -68,17 +68,18 @@ def compile_with_dsharp(
             clauses = Path(problem).resolve()
         if _is_empty(clauses):  # on which dsharp writes no node
             return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
-        _run([str(program), "-Fnnf", str(made), str(clauses)], folder, seconds, gigabytes)
+        _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
         if not made.exists():
             raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
-        nnf = parse_nnf(Source(made), n_variables=len(variables.bits), dialect="c2d")
-    if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf)) is not None:
+        source = Source(made, budget=None if budget is None else watch.rest())
+        nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
+    if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf, account=source.account)) is not None:
         found = f"{nnf.n_variables} variables" if nnf.n_variables > len(variables.bits) else f"node {node}"
         raise CircuitError(
             f"Expected dsharp to write a decomposable circuit of {len(variables.bits)} variables, but {found} says "
             "otherwise; use another target."
         )
-    return circuit_of(nnf, variables)
+    return circuit_of(nnf, variables, account=source.account)
 
 
 def _is_empty(clauses: Path) -> bool:
@@ -96,20 +97,22 @@ def _program() -> Path:
     return found / "dsharp"
 
 
-def _run(command: list[str], folder: str, seconds: float, gigabytes: float) -> None:
+def _run(command: list[str], folder: str, budget: Budget) -> None:
+    limits = str(budget.bytes or -1), "-1" if budget.seconds is None else str(int(budget.seconds) + 1)
     try:
         subprocess.run(  # noqa: S603  # our own arguments, no shell
-            [sys.executable, "-c", _LIMITED, str(int(gigabytes * 2**30)), str(int(seconds) + 1), *command],
+            [sys.executable, "-c", _LIMITED, *limits, *command],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            timeout=seconds,
+            timeout=budget.seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise BudgetError(
-            f"dsharp did not finish within {seconds:g} seconds; allow more, or use another target.", seconds=seconds
+            f"dsharp did not finish within {budget.seconds:g} seconds; allow more, or use another target.",
+            seconds=budget.seconds or 0.0,
         ) from None
 
 
@@ -119,7 +122,8 @@ import os, sys
 try:
     import resource
     for kind, limit in ((resource.RLIMIT_AS, int(sys.argv[1])), (resource.RLIMIT_CPU, int(sys.argv[2]))):
-        resource.setrlimit(kind, (limit, limit))
+        if limit >= 0:
+            resource.setrlimit(kind, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except ImportError:
     pass

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.errors import CircuitError, ModelFileError
@@ -28,6 +29,7 @@ def load_circuit(
     *,
     variables: Variables | None = None,
     code: str | None = None,
+    budget: Budget | None = None,
 ) -> Circuit:
     """Return the circuit in a file, whose suffix says its format.
 
@@ -42,6 +44,8 @@ def load_circuit(
         What each variable says, where it is not the numbering of a code.
     code
         How the features' values are written; by default what the format's reader takes.
+    budget
+        What reading may cost; a node of it is a line of the file (in JSON, an integer), or a node made of it.
 
     Raises
     ------
@@ -49,6 +53,8 @@ def load_circuit(
         If the file is damaged or its suffix unknown.
     CircuitError
         If it does not fit the domain.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -66,9 +72,10 @@ def load_circuit(
     ...     load_circuit(file).grid.domain
     Domain(a: an integer from 0 to 2)
     """
-    file, given = Path(path), {} if code is None else {"code": code}
+    file = Path(path)
+    given: dict[str, Any] = {"budget": budget} if code is None else {"budget": budget, "code": code}
     if file.suffix == ".json" and _is_node_list(file):
-        circuit, found = read_node_list(file)
+        circuit, found = read_node_list(file, budget=budget)
         _check_names(file, found, domain)
         return circuit
     if file.suffix == ".sdd":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.errors import CircuitError
@@ -28,6 +29,7 @@ def read_nnf(
     variables: Variables | None = None,
     code: str | None = None,
     dialect: str | None = None,
+    budget: Budget | None = None,
 ) -> Circuit:
     r"""Return the circuit in an ``.nnf`` file, on the codes of the domain's points.
 
@@ -44,6 +46,8 @@ def read_nnf(
         or "direct".
     dialect
         "c2d" or "d4"; by default seen from the text.
+    budget
+        What reading may cost; a node of it is a line of the file, or a node made of it.
 
     Raises
     ------
@@ -51,6 +55,8 @@ def read_nnf(
         If the file is damaged, is of the certified variant of d4, or does not fit the variables.
     CircuitError
         If there are auxiliary variables and the circuit is not decomposable, so that they cannot be forgotten.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -70,7 +76,7 @@ def read_nnf(
     ...     queries.count(read_nnf(file, domain))
     3
     """
-    source = Source(path)
+    source = Source(path, budget=budget)
     known = variables or described_variables(source, domain, code)
     n_bits = len(known.bits)
     nnf = parse_nnf(source, n_variables=n_bits, dialect=dialect)
@@ -81,7 +87,7 @@ def read_nnf(
             str(nnf.n_variables),
             "name the code, or pass variables=",
         )
-    return circuit_of(nnf, known)
+    return circuit_of(nnf, known, account=source.account)
 
 
 def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -> Nnf:
@@ -109,17 +115,17 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
     if given is None or len(given) != 3 or min(given) < 0:
         source.fail_at(header, "the header 'nnf nodes edges variables'")
     n_nodes, _, n_variables = given  # dsharp miscounts the edges of a literal
-    nnf, number = Nnf(n_variables), header
-    try:
-        for number in range(header + 1, len(source.lines)):
-            line = source.lines[number]
-            words = line.split()
-            if words and not _is_comment(words[0]):
-                if b"_" in line:  # Python takes 1_0 for 10
-                    raise ValueError
-                _add(nnf, words[0], list(map(int, words[1:])))
-    except ValueError:
-        source.fail_at(number, _NODE)
+    nnf = Nnf(n_variables)
+    for number, line in source.numbered(header + 1):
+        words = line.split()
+        if not words or _is_comment(words[0]):
+            continue
+        try:
+            if b"_" in line:  # Python takes 1_0 for 10
+                raise ValueError
+            _add(nnf, words[0], list(map(int, words[1:])))
+        except ValueError:
+            source.fail_at(number, _NODE)
     if not nnf.kinds:
         source.fail(-1, "at least one node, the root last", "none")
     if len(nnf.kinds) != n_nodes:

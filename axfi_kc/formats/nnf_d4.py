@@ -24,7 +24,7 @@ class _Lines:
         self.line_of: dict[int, int] = {}
         self.is_leaf: set[int] = set()
         self.arcs_of: dict[int, list[Sequence[int]]] = {}  # (line, child, literals...)
-        for number, line in enumerate(source.lines):
+        for number, line in source.numbered():
             words = line.split()
             if words and words[0] != b"c":
                 self._add(number, words)
@@ -74,6 +74,7 @@ class _Lines:
             node = stack[-1]
             if not left[node]:
                 left[node] = -1  # closed
+                self.source.account.spend(1)
                 order.append(stack.pop())
                 continue
             left[node] -= 1

@@ -13,6 +13,7 @@ from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.formats.variables import Variables
 from axfi_kc.targets.bit_codes import cells_of, mask_of
+from axfi_kc.targets.spending import Account
 
 __all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "circuit_of", "undecomposable"]
 
@@ -61,13 +62,14 @@ class Nnf:
         return [node for node in range(len(self.kinds)) if seen[node]]
 
 
-def undecomposable(nnf: Nnf) -> int | None:
+def undecomposable(nnf: Nnf, *, account: Account | None = None) -> int | None:
     """Return a conjunction that meets a variable twice, if there is one.
 
     Notes
     -----
     Linear in the arcs, with sets of variables as ints.
     """
+    spend = (account or Account(None, goal="check")).spend
     uses = [0] * len(nnf.kinds)
     for kind, parts in zip(nnf.kinds, nnf.parts, strict=True):
         if kind != LITERAL:
@@ -75,6 +77,7 @@ def undecomposable(nnf: Nnf) -> int | None:
                 uses[part] += 1
     scopes: list[int] = []
     for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
+        spend(1)
         scope = 1 << abs(parts[0]) if kind == LITERAL else 0
         for part in parts if kind != LITERAL else ():
             if kind == CONJUNCTION and scope & scopes[part]:
@@ -88,7 +91,7 @@ def undecomposable(nnf: Nnf) -> int | None:
     return None
 
 
-def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
+def circuit_of(nnf: Nnf, variables: Variables, *, account: Account | None = None) -> Circuit:
     """Return the circuit that `nnf` is on the codes of points.
 
     Parameters
@@ -97,11 +100,15 @@ def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
         At least one node.
     variables
         What each variable says. Literals of auxiliary ones become true.
+    account
+        Pays a step for each node; by default there is no limit.
 
     Raises
     ------
     CircuitError
         If there are auxiliary variables and a conjunction meets a variable twice.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -115,15 +122,17 @@ def circuit_of(nnf: Nnf, variables: Variables) -> Circuit:
     ones: a point in two parts would extend, with a choice for what stands beside the disjunction, to
     two models that differ in auxiliary variables only.
     """
-    if variables.has_auxiliary and (node := undecomposable(nnf)) is not None:
+    if variables.has_auxiliary and (node := undecomposable(nnf, account=account)) is not None:
         raise CircuitError(
             f"Auxiliary variables can be forgotten where no conjunction meets a variable twice, but node {node} does; "
             "take a compiler that writes d-DNNF."
         )
+    spend = (account or Account(None, goal="circuit")).spend
     gates = _Gates(variables)
     kinds, all_parts = nnf.kinds, nnf.parts
     found = [_FALSE] * len(kinds)
     for node in nnf.reached():
+        spend(1)
         kind, parts = kinds[node], all_parts[node]
         if kind == LITERAL:
             found[node] = gates.literal(parts[0])

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError, ModelFileError
 from axfi_kc.features import Categorical
 from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
-from axfi_kc.formats.text_lines import FilePath, integers
+from axfi_kc.formats.text_lines import FilePath, Source, integers
 from axfi_kc.formats.variables import Variables
 from axfi_kc.grid import Grid
+from axfi_kc.targets.spending import Account
 
 __all__ = ["read_node_list"]
 
 _GATES = {"AND": CONJUNCTION, "OR": DISJUNCTION}
 
 
-def read_node_list(path: FilePath | Mapping[str, Any]) -> tuple[Circuit, Domain]:
+def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None = None) -> tuple[Circuit, Domain]:
     """Return the circuit of a node list, and its domain.
 
     Parameters
@@ -30,11 +30,15 @@ def read_node_list(path: FilePath | Mapping[str, Any]) -> tuple[Circuit, Domain]
         A JSON file, or what it holds: ``features``, a list of ``{"name", "values", "literals"}`` with a literal
         per value; ``nodes``, which maps a number to ``["L", literal]``, ``["AND", [numbers]]`` or
         ``["OR", [numbers]]``; and ``root``, a number.
+    budget
+        What reading may cost; a node of it is an integer of the file, or a node made of it.
 
     Raises
     ------
     ModelFileError
         If it is not such a list.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -47,24 +51,25 @@ def read_node_list(path: FilePath | Mapping[str, Any]) -> tuple[Circuit, Domain]
     >>> domain.names, circuit.size
     (('colour',), Size(nodes=1, edges=1))
     """
-    name = "node list" if isinstance(path, Mapping) else Path(path).name
-    document = path if isinstance(path, Mapping) else _parsed(Path(path))
+    name, document, account = _opened(path, budget)
     variables = _variables(name, _entry(name, document, "features", list))
-    nodes = _nodes(name, _entry(name, document, "nodes", dict), len(variables.bits))
+    nodes = _nodes(name, _entry(name, document, "nodes", dict), len(variables.bits), spend=account.spend)
     root = _number(_entry(name, document, "root", (int, str)))
     nnf = Nnf(len(variables.bits))
     number: dict[int, int] = {}
     for node in _children_first(name, nodes, root):
+        account.spend(1)
         kind, parts = nodes[node]
         number[node] = nnf.add(kind, parts if kind == LITERAL else [number[part] for part in parts])
-    return circuit_of(nnf, variables), variables.grid.domain
+    return circuit_of(nnf, variables, account=account), variables.grid.domain
 
 
-def _parsed(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise _error(path.name, "JSON", f"text that does not parse ({type(error).__name__})") from None
+def _opened(path: FilePath | Mapping[str, Any], budget: Budget | None) -> tuple[str, Any, Account]:
+    """Return a name for messages, the document, and what pays for the rest."""
+    if isinstance(path, Mapping):
+        return "node list", path, Account(budget, goal="circuit of the node list", remedy="allow more")
+    source = Source(path, budget=budget)
+    return source.name, source.document(), source.account
 
 
 def _error(name: str, expected: str, found: object) -> ModelFileError:
@@ -106,9 +111,12 @@ def _variables(name: str, entries: list[Any]) -> Variables:
         raise ModelFileError(f"{name}: {error}") from error
 
 
-def _nodes(name: str, entries: Mapping[str, Any], n_variables: int) -> dict[int, tuple[int, list[int]]]:
+def _nodes(
+    name: str, entries: Mapping[str, Any], n_variables: int, *, spend: Callable[[int], None]
+) -> dict[int, tuple[int, list[int]]]:
     nodes: dict[int, tuple[int, list[int]]] = {}
     for key, entry in entries.items():
+        spend(1)
         node = _number(key)
         if node is None or node in nodes:
             raise _error(name, "a node number that is new", key)

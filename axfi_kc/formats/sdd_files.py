@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.formats.descriptions import described_variables, description
@@ -102,26 +103,34 @@ def write_vtree(vtree: _VtreeLike, path: FilePath) -> None:
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
 
 
-def read_vtree(path: FilePath) -> VtreeNodes:
+def read_vtree(path: FilePath, *, budget: Budget | None = None) -> VtreeNodes:
     """Return the vtree in a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    budget
+        What reading may cost; a node of it is a line of the file.
 
     Raises
     ------
     ModelFileError
         If the file is damaged.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
     Linear.
     """
-    return _parse_vtree(Source(path))[0]
+    return _parse_vtree(Source(path, budget=budget))[0]
 
 
-def _rows(source: Source, word: bytes) -> list[tuple[int, bytes, list[int]]]:
-    """Return number, letter and integers of each line after the header, which says how many there are."""
-    rows: list[tuple[int, bytes, list[int]]] = []
-    claimed = -1
-    for number, line in enumerate(source.lines):
+def _rows(source: Source, word: bytes) -> Iterator[tuple[int, bytes, list[int]]]:
+    """Yield number, letter and integers of each line after the header, which says how many there are."""
+    claimed, found = -1, 0
+    for number, line in source.numbered():
         words = line.split()
         if not words or words[0] == b"c":
             continue
@@ -133,11 +142,11 @@ def _rows(source: Source, word: bytes) -> list[tuple[int, bytes, list[int]]]:
         elif numbers is None:
             source.fail_at(number, "a letter and integers")
         else:
-            rows.append((number, words[0], numbers))
-    if claimed < 0 or len(rows) != claimed:
+            found += 1
+            yield number, words[0], numbers
+    if claimed < 0 or found != claimed:
         wanted = f"the header '{word.decode()} nodes'" if claimed < 0 else f"the {claimed} nodes that the header claims"
-        source.fail(-1, wanted, "none" if claimed < 0 else str(len(rows)))
-    return rows
+        source.fail(-1, wanted, "none" if claimed < 0 else str(found))
 
 
 def _parse_vtree(source: Source) -> tuple[VtreeNodes, dict[int, int]]:
@@ -182,6 +191,7 @@ def read_sdd(
     vtree: FilePath | None = None,
     variables: Variables | None = None,
     code: str | None = None,
+    budget: Budget | None = None,
 ) -> Circuit:
     r"""Return the circuit of a sentential decision diagram, on the codes of the domain's points.
 
@@ -197,6 +207,8 @@ def read_sdd(
         What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
     code
         How the features' values are written; by default what the file says, or else "direct".
+    budget
+        What reading may cost; a node of it is a line of the file, or a node made of it.
 
     Raises
     ------
@@ -204,6 +216,8 @@ def read_sdd(
         If a file is damaged, does not fit the variables, or a node does not respect the vtree.
     CircuitError
         If neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
 
     Notes
     -----
@@ -220,12 +234,12 @@ def read_sdd(
     ...     queries.count(read_sdd(file, Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     3
     """
-    source = Source(path)
+    source = Source(path, budget=budget)
     known = variables or described_variables(source, domain, code)
-    check = _Scopes(Source(vtree)) if vtree is not None else None
+    check = _Scopes(source.beside(vtree)) if vtree is not None else None
     if check is not None:
         check.require(len(known.bits))
-    return circuit_of(_parse_sdd(source, len(known.bits), check), known)
+    return circuit_of(_parse_sdd(source, len(known.bits), check), known, account=source.account)
 
 
 class _Scopes:

@@ -23,10 +23,10 @@ class Account:
     axfi_kc.errors.BudgetError: The budget was spent after 3 nodes and 0.00 s, and the diagram is not finished; ...
     """
 
-    def __init__(self, budget: Budget | None, *, goal: str) -> None:
+    def __init__(self, budget: Budget | None, *, goal: str, remedy: str = "allow more, or try another order") -> None:
         self.nodes = 0
         self._watch = Watch(budget)
-        self._goal = goal
+        self._goal, self._remedy = goal, remedy
         self._next_look = 0
 
     @property
@@ -58,7 +58,7 @@ class Account:
         spent = self.seconds
         return BudgetError(
             f"The budget was spent after {self.nodes} nodes and {spent:.2f} s, and the {self._goal} is not finished; "
-            "allow more, or try another order.",
+            f"{self._remedy}.",
             nodes=self.nodes,
             seconds=spent,
         )

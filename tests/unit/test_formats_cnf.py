@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, Domain, Integer, queries
+from axfi_kc import AxfiError, Budget, Domain, Integer, queries
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.errors import BudgetError, CircuitError, ModelFileError
 from axfi_kc.formats import Variables, read_nnf
@@ -180,7 +180,7 @@ def test_dsharp_gives_the_points_back(seed: int, code: str) -> None:
     pytest.importorskip("problog")
     rng = random.Random(seed)
     circuit = random_circuit(rng, random_domain(rng), decomposable=bool(seed % 2))
-    found = compile_with_dsharp(circuit, code=code, seconds=20)
+    found = compile_with_dsharp(circuit, code=code, budget=Budget(seconds=20))
     assert points_of(found) == points_of(circuit)
     if queries.is_decomposable(found):
         assert queries.count(found) == len(points_of(circuit))
@@ -194,7 +194,9 @@ def test_dsharp_on_a_file(tmp_path: Path) -> None:
     found = compile_with_dsharp(tmp_path / "a.cnf", variables=Variables.of_code(Grid.of_values(AB)))
     assert points_of(found) == {(0, 1), (1, 0), (1, 1)}
     with pytest.raises(BudgetError, match="did not finish"):
-        compile_with_dsharp(tmp_path / "a.cnf", variables=Variables.of_code(Grid.of_values(AB)), seconds=0.0001)
+        compile_with_dsharp(
+            tmp_path / "a.cnf", variables=Variables.of_code(Grid.of_values(AB)), budget=Budget(seconds=0.0001)
+        )
 
 
 def test_what_a_compiler_made_is_read_without_the_auxiliary_variables(tmp_path: Path) -> None:
