@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     result = {
         "problems": total,
         "models": models,
-        "explanations": total * len(TARGETS),
+        "explanations": total * len(TARGETS) - problems[PLANE] * (len(TARGETS) - 1),
         "kinds": dict(problems),
         "seconds": round(seconds, 1),
         "disagreements": wrong,

@@ -240,6 +240,9 @@ def _category_names(encoding: Any) -> tuple[Any, ...]:
     values = part(encoding, "values", list | np.ndarray)
     if "offsets" not in encoding:
         numbers = values.tolist() if isinstance(values, np.ndarray) else values
+        odd = next((x for x in numbers if not isinstance(x, Literal | int | float | str)), None)
+        if odd is not None:
+            raise ModelFileError(f"Categories should be numbers or text, but {str(odd)[:40]!r} was found.")
         return tuple(float(x) if isinstance(x, Literal) else x for x in numbers)
     offsets, raw = ints(encoding, "offsets"), ints(encoding, "values")
     check_range(offsets, len(raw) + 1, "offsets")
@@ -299,6 +302,7 @@ def _listed(tree: Any, n: int) -> list[frozenset[int] | None]:
     nodes, categories = ints(tree, "categories_nodes"), ints(tree, "categories")
     starts, sizes = ints(tree, "categories_segments", len(nodes)), ints(tree, "categories_sizes", len(nodes))
     check_range(nodes, n, "categories_nodes")
+    check_range(categories, 2**32, "categories")
     check_range(starts, len(categories) + 1, "categories_segments")
     check_range(starts + sizes, len(categories) + 1, "categories_sizes")
     for node, start, size in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -50,11 +51,33 @@ def read_table(path: Path) -> Any:
         return _read_parquet(pd, path)
     try:
         # "round_trip" rounds decimals once; pandas' own conversions are off by a digit, and crash on a huge exponent
-        return pd.read_csv(path, float_precision="round_trip")
+        table = pd.read_csv(path, float_precision="round_trip")
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise DomainError(
             f"{path} cannot be read as CSV ({error}); give a comma-separated table with a header."
         ) from error
+    _check_numbers(path, table)
+    return table
+
+
+def _check_numbers(path: Path, table: Any) -> None:
+    """Raise if a column holds numbers only, one of them beyond floats: pandas leaves such a column as text."""
+    for name, column in table.items():
+        beyond = _beyond(column) if column.dtype.kind == "O" else None
+        if beyond is not None:
+            raise DomainError(
+                f"{path}: column {name!r} should hold numbers that floats can hold, but {beyond!r} was found; "
+                "correct it, or give the column other texts."
+            )
+
+
+def _beyond(texts: Iterable[Any]) -> str | None:
+    """Return a text that says a number beyond floats, if all of them say numbers."""
+    try:
+        infinite = [str(text)[:40] for text in texts if math.isinf(float(text))]
+    except (ValueError, TypeError):
+        return None
+    return infinite[0] if infinite else None
 
 
 def _read_parquet(pd: Any, path: Path) -> Any:

@@ -255,6 +255,8 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
     found = []
     for entry in listed(document, "list of sets", most=_MOST_SETS):
         names = [text_of(name, "name of a feature") for name in listed(entry, "set of features", most=len(domain))]
+        if len(set(names)) != len(names):
+            raise ResultFileError(f"A set of features names one twice ({', '.join(names)[:80]}); each may occur once.")
         try:
             found.append(domain.mask(names))
         except AxfiError as error:

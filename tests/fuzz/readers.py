@@ -8,7 +8,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -17,6 +17,7 @@ from typing import Any
 import axfi_kc as ax
 from axfi_kc import queries
 from axfi_kc.cli.files import read_table
+from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.formats import (
     Variables,
     read_cnf,
@@ -233,6 +234,37 @@ def _xgboost_json() -> list[bytes]:
     return [json.dumps(_document(rng)).encode() for _ in range(_POOL)]
 
 
+def _with_sets(rng: Random) -> dict[str, Any]:
+    """Return a document whose first split is on a set of categories, which it may name."""
+    document = _document(rng)
+    learner = document["learner"]
+    learner["gradient_booster"] = booster = {"name": "gbtree", "model": learner["gradient_booster"].get("model")}
+    booster["model"] = booster["model"] or _document(Random(0))["learner"]["gradient_booster"]["model"]
+    listed = sorted(rng.sample(range(6), rng.randint(1, 3)))
+    booster["model"]["trees"][0] |= {
+        "tree_param": {"num_nodes": "5", "size_leaf_vector": "1"},
+        "left_children": [1, 3, -1, -1, -1],
+        "right_children": [2, 4, -1, -1, -1],
+        "split_indices": [1, 0, 0, 0, 0],
+        "split_conditions": [0.0, 3.5, 0.75, -0.25, 0.125],
+        "split_type": [1, 0, 0, 0, 0],
+        "categories": listed,
+        "categories_nodes": [0],
+        "categories_segments": [0],
+        "categories_sizes": [len(listed)],
+    }
+    names = {"offsets": list(range(7)), "values": list(b"uvwxyz")}
+    numbers = {"values": list(range(6)), "type": 3}
+    if rng.random() < 0.6:
+        booster["model"]["cats"] = {"enc": [{"values": []}, rng.choice((names, numbers))]}
+    return document
+
+
+def _xgboost_sets() -> list[bytes]:
+    rng = Random(10)
+    return [json.dumps(_with_sets(rng)).encode() for _ in range(_POOL)]
+
+
 def ubjson(value: Any) -> bytes:
     """Return a value in UBJSON, with typed arrays as XGBoost writes them."""
     if isinstance(value, dict):
@@ -330,6 +362,29 @@ def _result_json() -> list[bytes]:
     return [e.to_json(axps=k % 2 == 0).encode() for k, e in enumerate(_explanations())]
 
 
+def _other_results() -> list[bytes]:
+    """Return explanations over real features with a histogram, over one-hot columns, and of regressions."""
+    rng, found = Random(11), list[bytes]()
+    real = ax.Domain([ax.Real("x", 0, 9, histogram=ax.Histogram([0, 0.75, 9], [1, 2])), ax.Integer("k", 0, 5)])
+    colours = ax.Domain(
+        [ax.Categorical("c", ["u", "v"], columns=["c_u", "c_v"]), ax.Integer("k", 0, 2, weights=[1, 0, 3])]
+    )
+    for _ in range(_POOL):
+        document, delta = _document(rng), None
+        if document["learner"]["objective"]["name"] == "reg:squarederror":
+            delta = 0.125
+        data = json.dumps(document).encode()
+        table = {p: rng.random() < 0.5 for p in colours.points()}
+        explainers = (
+            lambda data=data, delta=delta: ax.Explainer(ax.read_xgboost(data, real), real, delta=delta),
+            lambda t=table: ax.Explainer(t.__getitem__, colours),
+        )
+        for explainer, row in zip(explainers, ((rng.randint(0, 18) / 2, rng.randint(0, 5)), ("u", 2)), strict=True):
+            with suppress(ConstantModelError):
+                found.append(explainer().explain(row).to_json(axps=rng.random() < 0.5).encode())
+    return found
+
+
 def _json_lines() -> list[bytes]:
     rng, found = Random(7), []
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
@@ -357,6 +412,15 @@ def _counted(circuit: Any) -> int:
 def _read_xgboost(file: Path) -> Any:
     model = ax.read_xgboost(file, MODEL_DOMAIN)
     return model.predict([[3.5, 2]])
+
+
+def _read_sets(file: Path) -> Any:
+    """Read a model whose second column is letters or, where it does not know them, numbers."""
+    letters = ax.Domain([ax.Real("x", 0, 9), ax.Categorical("k", "uvwxyz")])
+    try:
+        return ax.read_xgboost(file, letters).predict([[3.5, "w"]])
+    except DomainError:
+        return _read_xgboost(file)
 
 
 def _read_lightgbm(file: Path) -> Any:
@@ -424,9 +488,11 @@ READERS: dict[str, Reader] = {
     "cnf": Reader(_cnf, lambda f: read_cnf(f, variables=DIRECT), ".cnf", grammar=_CNF),
     "node-list": Reader(_node_lists, lambda f: _counted(read_node_list(f)[0]), ".json"),
     "xgboost-json": Reader(_xgboost_json, _read_xgboost, ".json"),
+    "xgboost-sets": Reader(_xgboost_sets, _read_sets, ".json"),
     "xgboost-ubj": Reader(_xgboost_ubj, _read_xgboost, ".ubj", binary=True),
     "lightgbm": Reader(_lightgbm, _read_lightgbm, ".txt"),
     "result-json": Reader(_result_json, _read_result, ".json"),
+    "result-others": Reader(_other_results, _read_result, ".json"),
     "result-lines": Reader(_json_lines, _read_json_lines, ".jsonl"),
     "csv": Reader(_tables, _read_csv, ".csv"),
     "csv-command": Reader(_tables, _run_command, ".csv"),

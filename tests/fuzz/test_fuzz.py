@@ -13,7 +13,7 @@ from axfi_kc import queries
 from axfi_kc.cli import main
 from axfi_kc.cli.files import load_model, read_table
 from axfi_kc.compilers.lightgbm_sums import read_lightgbm
-from axfi_kc.errors import AxfiError, ModelFileError, UnsupportedModelError
+from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnsupportedModelError
 from axfi_kc.formats import read_nnf, write_nnf
 from benchmarks import fuzz
 from tests.fuzz.readers import MODEL_DOMAIN, READERS
@@ -88,8 +88,11 @@ def test_tables_hold_the_nearest_floats_and_survive_huge_exponents(tmp_path: Pat
     texts = [repr(rng.uniform(-1, 1) * 10 ** rng.randint(-8, 8)) for _ in range(2000)]
     file.write_text("\n".join(["x", *texts, ""]))
     assert read_table(file)["x"].tolist() == [float(text) for text in texts]
-    file.write_text("x\n5.751e4002147483648\n1e-99999999999999999999\n")
-    assert len(read_table(file)) == 2
+    file.write_text("x\n1e-99999999999999999999\n")
+    assert read_table(file)["x"].tolist() == [0.0]
+    file.write_text("x\n5.751e4002147483648\n1\n")  # not a column of texts
+    with pytest.raises(DomainError, match="floats can hold"):
+        read_table(file)
 
 
 def test_pickles_need_the_flag(tmp_path: Path) -> None:
