@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.errors import ModelFileError
+from axfi_kc.json_objects import distinct_keys
 
 __all__ = [
     "Floats",
@@ -42,7 +43,7 @@ class Literal(str):
 def parse_json(data: bytes) -> Any:
     """Return the parsed JSON text `data`; numbers that are not integers stay :class:`Literal`."""
     try:
-        return json.loads(data, parse_float=Literal)
+        return json.loads(data, parse_float=Literal, object_pairs_hook=distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"Expected a model in JSON, but the file does not parse ({error}); save the model again."

@@ -146,6 +146,8 @@ class _Reader:
             if count is None and self.peek("}"):
                 break
             name = self.text()
+            if name in items:
+                raise self.error(f"different keys, but {name[:40]!r} occurs twice")
             items[name] = self.value(self.marker() if kind is None else kind, depth + 1)
             read += 1
         return items

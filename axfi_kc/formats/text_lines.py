@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from axfi_kc.budget import Budget
 from axfi_kc.errors import BudgetError, ModelFileError
+from axfi_kc.json_objects import distinct_keys
 from axfi_kc.targets.spending import Account
 
 __all__ = ["FilePath", "Source", "integers", "shown"]
@@ -74,7 +75,7 @@ class Source:
             return int(text)
 
         try:
-            return json.loads(b"\n".join(self.lines), parse_int=integer, object_pairs_hook=_distinct)
+            return json.loads(b"\n".join(self.lines), parse_int=integer, object_pairs_hook=distinct_keys)
         except (ValueError, RecursionError) as error:
             self.fail(-1, "JSON with different keys", f"text that does not parse ({type(error).__name__})")
 
@@ -86,13 +87,6 @@ class Source:
     def fail_at(self, line: int, expected: str) -> NoReturn:
         """Raise the error that shows line number `line` itself."""
         self.fail(line, expected, shown(self.lines[line]))
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice")
-    return found
 
 
 def shown(text: bytes) -> str:

@@ -15,6 +15,7 @@ from axfi_kc.engines import check_weights
 from axfi_kc.errors import AxfiError, IncompleteError, ResultFileError
 from axfi_kc.explanations import AXp, CXp, named_axps
 from axfi_kc.forest import CXpForest
+from axfi_kc.json_objects import distinct_keys
 from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
 from axfi_kc.results.values import number_of, number_text, value_of, value_text
 from axfi_kc.scores import score
@@ -177,7 +178,7 @@ def parsed(text: str | bytes) -> dict[str, Any]:
     if len(text) > _LONGEST:
         raise ResultFileError(f"A document may have {_LONGEST} characters, but this one has {len(text)}.")
     try:
-        found = json.loads(text, parse_constant=_no_constant)
+        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ResultFileError(f"The document is no valid JSON ({error}); it may be damaged or cut short.") from error
     if not isinstance(found, dict):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from axfi_kc.errors import AxfiError
-from tests.fuzz.readers import READERS
+from tests.fuzz.readers import READERS, ubjson
 
 HUGE = str(2**70)
 DDDMP = """.ver DDDMP-2.0
@@ -143,6 +143,14 @@ RESULT_CASES: list[tuple[tuple[Any, ...], Any]] = [
 def test_results_that_cannot_be(path: tuple[Any, ...], value: Any, tmp_path: Path) -> None:
     document = json.loads(READERS["result-json"].pool[0])
     _refused("result-json", tmp_path / "result.json", json.dumps(_edited(document, path, value)).encode())
+
+
+def test_keys_that_occur_twice(tmp_path: Path) -> None:
+    result, model = READERS["result-json"].pool[0], READERS["xgboost-json"].pool[0]
+    _refused("result-json", tmp_path / "result.json", result.replace(b'"cxps"', b'"cxps": [], "cxps"', 1))
+    twice = ubjson({"a": 1})[:-1] + ubjson({"a": 2})[1:]
+    _refused("xgboost-ubj", tmp_path / "model.ubj", twice)
+    _refused("xgboost-json", tmp_path / "model.json", model.replace(b'"trees"', b'"trees": [], "trees"', 1))
 
 
 def test_categories_that_cannot_be(tmp_path: Path) -> None:
