@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations
@@ -11,17 +12,19 @@ from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.errors import AxfiError
+from axfi_kc.features import Categorical, Feature
+from axfi_kc.predictions import Codes
 from axfi_kc.verification.allowances import Allowance, Spent
 from axfi_kc.verification.checks import Check, Report
 from axfi_kc.verification.claims import Claim
 from axfi_kc.verification.duality import contained, missed, uncovered
-from axfi_kc.verification.games import forest_value, score_by_definition
-from axfi_kc.verification.searches import Answer, Searches
+from axfi_kc.verification.games import KINDS, forest_value, score_by_definition
+from axfi_kc.verification.searches import Answer, Searches, agree
 
 __all__ = ["verify"]
 
 _SETS_TRIED = 300  # where completeness is sampled
-_CLOSE = Fraction(1, 10**5)  # of a regression's float output, where there is no exact one
+_COUNTERFACTUALS = 8  # that are asked for
 
 
 def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: int = 0) -> Report:
@@ -62,7 +65,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     >>> domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 2)])
     >>> model = lambda p: p[0] == 1 and p[1] > 0
     >>> verify(ax.Explainer(model, domain).explain((1, 2)), model)
-    <Report: proved; 15 proved, 0 sampled, 0 failed; function read through predict alone>
+    <Report: proved; 43 proved, 0 sampled, 0 failed; function read through predict alone>
     """
     claim = Claim.of(explanation)
     searches = Searches(claim, model, Allowance.of(budget), seed=seed)
@@ -73,8 +76,10 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         *_weights(searches),
         *_scores(claim),
         *_values(claim),
+        *_sizes(claim),
+        *_counterfactuals(searches),
     ]
-    return Report(tuple(checks), type(model).__name__, searches.reading)
+    return Report(tuple(checks), type(model).__name__, searches.reading, claim.unchecked)
 
 
 def _prediction(searches: Searches) -> Check:
@@ -92,7 +97,7 @@ def _prediction(searches: Searches) -> Check:
 
 
 def _is_close(own: Any, exact: Any) -> bool:
-    return abs(Fraction(own) - Fraction(exact)) <= _CLOSE * (1 + abs(Fraction(exact)))
+    return agree(own, Fraction(exact))
 
 
 def _sorted(names: Iterable[str], claim: Claim) -> tuple[str, ...]:
@@ -259,16 +264,84 @@ def _compared(kind: str, names: tuple[str, ...], claimed: Any, right: Any, metho
 
 
 def _scores(claim: Claim) -> Iterator[Check]:
-    """Check scores and relevance against the claimed CXps and weights."""
+    """Check scores, their floats and relevance against the claimed CXps, AXps and weights."""
     if claim.partial:
         yield Check("score", (), "sampled", "not looked at: there are too many CXps to list")
         return
     for kind, claimed in claim.scores.items():
-        right, method = score_by_definition(kind, claim.cxps, claim.domain.names)
+        found = score_by_definition(kind, claim.cxps, claim.domain.names, None if claim.is_bounded else claim.axps)
+        if found is None:
+            why = "its AXps or coalitions are too many" if kind in KINDS else "no score of that name is known"
+            yield Check("score", (kind,), "sampled", f"not looked at: {why}")
+            continue
         for name in claim.domain.names:
-            yield _compared("score", (kind, name), claimed.get(name), right[name], method)
+            yield _compared("score", (kind, name), claimed.get(name), found[0][name], found[1])
+        for name in sorted(claimed.keys() - set(claim.domain.names)):
+            yield Check("score", (kind, name), "failed", "comparison of names", detail="there is no such feature")
+    yield from _floats(claim)
     members: frozenset[str] = frozenset().union(*claim.cxps)
     yield _compared("relevance", _sorted(members, claim), claim.relevant, members, "union of the CXps")
+
+
+def _floats(claim: Claim) -> Iterator[Check]:
+    """Check that the floats a file states are the nearest to its exact scores."""
+    for kind, near in claim.floats.items():
+        exact = claim.scores.get(kind, {})
+        for name in dict.fromkeys((*claim.domain.names, *near)):
+            right = exact[name].numerator / exact[name].denominator if name in exact else None
+            yield _compared("float", (kind, name), near.get(name), right, "rounding of the exact score")
+
+
+def _sizes(claim: Claim) -> Iterator[Check]:
+    """Check how many sets of each size there are said to be, and so the least size."""
+    families = {"cxp": claim.cxps.keys(), "axp": claim.axps}
+    for kind, claimed in claim.sizes.items():
+        family = families[kind]
+        if family is not None:
+            right = dict(sorted(Counter(map(len, family)).items()))
+            yield _compared("size", (kind,), dict(sorted(claimed.items())), right, "count of the listed sets")
+
+
+def _counterfactuals(searches: Searches) -> Iterator[Check]:
+    """Check the counterfactuals of some CXps: where they are, what the model says there, and how far that is."""
+    claim = searches.claim
+    for cxp in sorted(claim.cxps, key=lambda c: (len(c), sorted(c)))[:_COUNTERFACTUALS] if claim.hint else ():
+        names = _sorted(cxp, claim)
+        if searches.allowance.is_late or claim.hint is None:
+            return
+        try:
+            found = claim.hint(names)
+            codes = claim.domain.encode_point(found.point)
+        except AxfiError as error:
+            yield Check("counterfactual", names, "sampled", "not looked at: there is none", detail=str(error))
+            continue
+        wrong = _wrong(found, codes, searches, names)
+        yield Check("counterfactual", names, "failed" if wrong else "proved", "predict at the point", 1, wrong)
+
+
+def _wrong(found: Any, codes: Codes, searches: Searches, names: tuple[str, ...]) -> str:
+    """Return what is wrong with a counterfactual."""
+    claim, domain = searches.claim, searches.claim.domain
+    moved = [i for i, (a, b) in enumerate(zip(codes.tolist(), claim.codes.tolist(), strict=True)) if a != b]
+    own, values = searches.outputs(codes), domain.decode(codes)
+    changes = {n: (claim.instance[n], values[i]) for i, n in enumerate(domain.names) if n in names}
+    distance = sum((_moved(domain.features[i], claim.codes[i], codes[i]) for i in moved), Fraction(0))
+    if not {domain.names[i] for i in moved} <= set(names):
+        return "it changes features outside the CXp"
+    if all(map(claim.is_similar, own)) or claim.is_similar(found.output):
+        return f"it is no counterfactual: predict gives {own[0]!r}"
+    if not any(y == found.output if claim.delta is None else _is_close(y, found.output) for y in own):
+        return f"predict gives {own[0]!r}, the counterfactual says {found.output!r}"
+    if dict(found.changes) != changes:
+        return f"the changes are {changes}, the counterfactual says {found.changes}"
+    return "" if found.distance == distance else f"the distance is {distance}, the counterfactual says {found.distance}"
+
+
+def _moved(feature: Feature, start: float, end: float) -> Fraction:
+    """Return how far a feature moved: as a share of its width, or 1 for another category."""
+    if isinstance(feature, Categorical):
+        return Fraction(1)
+    return abs(Fraction(float(end)) - Fraction(float(start))) / Fraction(feature.high - feature.low)
 
 
 def _values(claim: Claim) -> Iterator[Check]:

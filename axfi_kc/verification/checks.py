@@ -20,7 +20,8 @@ class Check:
     ----------
     kind
         What the statement is about: ``"prediction"``, ``"cxp"``, ``"axp"``, ``"minimality"``, ``"duality"``,
-        ``"weight"``, ``"score"``, ``"value"`` or ``"relevance"``.
+        ``"completeness"``, ``"weight"``, ``"score"``, ``"float"``, ``"value"``, ``"size"``, ``"relevance"`` or
+        ``"counterfactual"``.
     subject
         The names it is about: a set of features, or a kind of score.
     status
@@ -70,6 +71,8 @@ class Report:
         The name of the model's class.
     reading
         How the checker read the model: through its trees, its coefficients, its cells, or ``predict`` alone.
+    unchecked
+        What the explanation also says, but was not looked at.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Report:
     checks: tuple[Check, ...]
     model: str
     reading: str
+    unchecked: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -120,6 +124,7 @@ class Report:
             "proved": len(self.proved),
             "sampled": len(self.sampled),
             "failed": len(self.failed),
+            "unchecked": list(self.unchecked),
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -134,6 +139,7 @@ class Report:
         odd = [*self.failed, *self.sampled]
         lines += [f"  {check}" for check in odd[:_SHOWN]]
         lines += [f"  ... and {len(odd) - _SHOWN} more"] if len(odd) > _SHOWN else []
+        lines += [f"  not checked: {'; '.join(self.unchecked)}"] if self.unchecked else []
         return "\n".join(lines)
 
     def __repr__(self) -> str:

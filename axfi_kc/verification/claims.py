@@ -6,7 +6,7 @@ The checker takes nothing else from an explanation: whatever has these attribute
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -16,11 +16,17 @@ import numpy.typing as npt
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.verification.games import KINDS
 
 __all__ = ["Claim"]
 
-_KINDS = ("shapley", "banzhaf")
 _MOST_SETS = 20_000
+_UNCHECKED = {
+    "model_kind": "the name of the model's neutral form",
+    "rounding": "the bound on rounding",
+    "counterfactual": "that no counterfactual is nearer, and the words of one",
+    "nodes": "the number of search nodes",
+}
 _NEEDED = ("domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "scores")
 
 
@@ -37,7 +43,7 @@ class Claim:
     axps
         The AXps; None where they are not known (there is a largest size, or there are too many).
     scores
-        For each kind of score, that of each feature.
+        For each kind of score that the explanation gives or its file states, that of each feature.
     relevant
         The features said to be relevant.
     partial
@@ -45,7 +51,13 @@ class Claim:
     value
         The characteristic function, if the explanation has a forest.
     hint
-        Suggests a point for a CXp; it is not trusted.
+        Gives the counterfactual of a CXp; it is not trusted.
+    floats
+        Scores that a file states a second time, as the nearest floats.
+    sizes
+        For ``"cxp"`` and ``"axp"``, how many sets of each size there are said to be.
+    unchecked
+        What the explanation also says, but nobody checks.
     """
 
     domain: Domain
@@ -61,6 +73,9 @@ class Claim:
     partial: bool = False
     value: Callable[[Iterable[str]], Fraction] | None = None
     hint: Callable[[tuple[str, ...]], Any] | None = None
+    floats: dict[str, dict[str, float]] = field(default_factory=dict)
+    sizes: dict[str, dict[int, int]] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, explanation: Any) -> Claim:
@@ -80,7 +95,8 @@ class Claim:
                 "Explainer.explain returned, or what was read from its JSON."
             )
         cxps = tuple(islice(explanation.cxps, _MOST_SETS + 1))
-        forest = getattr(explanation, "forest", None)
+        partial, forest = len(cxps) > _MOST_SETS, getattr(explanation, "forest", None)
+        stated = getattr(explanation, "stated", None)
         return cls(
             explanation.domain,
             dict(explanation.instance),
@@ -90,11 +106,14 @@ class Claim:
             explanation.max_size,
             {frozenset(c.features): Fraction(c.weight) for c in cxps[:_MOST_SETS]},
             _axps(explanation),
-            {kind: dict(explanation.scores(kind)) for kind in _KINDS},
+            {**({} if partial else _scores(explanation)), **getattr(stated, "scores", {})},
             frozenset(explanation.relevant),
-            partial=len(cxps) > _MOST_SETS,
+            partial=partial,
             value=getattr(forest, "value", None),
             hint=getattr(explanation, "counterfactual", None),
+            floats=dict(getattr(stated, "floats", {})),
+            sizes={} if partial else _sizes(explanation),
+            unchecked=tuple(what for name, what in _UNCHECKED.items() if hasattr(type(explanation), name)),
         )
 
     @property
@@ -116,6 +135,30 @@ class Claim:
         if self.delta is None:
             return bool(output == self.prediction)
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
+
+
+def _scores(explanation: Any) -> dict[str, dict[str, Fraction]]:
+    """Return every score that the explanation gives; some need all CXps, or more than a file holds."""
+    found = {}
+    for kind in KINDS:
+        try:
+            found[kind] = dict(explanation.scores(kind))
+        except AxfiError:
+            continue
+    return found
+
+
+def _sizes(explanation: Any) -> dict[str, dict[int, int]]:
+    """Return how many sets of each size the explanation's families are said to have."""
+    found = {}
+    for kind in ("cxp", "axp"):
+        try:
+            family = getattr(explanation, f"{kind}_family", None)
+        except AxfiError:
+            continue
+        if family is not None:
+            found[kind] = dict(family.sizes)
+    return found
 
 
 def _axps(explanation: Any) -> tuple[frozenset[str], ...] | None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from axfi_kc.domain import Domain
-from axfi_kc.features import Categorical
+from axfi_kc.features import Feature, Integer
+from axfi_kc.verification.columns import Seen, Split, columns_of, cuts_of, fits, goes_left
 from axfi_kc.verification.pieces import Bound
 from axfi_kc.verification.rules import Rule
 
-__all__ = ["CellForm", "Form", "LinearForm", "OwnTree", "TreeForm", "form_of", "owners_of"]
+__all__ = ["CellForm", "Form", "LinearForm", "OwnTree", "TreeForm", "form_of", "read_inner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class OwnTree:
     ----------
     column
         The column tested at each node, -1 at a leaf.
-    bound
+    split
         What goes left at each node.
     left, right
         The children.
@@ -32,29 +33,70 @@ class OwnTree:
     """
 
     column: tuple[int, ...]
-    bound: tuple[Bound | None, ...]
+    split: tuple[Split | None, ...]
     left: tuple[int, ...]
     right: tuple[int, ...]
     values: tuple[tuple[Fraction, ...], ...]
 
+    def leaf(self, row: Sequence[Any]) -> int:
+        """Return the leaf that a row of the model's columns reaches."""
+        node = 0
+        while self.column[node] >= 0:
+            here = goes_left(self.split[node] or frozenset(), row[self.column[node]])
+            node = self.left[node] if here else self.right[node]
+        return node
+
 
 @dataclass(frozen=True, slots=True)
 class TreeForm:
-    """Trees that are added up."""
+    """Trees that are added up.
+
+    Attributes
+    ----------
+    trees
+        The trees.
+    base
+        What every score starts from.
+    rule
+        From scores to output.
+    columns
+        What the trees see.
+    """
 
     trees: tuple[OwnTree, ...]
     base: tuple[Fraction, ...]
     rule: Rule
+    columns: tuple[Seen, ...]
+
+    def tests(self) -> Iterator[tuple[Seen, Split]]:
+        """Iterate over all tests of all trees."""
+        for tree in self.trees:
+            for column, split in zip(tree.column, tree.split, strict=True):
+                if column >= 0 and split is not None:
+                    yield self.columns[column], split
+
+    def fits(self, domain: Domain) -> bool:
+        """Tell whether every test means something over the domain."""
+        return all(fits(split, seen, domain.features[seen.feature]) for seen, split in self.tests())
 
     def bounds(self, domain: Domain) -> list[set[Bound]]:
-        """Return where each feature is cut."""
-        owners = owners_of(domain)
+        """Return where each feature is cut; a feature whose column is a list, at every value."""
         found: list[set[Bound]] = [set() for _ in domain.features]
-        for tree in self.trees:
-            for column, bound in zip(tree.column, tree.bound, strict=True):
-                if column >= 0 and bound is not None:
-                    found[owners[column][0]].add(bound)
+        for seen, split in self.tests():
+            feature = domain.features[seen.feature]
+            if seen.entries is None:
+                found[seen.feature].update(cuts_of(split))
+            elif isinstance(feature, Integer):
+                found[seen.feature].update((Fraction(k), True) for k in range(feature.low, feature.high))
         return found
+
+    def output(self, numbers: Sequence[Fraction], domain: Domain) -> Any:
+        """Return the exact output at a point."""
+        row = [seen.at(domain.features[seen.feature], numbers[seen.feature]) for seen in self.columns]
+        scores = list(self.base)
+        for tree in self.trees:
+            scores = [a + b for a, b in zip(scores, tree.values[tree.leaf(row)], strict=True)]
+        return self.rule.output(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +106,9 @@ class LinearForm:
     Attributes
     ----------
     slopes
-        Per feature, what multiplies its value in each score; None for a categorical feature.
+        Per feature, what multiplies its value in each score; None where entries are given.
     entries
-        Per categorical feature, what each value adds to each score; None for a number.
+        Per discrete feature, what each value adds to each score; None where a number is multiplied.
     base
         The constant of each score.
     rule
@@ -77,6 +119,20 @@ class LinearForm:
     entries: tuple[tuple[tuple[Fraction, ...], ...] | None, ...]
     base: tuple[Fraction, ...]
     rule: Rule
+
+    def row(self, i: int, number: Fraction, feature: Feature) -> tuple[Fraction, ...]:
+        """Return what a feature adds to each score at a value; that of a categorical feature is its position."""
+        entries = self.entries[i]
+        if entries is None:
+            return tuple(slope * number for slope in self.slopes[i] or ())
+        return entries[int(number) - (feature.low if isinstance(feature, Integer) else 0)]
+
+    def output(self, numbers: Sequence[Fraction], domain: Domain) -> Any:
+        """Return the exact output at a point."""
+        scores = list(self.base)
+        for i, (number, feature) in enumerate(zip(numbers, domain.features, strict=True)):
+            scores = [a + b for a, b in zip(scores, self.row(i, number, feature), strict=True)]
+        return self.rule.output(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +149,13 @@ class CellForm:
 Form = TreeForm | LinearForm | CellForm
 
 
-def owners_of(domain: Domain) -> list[tuple[int, int]]:
-    """Return for each column of the model the feature that owns it, and which of its columns it is."""
-    return [(i, k) for i, feature in enumerate(domain.features) for k in range(len(feature.columns))]
-
-
 def form_of(model: Any, domain: Domain) -> Form | None:
     """Return the model as its library's dump has it; None where only ``predict`` is to be had."""
     library = type(model).__module__.partition(".")[0]
     reader = _READERS.get(library)
     if reader is not None:
-        return reader(model, domain)
+        found = reader(model, domain, columns_of(domain))
+        return None if isinstance(found, TreeForm) and not found.fits(domain) else found
     if hasattr(model, "parts") and hasattr(model, "denominator"):
         return _read_parts(model)
     grid = getattr(model, "grid", None)
@@ -113,52 +165,53 @@ def form_of(model: Any, domain: Domain) -> Form | None:
     return None
 
 
-def _read_parts(model: Any) -> LinearForm | None:
+def _read_parts(model: Any) -> LinearForm:
     """Return a neutral linear model, which holds integers over one denominator."""
     slopes: list[Any] = []
     entries: list[Any] = []
-    for part, feature in zip(model.parts, model.domain.features, strict=True):
+    for part in model.parts:
         if hasattr(part, "factors"):
             slopes.append(tuple(Fraction(f, model.denominator) for f in part.factors))
             entries.append(None)
-        elif isinstance(feature, Categorical):
+        else:
             slopes.append(None)
             rows = zip(*part.rows, strict=True)
             entries.append(tuple(tuple(Fraction(e, model.denominator) for e in row) for row in rows))
-        else:
-            return None  # a table over integers is left to predict
     kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
     scale = getattr(model.rule, "scale", Fraction(1))
     rule = Rule(kinds[type(model.rule).__name__], getattr(model.rule, "labels", ()), scale)
     return LinearForm(tuple(slopes), tuple(entries), tuple(Fraction(b, model.denominator) for b in model.base), rule)
 
 
-def _read_sklearn(model: Any, domain: Domain) -> Form | None:
+Columns = tuple[Seen, ...]
+
+
+def _read_sklearn(model: Any, domain: Domain, columns: Columns) -> Form | None:
     from axfi_kc.verification.sklearn_forms import sklearn_form
 
-    return sklearn_form(model, domain)
+    return sklearn_form(model, domain, columns)
 
 
-def _read_xgboost(model: Any, domain: Domain) -> Form | None:
+def _read_xgboost(model: Any, domain: Domain, columns: Columns) -> Form | None:
     from axfi_kc.verification.xgboost_forms import xgboost_form
 
-    return xgboost_form(model, domain) if _are_numbers(domain) else None
+    return xgboost_form(model, columns)
 
 
-def _read_lightgbm(model: Any, domain: Domain) -> Form | None:
+def _read_lightgbm(model: Any, domain: Domain, columns: Columns) -> Form | None:
     from axfi_kc.verification.lightgbm_forms import lightgbm_form
 
-    return lightgbm_form(model) if _are_numbers(domain) else None
+    return lightgbm_form(model, columns)
 
 
-def _are_numbers(domain: Domain) -> bool:
-    """Tell whether every column holds numbers, so that thresholds mean what they say."""
-    listed = (code for f in domain.features if isinstance(f, Categorical) for row in f.codes for code in row)
-    return all(isinstance(code, int | float) for code in listed)
-
-
-_READERS: dict[str, Callable[[Any, Domain], Form | None]] = {
+_READERS: dict[str, Callable[[Any, Domain, Columns], Form | None]] = {
     "sklearn": _read_sklearn,
     "xgboost": _read_xgboost,
     "lightgbm": _read_lightgbm,
 }
+
+
+def read_inner(model: Any, domain: Domain, columns: Columns) -> Form | None:
+    """Return the last step of a pipeline, which sees `columns`; None where nothing can be read."""
+    reader = _READERS.get(type(model).__module__.partition(".")[0])
+    return None if reader is None else reader(model, domain, columns)

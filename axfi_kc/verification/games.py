@@ -1,17 +1,28 @@
-"""Scores from their definitions: the sums over all coalitions of the forest's characteristic function."""
+"""Scores from their definitions: sums over all coalitions of a game, or over all sets of a family."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
 from math import comb
 
-__all__ = ["forest_value", "score_by_definition"]
+import numpy as np
 
-_MOST_PLAYERS = 9
+__all__ = ["KINDS", "forest_value", "score_by_definition"]
+
+_MOST_PLAYERS = 9  # of the forest's game, whose values are Fractions
+_MOST_VOTERS = 20  # of the game of weak AXps, whose values are bits
+_FOREST = ("shapley", "banzhaf")
+_SHARES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")
+_VOTES = ("shapley_shubik", "banzhaf_waxp")
+KINDS = (*_FOREST, *_SHARES, *(f"{kind}_cxp" for kind in _SHARES), *_VOTES)
+"""The scores whose definitions are known here."""
 
 Weighted = Mapping[frozenset[str], Fraction]
+Family = Collection[frozenset[str]]
+Scored = tuple[dict[str, Fraction], str]
 
 
 def forest_value(weighted: Weighted, S: Iterable[str]) -> Fraction:
@@ -27,14 +38,45 @@ def forest_value(weighted: Weighted, S: Iterable[str]) -> Fraction:
     return met / len(weighted) if weighted else Fraction(0)
 
 
-def score_by_definition(kind: str, weighted: Weighted, names: tuple[str, ...]) -> tuple[dict[str, Fraction], str]:
-    """Return the Shapley or Banzhaf value of each feature in the forest's game, and how it was computed.
+def score_by_definition(
+    kind: str, weighted: Weighted, names: tuple[str, ...], axps: Family | None = None
+) -> Scored | None:
+    """Return the score of each feature, and how it was computed; None where that is not possible.
+
+    Parameters
+    ----------
+    kind
+        The score.
+    weighted
+        The CXps and their weights.
+    names
+        All features.
+    axps
+        The AXps, where they are known.
 
     Notes
     -----
-    All coalitions of the features that occur, if there are at most nine; else CXp by CXp: the value of a game is the
-    sum of the values of its parts, and the game of one CXp shares its weight among its members alike.
+    The forest's game: all coalitions of the features that occur, if there are at most nine; else CXp by CXp. The
+    game of weak AXps: all coalitions of at most twenty features. Scores of a family: the sum over its sets.
+
+    Examples
+    --------
+    >>> two = {frozenset("ab"): Fraction(1), frozenset("ac"): Fraction(1)}
+    >>> score_by_definition("shapley_shubik", two, ("a", "b", "c"))[0]["a"]
+    Fraction(2, 3)
     """
+    if kind in _FOREST:
+        return _of_forest(kind, weighted, names)
+    if kind in _VOTES:
+        return _of_votes(kind, weighted, names)
+    name = kind.removesuffix("_cxp")
+    family = weighted.keys() if name != kind else axps
+    if name not in _SHARES or family is None:
+        return None
+    return {n: _share(name, family, n) for n in names}, "definition, over all sets of the family"
+
+
+def _of_forest(kind: str, weighted: Weighted, names: tuple[str, ...]) -> Scored:
     players = [n for n in names if any(n in cxp for cxp in weighted)]
     zero = {n: Fraction(0) for n in names}
     if len(players) > _MOST_PLAYERS:
@@ -60,10 +102,11 @@ def _subsets(names: list[str], size: int) -> Iterable[frozenset[str]]:
 
 def _factor(kind: str, size: int, others: int) -> Fraction:
     """Return the weight of a coalition of that size of the other players."""
-    return Fraction(1, (others + 1) * comb(others, size)) if kind == "shapley" else Fraction(1, 2**others)
+    return Fraction(1, (others + 1) * comb(others, size)) if kind.startswith("shapley") else Fraction(1, 2**others)
 
 
 def _by_parts(kind: str, weighted: Weighted, players: list[str]) -> dict[str, Fraction]:
+    """Add up the values of the parts of a game: that of one CXp shares its weight among its members alike."""
     found = {n: Fraction(0) for n in players}
     for cxp, weight in ((cxp, weight) for cxp, weight in weighted.items() if cxp):
         # a member counts exactly when it is the first to come, or when no other is there
@@ -71,3 +114,36 @@ def _by_parts(kind: str, weighted: Weighted, players: list[str]) -> dict[str, Fr
         for name in cxp:
             found[name] += part / len(weighted)
     return found
+
+
+def _of_votes(kind: str, cxps: Collection[frozenset[str]], names: tuple[str, ...]) -> Scored | None:
+    """Return the index of the game in which a coalition wins if it meets every CXp."""
+    players = [n for n in names if any(n in cxp for cxp in cxps)]
+    zero = {n: Fraction(0) for n in names}
+    if len(players) > _MOST_VOTERS:
+        return None
+    coalitions = np.arange(1 << len(players), dtype=np.int64)
+    wins = np.ones(len(coalitions), dtype=np.bool_)
+    for cxp in cxps:
+        wins &= (coalitions & sum(1 << k for k, n in enumerate(players) if n in cxp)) != 0
+    sizes = np.bitwise_count(coalitions)
+    for k, name in enumerate(players):
+        without = coalitions[coalitions >> k & 1 == 0]
+        swings = without[wins[without | 1 << k] & ~wins[without]]
+        counts = enumerate(np.bincount(sizes[swings]).tolist())
+        zero[name] = sum((n * _factor(kind, s, len(players) - 1) for s, n in counts), Fraction(0))
+    return zero, "definition, over all coalitions"
+
+
+def _share(kind: str, family: Family, name: str) -> Fraction:
+    """Return what a feature has of a family of sets."""
+    sizes = Counter(len(s) for s in family if name in s)
+    if not sizes:
+        return Fraction(0)
+    if kind == "ffa":
+        return Fraction(sizes.total(), len(family))
+    if kind == "responsibility":
+        return Fraction(1, min(sizes))
+    if kind == "holler_packel":
+        return Fraction(sizes.total(), sum(len(s) for s in family))
+    return sum((Fraction(n, size) for size, n in sizes.items()), Fraction(0)) / len(family)  # Deegan-Packel, WFFA

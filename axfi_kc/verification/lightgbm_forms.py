@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.verification.columns import Seen, Split, Zeroed
 from axfi_kc.verification.forms import OwnTree, TreeForm
 from axfi_kc.verification.pieces import Bound
 from axfi_kc.verification.rules import Rule
@@ -21,26 +22,35 @@ def _booster(model: Any) -> Any:
     return model.booster_ if hasattr(model, "booster_") else model
 
 
-def lightgbm_form(model: Any) -> TreeForm | None:
-    """Return a LightGBM model's trees; None where zeros are missing values or splits are sets."""
-    dump = _booster(model).dump_model()
+def lightgbm_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
+    """Return a LightGBM model's trees; None for objectives this reader leaves to ``predict``."""
+    booster = _booster(model)
+    dump = booster.dump_model()
     words = str(dump.get("objective", "")).split()
     n_scores = int(dump["num_tree_per_iteration"])
     kind = words[0] if words else ""
-    if kind not in ("binary", "multiclass", *_PLAIN) or "sqrt" in words or dump.get("average_output"):
+    if kind not in ("binary", "multiclass", *_PLAIN) or "sqrt" in words:
         return None
-    trees = [_tree(info["tree_structure"], k % n_scores, n_scores) for k, info in enumerate(dump["tree_info"])]
-    found = tuple(tree for tree in trees if tree is not None)
-    if len(found) < len(trees):
-        return None
+    names = _names(dump, booster)
+    infos = dump["tree_info"]
+    trees = tuple(_tree(t["tree_structure"], k % n_scores, n_scores, names) for k, t in enumerate(infos))
     classes = getattr(model, "classes_", None)
     number = 0 if kind in _PLAIN else max(n_scores, 2)
     labels = tuple(range(number)) if classes is None else tuple(np.asarray(classes).tolist())
-    rule = Rule("itself") if kind in _PLAIN else Rule("largest" if n_scores > 1 else "above", labels)
-    return TreeForm(found, (Fraction(0),) * n_scores, rule)
+    scale = Fraction(n_scores, max(len(trees), 1)) if dump.get("average_output") else Fraction(1)
+    rule = Rule("itself", scale=scale) if kind in _PLAIN else Rule("largest" if n_scores > 1 else "above", labels)
+    return TreeForm(trees, (Fraction(0),) * n_scores, rule, columns)
 
 
-def _tree(root: Any, score: int, n_scores: int) -> OwnTree | None:
+def _names(dump: Any, booster: Any) -> dict[int, list[Any]]:
+    """Return the names of the categories of columns that a frame said are categorical."""
+    listed = getattr(booster, "pandas_categorical", None) or []
+    infos = list((dump.get("feature_infos") or {}).items())
+    numbered = [dump["feature_names"].index(name) for name, info in infos if info.get("values")]
+    return dict(zip(sorted(numbered), listed, strict=True)) if len(numbered) == len(listed) else {}
+
+
+def _tree(root: Any, score: int, n_scores: int, names: dict[int, list[Any]]) -> OwnTree:
     """Return a nested dump as a tree, its nodes numbered parents first."""
     nodes, place = [root], 0
     left: list[int] = []
@@ -48,24 +58,28 @@ def _tree(root: Any, score: int, n_scores: int) -> OwnTree | None:
     while place < len(nodes):
         node = nodes[place]
         place += 1
-        if "leaf_value" in node:
-            left.append(-1)
-            right.append(-1)
-            continue
-        if node["decision_type"] != "<=" or node["missing_type"] == "Zero":
-            return None
-        left.append(len(nodes))
-        right.append(len(nodes) + 1)
-        nodes += [node["left_child"], node["right_child"]]
+        inner = "split_feature" in node
+        left.append(len(nodes) if inner else -1)
+        right.append(len(nodes) + 1 if inner else -1)
+        nodes += [node["left_child"], node["right_child"]] if inner else []
     zero = Fraction(0)
     values = [Fraction(float(node.get("leaf_value", 0.0))) for node in nodes]
     return OwnTree(
         tuple(int(node.get("split_feature", -1)) for node in nodes),
-        tuple(None if "leaf_value" in node else _bound(float(node["threshold"])) for node in nodes),
+        tuple(_split(node, names) if "split_feature" in node else None for node in nodes),
         tuple(left),
         tuple(right),
         tuple(tuple(value if k == score else zero for k in range(n_scores)) for value in values),
     )
+
+
+def _split(node: Any, names: dict[int, list[Any]]) -> Split:
+    if node["decision_type"] == "==":
+        listed = [int(k) for k in str(node["threshold"]).split("||")]
+        own = names.get(int(node["split_feature"]))
+        return frozenset(listed) if own is None else frozenset(own[k] for k in listed if k < len(own))
+    bound = _bound(float(node["threshold"]))
+    return Zeroed(bound, Fraction(_NEAR_ZERO), bool(node["default_left"])) if node["missing_type"] == "Zero" else bound
 
 
 def _bound(threshold: float) -> Bound:

@@ -15,6 +15,8 @@ from axfi_kc.predictions import Codes
 from axfi_kc.verification.allowances import Allowance, Spent
 from axfi_kc.verification.claims import Claim
 from axfi_kc.verification.forms import LinearForm
+from axfi_kc.verification.pieces import values_of
+from axfi_kc.verification.polytopes import volume
 from axfi_kc.verification.rules import Margin
 
 __all__ = ["LinearProofs"]
@@ -44,8 +46,7 @@ class LinearProofs:
 
     def _gain(self, margin: Margin, i: int, number: Fraction) -> Fraction:
         """Return what feature i at a value adds to a margin; a categorical value is its position."""
-        entries, slopes = self._form.entries[i], self._form.slopes[i]
-        scores = entries[int(number)] if entries is not None else tuple(s * number for s in slopes or ())
+        scores = self._form.row(i, number, self._claim.domain.features[i])
         return sum((f * s for f, s in zip(margin.factors, scores, strict=True)), Fraction(0))
 
     def _fixed(self, margin: Margin, free: tuple[int, ...]) -> Fraction:
@@ -56,25 +57,28 @@ class LinearProofs:
 
     def output(self) -> object:
         """Return the exact output at the instance."""
-        scores = list(self._form.base)
-        for i, code in enumerate(self._codes):
-            entries, slopes = self._form.entries[i], self._form.slopes[i]
-            row = entries[int(code)] if entries is not None else tuple(s * Fraction(code) for s in slopes or ())
-            scores = [a + b for a, b in zip(scores, row, strict=True)]
-        return self._form.rule.output(scores)
+        return self._form.output([Fraction(code) for code in self._codes], self._claim.domain)
 
     def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, Fraction] | None:
         """Return a dissimilar corner of the box of the free features; None: the whole box is similar."""
         for margin in self._margins:
             total, corner = self._fixed(margin, free), {}
             for i in free:
-                ends = _ends(self._claim.domain.features[i])
+                ends = self._ends(i)
                 allowance.spend(len(ends))
                 corner[i] = max(ends, key=lambda x, i=i, m=margin: self._gain(m, i, x))  # type: ignore[misc]
                 total += self._gain(margin, i, corner[i])
             if margin.holds(total):
                 return corner
         return None
+
+    def _ends(self, i: int) -> list[Fraction]:
+        """Return the values among which a score is extreme: the two ends, or all that have entries."""
+        feature, entries = self._claim.domain.features[i], self._form.entries[i]
+        if entries is not None:
+            first = feature.low if isinstance(feature, Integer) else 0
+            return [Fraction(first + k) for k in range(len(entries))]
+        return [Fraction(feature.low), Fraction(feature.high)] if isinstance(feature, Integer | Real) else []
 
     def codes(self, corner: dict[int, Fraction]) -> Codes:
         """Return a corner as codes, rounded into the domain."""
@@ -92,10 +96,12 @@ class LinearProofs:
         Raises
         ------
         Spent
-            Also where several margins are positive at once in several real features: such a union is not computed.
+            If there are more combinations of discrete values, or faces of polytopes, than were allowed.
         """
         features = self._claim.domain.features
         reals = tuple(i for i in free if isinstance(features[i], Real))
+        if prod(values_of(features[i]) or 1 for i in free if i not in reals) > allowance.points:
+            raise Spent  # before they are listed
         total = Fraction(0)
         for numbers, worth in self._discrete(tuple(i for i in free if i not in reals)):
             allowance.spend(2 ** len(reals))
@@ -123,7 +129,7 @@ class LinearProofs:
             share = prod((p for _, _, p in box), start=Fraction(1))
             scaled = [(m, *self._scaled(m, c, reals, box)) for m, c in parts]
             flat = any(m.holds(c) for m, c, steps in scaled if not any(steps))
-            total += share * (1 if flat else self._union([(c, steps) for _, c, steps in scaled]))
+            total += share * (1 if flat else self._union([(c, steps) for _, c, steps in scaled], allowance))
         return total
 
     def _scaled(
@@ -136,16 +142,14 @@ class LinearProofs:
             steps.append(self._gain(margin, i, high) - self._gain(margin, i, low))
         return constant, steps
 
-    def _union(self, parts: list[tuple[Fraction, list[Fraction]]]) -> Fraction:
+    def _union(self, parts: list[tuple[Fraction, list[Fraction]]], allowance: Allowance) -> Fraction:
         """Return the share of the unit cube where some ``constant + steps * u`` is above 0."""
         alive = [(c, s) for c, s in parts if c + sum(x for x in s if x > 0) > 0]
         if any(c + sum(x for x in s if x < 0) >= 0 for c, s in alive):
             return Fraction(1)
         if len(alive) <= 1 or self._form.rule.kind == "itself":  # above and below exclude each other
             return sum((_above(c, s) for c, s in alive), Fraction(0))
-        if len(alive[0][1]) == 1:
-            return _line([(c, s[0]) for c, s in alive])
-        raise Spent
+        return 1 - volume([(tuple(s), -c) for c, s in alive], len(alive[0][1]), allowance)
 
 
 def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
@@ -166,22 +170,6 @@ def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
         if rest > 0:
             total += (-1) ** sum(corner) * rest**k
     return 1 - total / (factorial(k) * prod(sizes, start=Fraction(1)))
-
-
-def _line(parts: list[tuple[Fraction, Fraction]]) -> Fraction:
-    """Return the length of the part of [0, 1] where some ``c + s * u`` is above 0."""
-    roots = sorted({Fraction(0), Fraction(1), *(-c / s for c, s in parts if s and 0 < -c / s < 1)})
-    middles = ((a, b, (a + b) / 2) for a, b in pairwise(roots))
-    return sum((b - a for a, b, u in middles if any(c + s * u > 0 for c, s in parts)), Fraction(0))
-
-
-def _ends(feature: object) -> list[Fraction]:
-    """Return the values among which a linear score is extreme."""
-    if isinstance(feature, Categorical):
-        return [Fraction(k) for k in range(feature.size)]
-    if isinstance(feature, Integer | Real):
-        return [Fraction(feature.low), Fraction(feature.high)]
-    return []
 
 
 def _values(feature: object, *, counted: bool) -> list[tuple[Fraction, Fraction]]:

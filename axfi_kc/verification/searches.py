@@ -21,10 +21,14 @@ from axfi_kc.verification.pieces import values_of
 from axfi_kc.verification.spaces import Space, draw
 from axfi_kc.verification.tree_proofs import TreeProofs
 
-__all__ = ["Answer", "Searches", "Weighed"]
+__all__ = ["Answer", "Searches", "Weighed", "agree"]
 
 _DOUBT = 1e-9  # the probability with which a sample may mislead
 _SAMPLE = 10_000
+_FEW = 1000  # combinations of cells that are put to predict before any proof is tried
+_READ_AT = 60  # points where what was read from a dump is compared with predict
+_TIES = Fraction(1, 20)  # of these points may be ties that the library's own rounding breaks
+_CLOSE = Fraction(1, 10**5)  # of a regression's float output
 Features = tuple[int, ...]
 
 
@@ -80,9 +84,23 @@ class Searches:
         self.predict: Predict = predictor(model, claim.domain)
         self._rng = np.random.default_rng(seed)
         form = form_of(model, claim.domain)
+        if form is not None and not self._agrees(form):
+            form = None
+        self._form = form
         self.reading = _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
         self._proofs = _proofs(form, self._space, claim)
+
+    def _agrees(self, form: Form) -> bool:
+        """Compare what was read from the dump with ``predict`` at the instance and at random points."""
+        if isinstance(form, CellForm) or self.allowance.is_late:
+            return True
+        domain = self.claim.domain
+        codes = draw(domain, self.claim.codes, tuple(range(len(domain))), _READ_AT, self._rng)
+        rows = [[Fraction(code) for code in row] for row in codes.tolist()]
+        found = [form.output(row, domain) for row in rows]
+        apart = sum(not agree(own, exact) for own, exact in zip(self.predict(codes), found, strict=True))
+        return apart <= _READ_AT * _TIES
 
     @property
     def exact_output(self) -> Any:
@@ -93,62 +111,70 @@ class Searches:
         """Tell whether the model's own ``predict`` says so."""
         return codes is not None and not self.claim.is_similar(self.predict(codes[np.newaxis])[0])
 
+    def outputs(self, codes: Codes) -> list[Any]:
+        """Return what ``predict`` says at a point, and what exact arithmetic says, where that is to be had."""
+        found = [self.predict(codes[np.newaxis])[0]]
+        if isinstance(self._form, TreeForm | LinearForm):
+            found.append(self._form.output([Fraction(code) for code in codes.tolist()], self.claim.domain))
+        return found
+
+    def _flags(self, codes: Codes) -> list[bool]:
+        """Tell which points are dissimilar, each output being compared once."""
+        outputs = self.predict(codes)
+        known = {y: not self.claim.is_similar(y) for y in set(outputs)}
+        return [known[y] for y in outputs]
+
     def look(self, free: Features) -> Answer:
         """Look for a dissimilar point that agrees with the instance outside `free`."""
         self.allowance.begin()
-        listed = self._enumerate(free)
-        if listed is not None and (listed.found or self._proofs is None):
-            return self._second_look(free, listed)
-        try:
-            return self._prove(free) or self._sample(free)
-        except Spent:
-            return listed or self._sample(free)
-
-    def _second_look(self, free: Features, listed: Answer) -> Answer:
-        """Ask exact arithmetic whether a point that ``predict`` found is one of rounding only."""
+        if self.allowance.is_late:
+            return Answer(False, "sampled", _LATE, 0)
         if self._proofs is None:
-            return listed
+            return self._enumerate(free) or self._sample(free)
         try:
-            if self._proofs.find(free, self.allowance) is None:
-                return Answer(False, "proved", self._proofs.method, self.allowance.used, _ROUNDED)
+            found = self._prove(free)
         except Spent:
-            pass
-        return listed
+            self.allowance.begin()
+            return self._enumerate(free) or self._sample(free)
+        if found.found and found.detail == _ROUNDED:
+            listed = self._enumerate(free)
+            return listed if listed is not None and listed.found else found
+        return found
 
     def _enumerate(self, free: Features) -> Answer | None:
         if self._space is None or self._space.n_boxes(free) > self.allowance.points:
             return None
-        seen, method = 0, "predict at every combination of cells"
-        for codes, _ in self._space.blocks(free):
-            if np.isnan(codes).any():
+        seen = 0
+        for codes in self._space.blocks(free):
+            if np.isnan(codes).any() or self.allowance.is_late:
                 return None
-            outputs = self.predict(codes)
+            flags = self._flags(codes)
             seen += len(codes)
-            at = next((k for k, y in enumerate(outputs) if not self.claim.is_similar(y)), None)
-            if at is not None:
-                return Answer(True, "proved", "predict at a point found by enumeration", seen, self._shown(codes[at]))
-        return Answer(False, "proved", method, seen)
+            if True in flags:
+                shown = self._shown(codes[flags.index(True)])
+                return Answer(True, "proved", "predict at a point found by enumeration", seen, shown)
+        return Answer(False, "proved", "predict at every combination of cells", seen)
 
-    def _prove(self, free: Features) -> Answer | None:
-        if self._proofs is None:
-            return None
-        found = self._proofs.find(free, self.allowance)
+    def _prove(self, free: Features) -> Answer:
+        proofs = self._proofs
+        if proofs is None:
+            raise Spent
+        found = proofs.find(free, self.allowance)
         if found is None:
-            return Answer(False, "proved", self._proofs.method, self.allowance.used)
-        codes = self._proofs.codes(found)  # type: ignore[arg-type]
+            return Answer(False, "proved", proofs.method, self.allowance.used)
+        codes = proofs.codes(found)  # type: ignore[arg-type]
         if codes is not None and self.is_dissimilar(codes):
             return Answer(
                 True, "proved", "predict at a point found by a proof", self.allowance.used, self._shown(codes)
             )
-        return Answer(True, "proved", self._proofs.method, self.allowance.used, _ROUNDED)
+        return Answer(True, "proved", proofs.method, self.allowance.used, _ROUNDED)
 
     def _sample(self, free: Features) -> Answer:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
         codes = self._drawn(free, number)
-        outputs = self.predict(codes) if number else []
-        at = next((k for k, y in enumerate(outputs) if not self.claim.is_similar(y)), None)
-        if at is not None:
-            return Answer(True, "proved", "predict at a random point", number, self._shown(codes[at]))
+        flags = self._flags(codes) if number else []
+        if True in flags:
+            return Answer(True, "proved", "predict at a random point", number, self._shown(codes[flags.index(True)]))
         return Answer(False, "sampled", "predict at random points", number)
 
     def _drawn(self, free: Features, number: int) -> Codes:
@@ -161,37 +187,36 @@ class Searches:
     def weigh(self, free: Features, claimed: Fraction) -> Weighed:
         """Weigh the dissimilar points that agree with the instance outside `free`."""
         self.allowance.begin()
-        listed = self._listed_weight(free)
+        few = min(_FEW, self.allowance.points) if self._proofs is not None else self.allowance.points
+        listed = self._listed_weight(free, few)
         if listed is not None and (listed.low == claimed or self._proofs is None):
             return listed
-        if self._proofs is not None:
-            try:
-                weight = self._proofs.weigh(free, self.allowance)
-            except Spent:
-                return listed or self._sampled_weight(free)
-            detail = "" if listed is None or listed.low == weight else _ROUNDED
-            return Weighed(weight, weight, "proved", self._proofs.weighing, self.allowance.used, detail)
-        return self._sampled_weight(free)
+        if self._proofs is None:
+            return self._sampled_weight(free)
+        try:
+            weight = self._proofs.weigh(free, self.allowance)
+        except Spent:
+            return listed or self._listed_weight(free, self.allowance.points) or self._sampled_weight(free)
+        detail = "" if listed is None or listed.low == weight else _ROUNDED
+        return Weighed(weight, weight, "proved", self._proofs.weighing, self.allowance.used, detail)
 
-    def _listed_weight(self, free: Features) -> Weighed | None:
-        if self._space is None or self._space.n_boxes(free) > self.allowance.points:
+    def _listed_weight(self, free: Features, most: int) -> Weighed | None:
+        if self._space is None or self._space.n_boxes(free) > most:
             return None
-        total, seen = Fraction(0), 0
-        for codes, worths in self._space.blocks(free):
-            if np.isnan(codes).any():
+        flags: list[bool] = []
+        for codes in self._space.blocks(free):
+            if np.isnan(codes).any() or self.allowance.is_late:
                 return None
-            outputs = self.predict(codes)
-            total += sum((w for y, w in zip(outputs, worths, strict=True) if not self.claim.is_similar(y)), Fraction(0))
-            seen += len(codes)
-        return Weighed(total, total, "proved", "sum over all combinations of cells, by predict", seen)
+            flags += self._flags(codes)
+        total = self._space.total(free, flags)
+        return Weighed(total, total, "proved", "sum over all combinations of cells, by predict", len(flags))
 
     def _sampled_weight(self, free: Features) -> Weighed:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
         whole = self._whole(free)
         if not number:
-            return Weighed(Fraction(0), whole, "sampled", "not looked at: the seconds are over", 0)
-        outputs = self.predict(self._drawn(free, number))
-        share = Fraction(sum(not self.claim.is_similar(y) for y in outputs), number)
+            return Weighed(Fraction(0), whole, "sampled", _LATE, 0)
+        share = Fraction(sum(self._flags(self._drawn(free, number))), number)
         reach = Fraction(math.sqrt(math.log(2 / _DOUBT) / (2 * number)))
         detail = f"{float(share):.4g} +- {float(reach):.2g} of the box, with probability {1 - _DOUBT:.9f} (Hoeffding)"
         low, high = whole * (share - reach), whole * (share + reach)
@@ -210,6 +235,14 @@ class Searches:
         return ", ".join(f"{domain.names[i]} = {values[i]!r}" for i in changed)
 
 
+def agree(own: Any, exact: Any) -> bool:
+    """Tell whether an output of ``predict`` is the exact one; of a regression, but for its rounding."""
+    if not isinstance(exact, Fraction):
+        return bool(own == exact)
+    return abs(Fraction(own) - exact) <= _CLOSE * (1 + abs(exact))
+
+
+_LATE = "not looked at: the seconds are over"
 _ROUNDED = "predict says otherwise, by its own rounding"
 _READINGS: dict[type, str] = {
     TreeForm: "its trees",

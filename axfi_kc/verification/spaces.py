@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, product
-from math import prod
+from math import lcm, prod
 
 import numpy as np
 
@@ -59,25 +58,42 @@ class Space:
         ]
         return cls.of(claim, listed)
 
-    def worth(self, feature: int, piece: int) -> Fraction:
-        """Return what a piece contributes to a weight: its probability, or its number of values."""
-        found = self.pieces[feature][piece]
-        return Fraction(found.count or 0) if self.claim.weights == "count" else found.share
+    def worths(self, feature: int) -> tuple[list[int], int]:
+        """Return what the pieces of a feature contribute to a weight, as integers and what these are divided by.
+
+        That is their probability, or their number of values.
+        """
+        if self.claim.weights == "count":
+            return [piece.count or 0 for piece in self.pieces[feature]], 1
+        shares = [piece.share for piece in self.pieces[feature]]
+        whole = lcm(*(share.denominator for share in shares))
+        return [share.numerator * (whole // share.denominator) for share in shares], whole
 
     def n_boxes(self, free: tuple[int, ...]) -> int:
         """Return the number of combinations of pieces of some features."""
         return prod(len(self.pieces[i]) for i in free)
 
-    def blocks(self, free: tuple[int, ...]) -> Iterator[tuple[Codes, list[Fraction]]]:
-        """Iterate over the combinations: the codes of a point of each, and what each is worth."""
+    def blocks(self, free: tuple[int, ...]) -> Iterator[Codes]:
+        """Iterate over the combinations, last feature fastest: the codes of a point of each."""
         start = self.claim.codes
-        choices = [[(p.code, self.worth(i, k)) for k, p in enumerate(self.pieces[i])] for i in free]
-        combinations = product(*choices)
-        while block := list(islice(combinations, _ROWS)):
-            codes = np.tile(start, (len(block), 1))
+        choices = [np.array([np.nan if p.code is None else p.code for p in self.pieces[i]]) for i in free]
+        sizes = [len(choice) for choice in choices]
+        for first in range(0, prod(sizes), _ROWS):
+            numbers = np.arange(first, min(first + _ROWS, prod(sizes)))
+            codes = np.tile(start, (len(numbers), 1))
             if free:
-                codes[:, free] = [[np.nan if code is None else code for code, _ in row] for row in block]
-            yield codes, [prod((w for _, w in row), start=Fraction(1)) for row in block]
+                for i, choice, places in zip(free, choices, np.unravel_index(numbers, sizes), strict=True):
+                    codes[:, i] = choice[places]
+            yield codes
+
+    def total(self, free: tuple[int, ...], flags: Sequence[bool]) -> Fraction:
+        """Return what the combinations that are flagged weigh together, in the order of :meth:`blocks`."""
+        table, below = np.array([int(flag) for flag in flags], dtype=object), 1
+        for i in reversed(free):
+            numbers, whole = self.worths(i)
+            table = table.reshape(-1, len(numbers)) @ np.array(numbers, dtype=object)
+            below *= whole
+        return Fraction(int(table.sum()), below)
 
 
 def draw(domain: Domain, start: Codes, free: tuple[int, ...], number: int, rng: np.random.Generator) -> Codes:

@@ -2,7 +2,7 @@
 
 A box is a set of pieces per free feature. Each tree keeps the leaves that the box still reaches; the sums of the
 least and of the largest leaves bound every margin. A box whose bounds do not decide it is split by a leaf's own
-set of pieces.
+set of pieces. Many boxes are bounded at once.
 """
 
 from __future__ import annotations
@@ -10,25 +10,71 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
+from typing import Any
 
-from axfi_kc.features import Categorical
+import numpy as np
+import numpy.typing as npt
+
 from axfi_kc.predictions import Codes
 from axfi_kc.verification.allowances import Allowance
-from axfi_kc.verification.forms import OwnTree, TreeForm, owners_of
-from axfi_kc.verification.pieces import Bound, Piece
+from axfi_kc.verification.columns import goes_left
+from axfi_kc.verification.forms import OwnTree, TreeForm
 from axfi_kc.verification.rules import Margin
 from axfi_kc.verification.spaces import Space
 
 __all__ = ["TreeProofs"]
 
-_Leaf = tuple[tuple[int, ...], dict[int, int]]  # what it adds to each margin, and its pieces per feature
+_AT_ONCE = 64  # boxes
+_SAFE = 2**61  # sums below it fit into 64 bits, and so does what stands for "not reached"
+Where = dict[int, int]  # pieces per feature, as bits
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
-    pieces: dict[int, int]
-    trees: tuple[tuple[_Leaf, ...], ...]
+class _Conditioned:
+    """The trees that are left when all other features are as in the instance.
+
+    Attributes
+    ----------
+    base
+        What the margins start from, trees with one leaf included.
+    values
+        What each leaf adds to each margin.
+    starts
+        The first leaf of each tree.
+    where
+        The pieces of each leaf, for the free features that its path tests.
+    testing
+        The leaves below tests of each feature, and their pieces of it.
+    """
+
+    base: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+    starts: npt.NDArray[np.int64]
+    where: list[Where]
+    testing: dict[int, list[tuple[int, int]]]
+
+    def bounds(self, reached: npt.NDArray[np.bool_]) -> tuple[Any, Any, Any]:
+        """Return the least and the largest margins of each box, and the tree that leaves most open."""
+        if not len(self.starts):
+            whole = np.repeat(self.base[np.newaxis], len(reached), axis=0)
+            return whole, whole, np.zeros(len(reached), dtype=np.int64)
+        far = _SAFE if self.values.dtype != object else 1 + 2 * int(abs(self.values).max())
+        low = np.minimum.reduceat(np.where(reached[:, :, None], self.values, far), self.starts, axis=1)
+        high = np.maximum.reduceat(np.where(reached[:, :, None], self.values, -far), self.starts, axis=1)
+        widest = (high - low).max(axis=2).argmax(axis=1)
+        return self.base + low.sum(axis=1), self.base + high.sum(axis=1), widest
+
+    def leaves(self, tree: int) -> range:
+        """Return the leaves of a tree."""
+        end = self.starts[tree + 1] if tree + 1 < len(self.starts) else len(self.where)
+        return range(int(self.starts[tree]), int(end))
+
+    def within(self, reached: npt.NDArray[np.bool_], feature: int, pieces: int) -> npt.NDArray[np.bool_]:
+        """Return the leaves that are still reached when a feature has these pieces only."""
+        kept = reached.copy()
+        kept[[leaf for leaf, mask in self.testing[feature] if not mask & pieces]] = False
+        return kept
 
 
 class TreeProofs:
@@ -50,23 +96,23 @@ class TreeProofs:
         self._form = form
         claim = space.claim
         margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
-        leaves = self._leaves = [_leaves(tree, space) for tree in form.trees]
+        leaves = [_leaves(tree, form, space) for tree in form.trees]
         sums = [[tuple(_part(m, values) for m in margins) for values, _ in tree] for tree in leaves]
         base = [m.at(form.base) for m in margins]
         scale = lcm(*(x.denominator for x in base), *(x.denominator for t in sums for row in t for x in row))
         self._base = [int(b * scale) + m.tie for b, m in zip(base, margins, strict=True)]
-        self._trees: list[list[_Leaf]] = [
+        self._trees: list[list[tuple[tuple[int, ...], Where]]] = [
             [(tuple(int(x * scale) for x in row), where) for row, (_, where) in zip(t, tree, strict=True)]
             for t, tree in zip(sums, leaves, strict=True)
         ]
+        largest = sum(max(abs(x) for row, _ in tree for x in row) for tree in self._trees)
+        fits = 2 * (largest + max(map(abs, self._base))) < _SAFE
+        self._type: Any = np.int64 if fits else object
 
     def output(self) -> object:
         """Return the exact output at the instance."""
-        scores, home = list(self._form.base), self._space.home
-        for tree in self._leaves:
-            values = next(values for values, where in tree if all(mask >> home[i] & 1 for i, mask in where.items()))
-            scores = [a + b for a, b in zip(scores, values, strict=True)]
-        return self._form.rule.output(scores)
+        domain = self._space.claim.domain
+        return self._form.output([Fraction(code) for code in self._space.claim.codes.tolist()], domain)
 
     def codes(self, box: dict[int, int]) -> Codes | None:
         """Return a point of a box as codes; None if it holds no float."""
@@ -87,90 +133,81 @@ class TreeProofs:
 
     def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
         """Return what all dissimilar points weigh together."""
-        worths = {i: [self._space.worth(i, k) for k in range(len(self._space.pieces[i]))] for i in free}
-        total = Fraction(0)
+        worths = {i: self._space.worths(i) for i in free}
+        total = 0
         for box in self._dissimilar(free, allowance):
-            part = Fraction(1)
-            for i, mask in box.items():
-                part *= sum((w for k, w in enumerate(worths[i]) if mask >> k & 1), Fraction(0))
-            total += part
-        return total
+            total += prod(sum(w for k, w in enumerate(worths[i][0]) if mask >> k & 1) for i, mask in box.items())
+        return Fraction(total, prod(whole for _, whole in worths.values()))
 
-    def _dissimilar(self, free: tuple[int, ...], allowance: Allowance) -> Iterator[dict[int, int]]:
+    def _dissimilar(self, free: tuple[int, ...], allowance: Allowance) -> Iterator[Where]:
         """Iterate over disjoint boxes that hold exactly the dissimilar points."""
-        stack = [self._start(free)]
+        trees = self._conditioned(free)
+        everything = {i: (1 << len(self._space.pieces[i])) - 1 for i in free}
+        stack = [(everything, np.ones(len(trees.where), dtype=np.bool_))]
         while stack:
-            box = stack.pop()
-            allowance.spend()
-            least, most, spread = list(self._base), list(self._base), []
-            for leaves in box.trees:
-                gap = 0
-                for k in range(len(least)):
-                    values = [leaf[0][k] for leaf in leaves]
-                    low, high = min(values), max(values)
-                    least[k] += low
-                    most[k] += high
-                    gap = max(gap, high - low)
-                spread.append(gap)
-            if any(low > 0 for low in least):
-                yield box.pieces
-            elif any(high > 0 for high in most):
-                stack += _halves(box, box.trees[spread.index(max(spread))])
+            boxes = stack[-_AT_ONCE:]
+            del stack[-_AT_ONCE:]
+            allowance.spend(len(boxes))
+            least, most, widest = trees.bounds(np.array([reached for _, reached in boxes]))
+            inside, possible = (least > 0).any(axis=1).tolist(), (most > 0).any(axis=1).tolist()
+            for k, (pieces, reached) in enumerate(boxes):
+                if inside[k]:
+                    yield pieces
+                elif possible[k]:
+                    stack += _halves(trees, pieces, reached, int(widest[k]))
 
-    def _start(self, free: tuple[int, ...]) -> _Box:
-        """Return the box of all pieces of the free features, with the leaves that the instance allows."""
-        home = {i: 1 << h for i, h in enumerate(self._space.home) if i not in free}
-        trees = []
+    def _conditioned(self, free: tuple[int, ...]) -> _Conditioned:
+        """Return the trees with the leaves that the instance allows outside the free features."""
+        home, base = self._space.home, list(self._base)
+        values: list[tuple[int, ...]] = []
+        where: list[Where] = []
+        starts: list[int] = []
         for tree in self._trees:
-            kept = [leaf for leaf in tree if all(leaf[1].get(i, -1) & bit for i, bit in home.items() if i in leaf[1])]
-            trees.append(tuple((values, {i: m for i, m in where.items() if i in free}) for values, where in kept))
-        return _Box({i: (1 << len(self._space.pieces[i])) - 1 for i in free}, tuple(trees))
+            kept = [leaf for leaf in tree if all(i in free or m >> home[i] & 1 for i, m in leaf[1].items())]
+            if len(kept) == 1:
+                base = [a + b for a, b in zip(base, kept[0][0], strict=True)]
+                continue
+            starts.append(len(values))
+            values += [value for value, _ in kept]
+            where += [{i: m for i, m in leaf.items() if i in free} for _, leaf in kept]
+        table = np.array(values, dtype=self._type).reshape(len(values), len(base))
+        testing = {i: [(leaf, found[i]) for leaf, found in enumerate(where) if i in found] for i in free}
+        start = np.array(starts, dtype=np.int64)
+        return _Conditioned(np.array(base, dtype=self._type), table, start, where, testing)
 
 
 def _part(margin: Margin, values: tuple[Fraction, ...]) -> Fraction:
     return sum((f * v for f, v in zip(margin.factors, values, strict=True)), Fraction(0))
 
 
-def _halves(box: _Box, leaves: tuple[_Leaf, ...]) -> list[_Box]:
-    """Split a box by the first set of pieces that tells two of its leaves apart."""
-    for _, where in leaves:
-        for i, mask in where.items():
-            inside, outside = box.pieces[i] & mask, box.pieces[i] & ~mask
+def _halves(
+    trees: _Conditioned, pieces: Where, reached: npt.NDArray[np.bool_], tree: int
+) -> list[tuple[Where, npt.NDArray[np.bool_]]]:
+    """Split a box by the first set of pieces that tells two leaves of a tree apart."""
+    for leaf in trees.leaves(tree):
+        for i, mask in trees.where[leaf].items() if reached[leaf] else ():
+            inside, outside = pieces[i] & mask, pieces[i] & ~mask
             if inside and outside:
-                return [_within(box, i, inside), _within(box, i, outside)]
+                return [({**pieces, i: part}, trees.within(reached, i, part)) for part in (inside, outside)]
     return []  # unreachable: two leaves of one tree share no point
 
 
-def _within(box: _Box, feature: int, pieces: int) -> _Box:
-    trees = tuple(
-        tuple(leaf for leaf in leaves if leaf[1].get(feature, -1) & pieces) if len(leaves) > 1 else leaves
-        for leaves in box.trees
-    )
-    return _Box({**box.pieces, feature: pieces}, trees)
-
-
-def _leaves(tree: OwnTree, space: Space) -> list[tuple[tuple[Fraction, ...], dict[int, int]]]:
+def _leaves(tree: OwnTree, form: TreeForm, space: Space) -> list[tuple[tuple[Fraction, ...], Where]]:
     """Return the leaves that hold a point of the domain, with their pieces of the features tested above them."""
-    features, owners = space.claim.domain.features, owners_of(space.claim.domain)
-    found: list[tuple[tuple[Fraction, ...], dict[int, int]]] = []
-    stack: list[tuple[int, dict[int, int]]] = [(0, {})]
+    features = space.claim.domain.features
+    found: list[tuple[tuple[Fraction, ...], Where]] = []
+    stack: list[tuple[int, Where]] = [(0, {})]
     while stack:
         node, where = stack.pop()
         if tree.column[node] < 0:
             found.append((tree.values[node], where))
             continue
-        i, component = owners[tree.column[node]]
-        bound = tree.bound[node] or (Fraction(0), True)
-        left = 0
+        seen, split = form.columns[tree.column[node]], tree.split[node] or frozenset()
+        i, left = seen.feature, 0
         for k, piece in enumerate(space.pieces[i]):
-            left |= _goes_left(features[i], component, piece, k, bound) << k
+            left |= goes_left(split, seen.at(features[i], piece.number)) << k
         here = where.get(i, (1 << len(space.pieces[i])) - 1)
         for child, mask in ((tree.left[node], here & left), (tree.right[node], here & ~left)):
             if mask:
                 stack.append((child, {**where, i: mask}))
     return found
-
-
-def _goes_left(feature: object, component: int, piece: Piece, k: int, bound: Bound) -> bool:
-    number = Fraction(float(feature.codes[k][component])) if isinstance(feature, Categorical) else piece.number
-    return number < bound[0] or (number == bound[0] and bound[1])

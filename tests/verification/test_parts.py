@@ -14,8 +14,9 @@ from axfi_kc.budget import Budget
 from axfi_kc.verification import games
 from axfi_kc.verification.allowances import Allowance, Spent
 from axfi_kc.verification.duality import contained, missed, uncovered
-from axfi_kc.verification.linear_proofs import _above, _line
+from axfi_kc.verification.linear_proofs import _above
 from axfi_kc.verification.pieces import pieces_of, single_precision
+from axfi_kc.verification.polytopes import volume
 from tests.oracle import banzhaf, hitting_value, shapley
 
 M = 6
@@ -76,8 +77,8 @@ def test_volumes_agree_with_fine_grids(seed: int) -> None:
         float(s) * g for s, g in zip(steps, np.meshgrid(*[axis] * k, indexing="ij"), strict=True)
     )
     assert abs(float(_above(constant, steps)) - float((totals > 0).mean())) < 0.06
-    if k == 1:
-        assert _line([(constant, steps[0])]) == _above(constant, steps)
+    inside = [(tuple(steps), -constant)]
+    assert 1 - volume(inside, k, Allowance.of(None)) == _above(constant, steps)
 
 
 def test_single_precision_is_the_librarys() -> None:
