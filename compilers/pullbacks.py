@@ -116,8 +116,8 @@ def pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> lis
     high = np.full(len(cuts), _key(np.float64(feature.high)) + wide)
     never = chain.at(_float(low)) > last  # not even the least value goes left
     always = chain.at(_float(high)) <= last
-    while (high - low > 1).any():
-        middle = low + (high - low) // 2
+    while (high > low + 1).any():
+        middle = (low >> 1) + (high >> 1) + (low & high & 1)  # their difference does not fit once it spans [-2, 2]
         goes_left = chain.at(_float(middle)) <= last
         low, high = np.where(goes_left, middle, low), np.where(goes_left, high, middle)
     ends = _float(np.where(always, high, low)).tolist()

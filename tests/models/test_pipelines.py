@@ -261,3 +261,14 @@ def test_other_bad_pipelines() -> None:
         read_model(make_pipeline(StandardScaler(), LogisticRegression()), domain)
     with pytest.raises(DomainError, match="columns"):
         read_model(make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(numbers, y), Domain([Real("a", 0, 1)]))
+
+
+@pytest.mark.parametrize("reach", [0.5, 2.0, 3.0, 1e9])
+def test_thresholds_are_pulled_back_however_wide_the_domain(reach: float) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-reach, reach, size=(200, 2))
+    model = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4, random_state=0))
+    model.fit(X, (X[:, 0] > X[:, 1]).astype(int))
+    domain = Domain([Real("a", -reach, reach), Real("b", -reach, reach)])
+    points = rng.uniform(-reach, reach, size=(300, 2))
+    assert read_model(model, domain).predict(points) == model.predict(points).tolist()
