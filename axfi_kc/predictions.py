@@ -140,38 +140,73 @@ def _columns(model: Any, domain: Domain, codes: Codes) -> Any:
     if names is None and all(block.dtype.kind in "biuf" for block in blocks):
         return np.column_stack([block.astype(np.float64) for block in blocks])
     own = type(model).__module__.partition(".")[0] in _OWN_CATEGORIES
-    return _frame(dict(zip(domain.columns if names is None else names, blocks, strict=True)), categories=own)
+    columns = dict(zip(domain.columns if names is None else names, blocks, strict=True))
+    return _frame(columns, categories=_own_categories(model) if own else None)
 
 
-def _frame(columns: dict[str, npt.NDArray[Any]], *, categories: bool) -> Any:
-    """Return columns as a frame; words become categories for libraries that know their names."""
+def _own_categories(model: Any) -> list[int]:
+    """Return the columns that a library knows as categories by names of its own."""
+    boosted = model.get_booster() if hasattr(model, "get_booster") else getattr(model, "booster_", model)
+    types = getattr(boosted, "feature_types", None)
+    if types:
+        return [k for k, kind in enumerate(types) if kind == "c"]
+    if not getattr(boosted, "pandas_categorical", None):
+        return []
+    dump = boosted.dump_model(num_iteration=1)
+    infos = dump.get("feature_infos") or {}
+    return [k for k, name in enumerate(dump["feature_names"]) if (infos.get(name) or {}).get("values")]
+
+
+def _frame(columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] | None) -> Any:
+    """Return columns as a frame; words, and the columns given, become categories for libraries that have them."""
     try:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "Asking this model to predict") from error
     frame = pd.DataFrame(columns)
-    words = [name for name, block in columns.items() if categories and block.dtype.kind not in "biuf"]
-    return frame.astype(dict.fromkeys(words, "category"))
+    if categories is None:
+        return frame
+    pairs = enumerate(columns.items())
+    named = [name for k, (name, block) in pairs if k in categories or block.dtype.kind not in "biuf"]
+    return frame.astype(dict.fromkeys(named, "category"))
 
 
 def _xgboost_booster(model: Any, domain: Domain) -> Predict:
     import xgboost
 
     objective = str(json.loads(model.save_config())["learner"]["objective"]["name"])
+    categories = _own_categories(model)
+    named = bool(categories) and _names_categories(model)
 
     def predict(codes: Codes) -> list[Any]:
-        numbers = np.column_stack([block.astype(np.float64) for block in _blocks(domain, codes)])
+        blocks = _blocks(domain, codes)
+        if named:
+            frame = _frame(dict(zip(model.feature_names, blocks, strict=True)), categories=categories)
+            return _decided(np.asarray(model.predict(xgboost.DMatrix(frame, enable_categorical=True))), objective)
+        numbers = np.column_stack([block.astype(np.float64) for block in blocks])
         table = xgboost.DMatrix(numbers, feature_names=model.feature_names, feature_types=model.feature_types)
         return _decided(np.asarray(model.predict(table)), objective)
 
     return predict
 
 
+def _names_categories(booster: Any) -> bool:
+    """Tell whether an XGBoost model was trained on a frame, whose categories have names."""
+    trained = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    grown = trained.get("gbtree", trained).get("model", {})
+    return any(len(e.get("values", ())) for e in (grown.get("cats") or {}).get("enc", ()))
+
+
 def _lightgbm_booster(model: Any, domain: Domain) -> Predict:
     objective = str(model.dump_model(num_iteration=1).get("objective", ""))
+    categories = _own_categories(model)
 
     def predict(codes: Codes) -> list[Any]:
-        numbers = np.column_stack([block.astype(np.float64) for block in _blocks(domain, codes)])
+        blocks = _blocks(domain, codes)
+        if categories:
+            frame = _frame(dict(zip(model.feature_name(), blocks, strict=True)), categories=categories)
+            return _decided(np.asarray(model.predict(frame)), objective)
+        numbers = np.column_stack([block.astype(np.float64) for block in blocks])
         return _decided(np.asarray(model.predict(numbers)), objective)
 
     return predict

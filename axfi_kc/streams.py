@@ -27,6 +27,7 @@ from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
 from axfi_kc.results.fingerprints import fingerprint
 from axfi_kc.results.frames import pandas_for
 from axfi_kc.results.rows import json_block, label_type, parquet_block
+from axfi_kc.results.stated import stated_of
 from axfi_kc.results.stores import FORMAT, VERSION, ParquetParts, store_at
 from axfi_kc.results.values import number_of, number_text
 from axfi_kc.results.views import BatchViews, SavedExplanation
@@ -224,7 +225,9 @@ class SavedBatch(BatchViews):
         """Iterate over the explanations in the file."""
         for record in store_at(self.path).records():
             data = data_of(self.domain, {**self._header, **record})
-            yield SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+            saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+            vars(saved)["stated"] = stated_of(self.domain, {**self._header, **record})
+            yield saved
 
     def __len__(self) -> int:
         """Return the number of rows in the file (cost: the file is read once)."""

@@ -22,8 +22,9 @@ _EXAMPLES = """\
   axfi-kc explain model.json data.csv --row 3 --json > result.json
   axfi-kc verify result.json model.json
   axfi-kc verify results.jsonl model.json --rows 20
+  axfi-kc verify result.json circuit.nnf --seconds 60 --json
 """
-_BATCHES = (".jsonl", ".parquet")
+_BATCHES = (".jsonl", ".ndjson", ".parquet")
 
 
 def add_command(commands: Any) -> None:
@@ -35,7 +36,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
     command.add_argument("--rows", type=int, metavar="N", help="of a batch, only the first N rows")
     command.add_argument("--seconds", type=float, metavar="S", help="what S seconds do not suffice for is sampled")
-    command.add_argument("--points", type=int, metavar="N", help="points or steps per check [20000]")
+    command.add_argument("--points", type=int, metavar="N", help="points and steps per check [20000, 100000]")
     add_json(command)
 
 
@@ -77,13 +78,14 @@ def _explanations(path: Path, rows: int | None) -> list[Any]:
 
 
 def _model(options: argparse.Namespace, domain: Domain) -> Any:
-    """Return the model itself: an XGBoost file as a booster, so that its own predict is asked."""
+    """Return the model itself: a file of XGBoost or LightGBM as a booster, so that its own predict is asked."""
     kind = file_kind(options.model)
     if kind == "circuit":
         return load_circuit_model(options.model, lambda: domain)
     if kind == "xgboost":
         return _booster(options.model)
-    return load_model(options.model, domain, allow_pickle=options.allow_pickle)
+    read = load_model(options.model, domain, allow_pickle=options.allow_pickle)
+    return _lightgbm(options.model) if kind == "lightgbm" else read
 
 
 def _booster(path: Path) -> Any:
@@ -99,3 +101,15 @@ def _booster(path: Path) -> Any:
     except xgboost.core.XGBoostError as error:
         raise ModelFileError(f"XGBoost cannot read {path} ({error}); save the model again.") from error
     return booster if best is None else booster[: best + 1]
+
+
+def _lightgbm(path: Path) -> Any:
+    """Return a booster from a text that our own reader has taken: LightGBM's parser trusts its input."""
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise MissingExtraError.of("lightgbm", "lightgbm", "Asking a LightGBM model to predict") from error
+    try:
+        return lightgbm.Booster(model_file=path)
+    except lightgbm.basic.LightGBMError as error:
+        raise ModelFileError(f"LightGBM cannot read {path} ({error}); save the model again.") from error

@@ -12,6 +12,7 @@ from axfi_kc.errors import DomainError
 from axfi_kc.results.documents import SAVED_SCORES, SavedData, document_of, explanation_of, parsed
 from axfi_kc.results.frames import explanation_frame, importance_frame, pandas_for
 from axfi_kc.results.html import batch_html, explanation_html, shown
+from axfi_kc.results.stated import Stated, stated_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,7 @@ class Views:
         saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
         if axps is not None:
             vars(saved)["axps"] = axps  # the cached property's own place
+        vars(saved)["stated"] = stated_of(data.domain, document)
         return saved
 
     @staticmethod
@@ -102,8 +104,10 @@ class SavedExplanation(Views, SavedData):
     """An explanation read from a file: everything but the model.
 
     Made by ``Explanation.from_json``. Attributes and methods are those of
-    :class:`axfi_kc.Explanation`, except the problem itself.
+    :class:`axfi_kc.Explanation`, except the problem itself; `stated` has the scores as the file states them.
     """
+
+    stated: Stated = Stated()
 
     def __repr__(self) -> str:
         """Return a summary: prediction, families and the top features."""

@@ -9,7 +9,8 @@ from axfi_kc.budget import Budget
 
 __all__ = ["Allowance", "Spent"]
 
-_POINTS = 20_000  # points or steps per check, unless a budget says otherwise
+_POINTS = 20_000  # per check, unless a budget says otherwise
+_STEPS = 100_000  # of proofs, which cost less than points
 
 
 class Spent(Exception):
@@ -22,24 +23,25 @@ class Allowance:
 
     Attributes
     ----------
-    points
-        How many points or steps one check may use.
+    points, steps
+        How many points of the model, and steps of a proof, one check may use.
     until
         When all checks must end; None: never.
     used
-        What the check under way has used.
+        The steps that the check under way has used.
     """
 
     points: int
+    steps: int
     until: float | None
     used: int = field(default=0)
 
     @classmethod
     def of(cls, budget: Budget | None) -> Allowance:
-        """Return what a budget allows: its nodes are points or steps per check."""
+        """Return what a budget allows: its nodes are points, and steps, per check."""
         given = budget or Budget()
         until = None if given.seconds is None else time.perf_counter() + given.seconds
-        return cls(given.nodes or _POINTS, until)
+        return cls(given.nodes or _POINTS, given.nodes or _STEPS, until)
 
     def begin(self) -> None:
         """Start another check."""
@@ -51,7 +53,7 @@ class Allowance:
         return self.until is not None and time.perf_counter() >= self.until
 
     def spend(self, number: int = 1) -> None:
-        """Use points or steps.
+        """Use steps.
 
         Raises
         ------
@@ -59,5 +61,5 @@ class Allowance:
             If there are no more.
         """
         self.used += number
-        if self.used > self.points or self.is_late:
+        if self.used > self.steps or self.is_late:
             raise Spent

@@ -40,8 +40,9 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     model
         The model that was explained: of scikit-learn, XGBoost or LightGBM, a Python function, a table or a circuit.
     budget
-        ``nodes``: how many points or steps one check may use (20,000 unless given); ``seconds``: for all checks
-        together. What they do not suffice for is sampled, and the report says so.
+        ``nodes``: how many points of the model and how many steps of a proof one check may use (20,000 and 100,000
+        unless given); ``seconds``: for all checks together. What they do not suffice for is sampled, and the report
+        says so.
     seed
         Where samples start.
 

@@ -113,7 +113,7 @@ class Claim:
             hint=getattr(explanation, "counterfactual", None),
             floats=dict(getattr(stated, "floats", {})),
             sizes={} if partial else _sizes(explanation),
-            unchecked=tuple(what for name, what in _UNCHECKED.items() if hasattr(type(explanation), name)),
+            unchecked=_unchecked(explanation, stated),
         )
 
     @property
@@ -146,6 +146,13 @@ def _scores(explanation: Any) -> dict[str, dict[str, Fraction]]:
         except AxfiError:
             continue
     return found
+
+
+def _unchecked(explanation: Any, stated: Any) -> tuple[str, ...]:
+    """Return what is said, but not looked at."""
+    known = tuple(what for name, what in _UNCHECKED.items() if name in dir(explanation))
+    others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
+    return (*known, *others)
 
 
 def _sizes(explanation: Any) -> dict[str, dict[int, int]]:

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain import Domain
-from axfi_kc.errors import AxfiError
 from axfi_kc.features import Categorical, Integer, Real
-from axfi_kc.predictions import Codes, predictor
+from axfi_kc.predictions import Codes
 from axfi_kc.verification.columns import Seen, columns_of
 from axfi_kc.verification.forms import Form, OwnTree, TreeForm, read_inner
 from axfi_kc.verification.linear_forms import Affine, linear_form
@@ -26,7 +25,9 @@ from axfi_kc.verification.pieces import Bound
 __all__ = ["pipeline_form"]
 
 _MOST_VALUES = 20_000
-_SIGN = np.int64(2**63 - 1)
+_TOP, _STEP = np.uint64(1 << 63), np.uint64(1)
+_NEAR = np.uint64(1 << 16)  # floats around a place to begin
+Keys = npt.NDArray[np.uint64]
 _SAME: Affine = (Fraction(1), Fraction(0))
 
 
@@ -40,23 +41,32 @@ class _Made:
 
 
 class _Transforms:
-    """The pipeline without its last step, asked through the same door as a model."""
+    """The pipeline without its last step."""
 
     def __init__(self, pipeline: Any, domain: Domain) -> None:
         self._steps = pipeline[:-1]
-        names = getattr(pipeline, "feature_names_in_", None)
-        if names is not None:
-            self.feature_names_in_ = names
-        self._ask = predictor(self, domain)
-
-    def predict(self, table: Any) -> Any:
-        """Return what the steps make of a table."""
-        made = self._steps.transform(table)
-        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+        self._domain = domain
+        self._names = getattr(pipeline, "feature_names_in_", None)
 
     def at(self, codes: Codes) -> npt.NDArray[np.float64]:
         """Return the columns that the model sees at points of the domain."""
-        return np.array(self._ask(codes), dtype=np.float64).reshape(len(codes), -1)
+        made = self._steps.transform(self._table(codes))
+        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+
+    def _table(self, codes: Codes) -> Any:
+        """Return points as the pipeline was fitted on them: a frame if it knows names."""
+        blocks: list[npt.NDArray[Any]] = []
+        for i, feature in enumerate(self._domain.features):
+            if isinstance(feature, Categorical):
+                places = codes[:, i].astype(np.int64)
+                blocks += [np.array(column)[places] for column in zip(*feature.codes, strict=True)]
+            else:
+                blocks.append(np.floor(codes[:, i]) if isinstance(feature, Integer) else codes[:, i])
+        if self._names is None:
+            return np.column_stack([block.astype(np.float64) for block in blocks])
+        import pandas as pd
+
+        return pd.DataFrame(dict(zip(self._names, blocks, strict=True)))
 
 
 def pipeline_form(model: Any, domain: Domain) -> Form | None:
@@ -70,7 +80,7 @@ def pipeline_form(model: Any, domain: Domain) -> Form | None:
     try:
         through = _Transforms(model, domain)
         columns = _columns(made, domain, through)
-    except (AxfiError, ValueError):
+    except (ImportError, ValueError):
         return None  # a value that an encoder does not know, or words that stay words
     if columns is None:
         return None
@@ -187,16 +197,14 @@ def _floats(feature: Integer | Real) -> tuple[float, float]:
 
 def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through: _Transforms) -> TreeForm | None:
     """Return trees whose thresholds on scaled columns are in the user's units."""
-    moved: dict[tuple[int, Bound], Bound] = {}
-    for k, seen in enumerate(form.columns):
-        if seen.entries is not None or made[k].affine == _SAME:
-            continue
-        tests = {s for t in form.trees for c, s in zip(t.column, t.split, strict=True) if c == k and s is not None}
-        if not all(isinstance(s, tuple) for s in tests):
-            return None
-        bounds = sorted(s for s in tests if isinstance(s, tuple))
-        found = _back(bounds, k, seen.feature, domain, through)
-        moved |= {(k, b): f for b, f in zip(bounds, found, strict=True)}
+    scaled = {k for k, seen in enumerate(form.columns) if seen.entries is None and made[k].affine != _SAME}
+    nodes = (pair for tree in form.trees for pair in zip(tree.column, tree.split, strict=True))
+    tests = {(k, split) for k, split in nodes if k in scaled and split is not None}
+    pairs = sorted((k, split) for k, split in tests if isinstance(split, tuple))
+    if len(pairs) < len(tests):
+        return None
+    near = [_inverse(made[k].affine, bound) for k, bound in pairs]
+    moved = dict(zip(pairs, _back(pairs, near, form.columns, domain, through), strict=True))
     return replace(form, trees=tuple(_moved(tree, moved) for tree in form.trees))
 
 
@@ -205,33 +213,45 @@ def _moved(tree: OwnTree, moved: dict[tuple[int, Bound], Bound]) -> OwnTree:
     return replace(tree, split=tuple(moved.get((c, s), s) if isinstance(s, tuple) else s for c, s in pairs))
 
 
-def _back(bounds: list[Bound], column: int, feature: int, domain: Domain, through: _Transforms) -> list[Bound]:
-    """Return for each bound on a column the last float of the feature that ``transform`` leaves on its left."""
-    if not bounds:
+def _inverse(affine: Affine | None, bound: Bound) -> float:
+    """Return about where a bound is in the user's units: a place to begin."""
+    return float((bound[0] - affine[1]) / affine[0]) if affine is not None else 0.0
+
+
+def _back(
+    pairs: list[tuple[int, Bound]], near: list[float], columns: tuple[Seen, ...], domain: Domain, through: _Transforms
+) -> list[Bound]:
+    """Return for each bound on a column the last float of its feature that ``transform`` leaves on its left."""
+    if not pairs:
         return []
-    last = np.array([float(b) if closed else float(np.nextafter(float(b), -np.inf)) for b, closed in bounds])
-    ends = [_key(np.full(len(last), end)) for end in _floats(domain.features[feature])]  # type: ignore[arg-type]
-    points = np.tile(_corner(domain), (len(last), 1))
+    rows, own = np.arange(len(pairs)), [k for k, _ in pairs]
+    features = [columns[k].feature for k in own]
+    last = np.array([float(b) if closed else float(np.nextafter(float(b), -np.inf)) for _, (b, closed) in pairs])
+    widths = [_floats(domain.features[i]) for i in features]  # type: ignore[arg-type]
+    ends = [_key(np.array(end)) for end in zip(*widths, strict=True)]
+    points = np.tile(_corner(domain), (len(pairs), 1))
 
-    def goes_left(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        points[:, feature] = _float(keys)
-        return through.at(points)[:, column] <= last
+    def goes_left(keys: Keys) -> npt.NDArray[np.bool_]:
+        points[rows, features] = _float(keys)
+        return through.at(points)[rows, own] <= last
 
-    low, high = ends
-    never, always = ~goes_left(low), goes_left(high)
-    while (high - low > 1).any():
-        middle = low + (high - low) // 2
+    never, always = ~goes_left(ends[0]), goes_left(ends[1])
+    start = np.clip(_key(np.array(near)), ends[0], ends[1])
+    low, high = np.maximum(ends[0], start - _NEAR), np.minimum(ends[1], start + _NEAR)
+    low, high = np.where(goes_left(low), low, ends[0]), np.where(goes_left(high), ends[1], high)
+    while (high > low + _STEP).any():
+        middle = low + (high - low) // np.uint64(2)
         left = goes_left(middle)
         low, high = np.where(left, middle, low), np.where(left, high, middle)
     found = _float(np.where(always, ends[1], low)).tolist()
     return [(Fraction(x), not none) for x, none in zip(found, never.tolist(), strict=True)]
 
 
-def _key(x: Any) -> Any:
-    """Return an integer for each float64, in the same order."""
-    bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    return bits ^ ((bits >> np.int64(63)) & _SIGN)
+def _key(x: npt.NDArray[np.float64]) -> Keys:
+    """Return a whole number for each float64, in the same order; unsigned, so that differences do not overflow."""
+    bits = x.view(np.uint64)
+    return np.where(bits >= _TOP, ~bits, bits | _TOP)
 
 
-def _float(key: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    return (key ^ ((key >> np.int64(63)) & _SIGN)).view(np.float64)
+def _float(key: Keys) -> npt.NDArray[np.float64]:
+    return np.where(key >= _TOP, key ^ _TOP, ~key).view(np.float64)

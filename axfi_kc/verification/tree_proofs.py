@@ -101,13 +101,21 @@ class TreeProofs:
         base = [m.at(form.base) for m in margins]
         scale = lcm(*(x.denominator for x in base), *(x.denominator for t in sums for row in t for x in row))
         self._base = [int(b * scale) + m.tie for b, m in zip(base, margins, strict=True)]
-        self._trees: list[list[tuple[tuple[int, ...], Where]]] = [
-            [(tuple(int(x * scale) for x in row), where) for row, (_, where) in zip(t, tree, strict=True)]
-            for t, tree in zip(sums, leaves, strict=True)
+        self._trees: list[list[tuple[tuple[int, ...], Where, int]]] = [
+            [
+                (tuple(int(x * scale) for x in row), where, self._left(where))
+                for row, (_, where) in zip(rows, tree, strict=True)
+            ]
+            for rows, tree in zip(sums, leaves, strict=True)
         ]
-        largest = sum(max(abs(x) for row, _ in tree for x in row) for tree in self._trees)
+        largest = sum(max(abs(x) for row, _, _ in tree for x in row) for tree in self._trees)
         fits = 2 * (largest + max(map(abs, self._base))) < _SAFE
         self._type: Any = np.int64 if fits else object
+
+    def _left(self, where: Where) -> int:
+        """Return the features that must move, as bits, before the instance reaches a leaf."""
+        home = self._space.home
+        return sum(1 << i for i, mask in where.items() if not mask >> home[i] & 1)
 
     def output(self) -> object:
         """Return the exact output at the instance."""
@@ -158,18 +166,18 @@ class TreeProofs:
 
     def _conditioned(self, free: tuple[int, ...]) -> _Conditioned:
         """Return the trees with the leaves that the instance allows outside the free features."""
-        home, base = self._space.home, list(self._base)
+        fixed, base = ~sum(1 << i for i in free), list(self._base)
         values: list[tuple[int, ...]] = []
         where: list[Where] = []
         starts: list[int] = []
         for tree in self._trees:
-            kept = [leaf for leaf in tree if all(i in free or m >> home[i] & 1 for i, m in leaf[1].items())]
+            kept = [leaf for leaf in tree if not leaf[2] & fixed]
             if len(kept) == 1:
                 base = [a + b for a, b in zip(base, kept[0][0], strict=True)]
                 continue
             starts.append(len(values))
-            values += [value for value, _ in kept]
-            where += [{i: m for i, m in leaf.items() if i in free} for _, leaf in kept]
+            values += [value for value, _, _ in kept]
+            where += [{i: m for i, m in leaf.items() if i in free} for _, leaf, _ in kept]
         table = np.array(values, dtype=self._type).reshape(len(values), len(base))
         testing = {i: [(leaf, found[i]) for leaf, found in enumerate(where) if i in found] for i in free}
         start = np.array(starts, dtype=np.int64)

@@ -106,9 +106,7 @@ def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[
         tuple(left),
         tuple(right),
         tuple(
-            tuple(
-                Fraction(value) * Fraction(factor) if k == score and at_leaf else Fraction(0) for k in range(n_scores)
-            )
+            tuple(value if k == score and at_leaf else Fraction(0) for k in range(n_scores))
             for at_leaf, value in zip(leaf, numbers, strict=True)
         ),
     )
