@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain import Domain
-from axfi_kc.features import Categorical, Integer, Real
+from axfi_kc.features import Categorical, Feature, Integer, Real
 from axfi_kc.predictions import Codes
-from axfi_kc.verification.columns import Seen, columns_of
+from axfi_kc.verification.columns import Seen, columns_of, goes_left
 from axfi_kc.verification.forms import Form, OwnTree, TreeForm, read_inner
 from axfi_kc.verification.linear_forms import Affine, linear_form
 from axfi_kc.verification.pieces import Bound
@@ -173,10 +173,7 @@ def _columns(made: list[_Made], domain: Domain, through: _Transforms) -> tuple[S
         feature = domain.features[i]
         if isinstance(feature, Real) or feature.size > _MOST_VALUES:
             return None
-        first = feature.low if isinstance(feature, Integer) else 0
-        codes = np.tile(_corner(domain), (feature.size, 1))
-        codes[:, i] = first + np.arange(feature.size)
-        tables[i] = through.at(codes)
+        tables[i] = _at_values(domain, i, through)
     found = []
     for k, column in enumerate(made):
         i = sources[column.source].feature
@@ -203,9 +200,34 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
     pairs = sorted((k, split) for k, split in tests if isinstance(split, tuple))
     if len(pairs) < len(tests):
         return None
-    near = [_inverse(made[k].affine, bound) for k, bound in pairs]
-    moved = dict(zip(pairs, _back(pairs, near, form.columns, domain, through), strict=True))
+    moved: dict[tuple[int, Bound], Bound] = {}
+    for i in sorted({form.columns[k].feature for k, _ in pairs if _is_short(domain, form.columns[k])}):
+        table = _at_values(domain, i, through)
+        moved |= {(k, b): _last(table[:, k], b, domain.features[i]) for k, b in pairs if form.columns[k].feature == i}
+    rest = [pair for pair in pairs if pair not in moved]
+    near = [_inverse(made[k].affine, bound) for k, bound in rest]
+    moved |= dict(zip(rest, _back(rest, near, form.columns, domain, through), strict=True))
     return replace(form, trees=tuple(_moved(tree, moved) for tree in form.trees))
+
+
+def _is_short(domain: Domain, seen: Seen) -> bool:
+    feature = domain.features[seen.feature]
+    return isinstance(feature, Integer) and feature.size <= _MOST_VALUES
+
+
+def _at_values(domain: Domain, i: int, through: _Transforms) -> npt.NDArray[np.float64]:
+    """Return the columns that the model sees at each value of a discrete feature."""
+    feature = domain.features[i]
+    size, first = feature.size or 0, feature.low if isinstance(feature, Integer) else 0
+    codes = np.tile(_corner(domain), (size, 1))
+    codes[:, i] = first + np.arange(size)
+    return through.at(codes)
+
+
+def _last(column: npt.NDArray[np.float64], bound: Bound, feature: Feature) -> Bound:
+    """Return the bound on an integer feature whose scaled values are given."""
+    number = sum(goes_left(bound, x) for x in column.tolist())
+    return Fraction((feature.low if isinstance(feature, Integer) else 0) + number - 1), True
 
 
 def _moved(tree: OwnTree, moved: dict[tuple[int, Bound], Bound]) -> OwnTree:
@@ -231,17 +253,17 @@ def _back(
     ends = [_key(np.array(end)) for end in zip(*widths, strict=True)]
     points = np.tile(_corner(domain), (len(pairs), 1))
 
-    def goes_left(keys: Keys) -> npt.NDArray[np.bool_]:
+    def left_of(keys: Keys) -> npt.NDArray[np.bool_]:
         points[rows, features] = _float(keys)
         return through.at(points)[rows, own] <= last
 
-    never, always = ~goes_left(ends[0]), goes_left(ends[1])
+    never, always = ~left_of(ends[0]), left_of(ends[1])
     start = np.clip(_key(np.array(near)), ends[0], ends[1])
     low, high = np.maximum(ends[0], start - _NEAR), np.minimum(ends[1], start + _NEAR)
-    low, high = np.where(goes_left(low), low, ends[0]), np.where(goes_left(high), ends[1], high)
+    low, high = np.where(left_of(low), low, ends[0]), np.where(left_of(high), ends[1], high)
     while (high > low + _STEP).any():
         middle = low + (high - low) // np.uint64(2)
-        left = goes_left(middle)
+        left = left_of(middle)
         low, high = np.where(left, middle, low), np.where(left, high, middle)
     found = _float(np.where(always, ends[1], low)).tolist()
     return [(Fraction(x), not none) for x, none in zip(found, never.tolist(), strict=True)]

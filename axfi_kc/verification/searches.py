@@ -83,7 +83,7 @@ class Searches:
         self.allowance = allowance
         self.predict: Predict = predictor(model, claim.domain)
         self._rng = np.random.default_rng(seed)
-        form = form_of(model, claim.domain)
+        form = None if allowance.is_late else form_of(model, claim.domain)
         if form is not None and not self._agrees(form):
             form = None
         self._form = form

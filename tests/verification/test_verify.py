@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from random import Random
 from typing import Any
 
@@ -16,76 +15,37 @@ from hypothesis import assume, given, settings
 import axfi_kc as ax
 from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError
 from axfi_kc.verification import Claim
+from axfi_kc.verification.games import KINDS
 from tests.strategies import Case, cases
-from tests.verification.kinds import DOMAIN, NAMES, THREE, X, kind
+from tests.verification.alterations import NO_TIME, OF_THE_MODEL, OF_THE_REST, added, dropped, scored
+from tests.verification.kinds import DOMAIN, THREE, X
+from tests.verification.more_kinds import NAMES, kind
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_explanations_are_proved(name: str) -> None:
-    made = kind(name)
-    for number in range(3):
-        report = ax.verify(made.explain(number), made.model)
-        assert report.complete, str(report)
-
-
-def dropped(claim: Claim, rng: Random) -> Claim:
-    cxp = rng.choice(sorted(claim.cxps, key=sorted))
-    return replace(claim, cxps={k: w for k, w in claim.cxps.items() if k != cxp})
-
-
-def added(claim: Claim, rng: Random) -> Claim:
-    names = claim.domain.names
-    sets = [frozenset(c) for k in range(1, len(names) + 1) for c in combinations(names, k)]
-    others = [s for s in sets if s not in claim.cxps]
-    if not others:  # there is one feature, and it is a CXp
-        return heavier(claim, rng)
-    return replace(claim, cxps={**claim.cxps, rng.choice(others): Fraction(1, 3)})
-
-
-def exchanged(claim: Claim, rng: Random) -> Claim:
-    fewer = dropped(claim, rng)
-    other = added(fewer, rng)
-    return fewer if other.cxps.keys() == claim.cxps.keys() else other
-
-
-def heavier(claim: Claim, rng: Random) -> Claim:
-    cxp = rng.choice(sorted(claim.cxps, key=sorted))
-    change = rng.choice([Fraction(1, 10**12), Fraction(-1, 7), Fraction(1)])
-    return replace(claim, cxps={**claim.cxps, cxp: claim.cxps[cxp] + change})
-
-
-def scored(claim: Claim, rng: Random) -> Claim:
-    which, name = rng.choice(["shapley", "banzhaf"]), rng.choice(claim.domain.names)
-    scores = {k: dict(v) for k, v in claim.scores.items()}
-    scores[which][name] += Fraction(1, rng.choice([2, 10**15]))
-    return replace(claim, scores=scores)
-
-
-def axp_dropped(claim: Claim, rng: Random) -> Claim:
-    assert claim.axps is not None
-    axp = rng.choice(sorted(claim.axps, key=sorted))
-    return replace(claim, axps=tuple(a for a in claim.axps if a != axp))
-
-
-def axp_smaller(claim: Claim, rng: Random) -> Claim:
-    assert claim.axps is not None
-    axp = rng.choice(sorted(claim.axps, key=sorted))
-    less = axp - {rng.choice(sorted(axp))}
-    return replace(claim, axps=tuple(less if a == axp else a for a in claim.axps))
-
-
-ALTERATIONS = (dropped, added, exchanged, heavier, scored, axp_dropped, axp_smaller)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_whatever_is_altered_is_found(name: str) -> None:
+def test_explanations_are_proved_and_whatever_is_altered_is_found(name: str) -> None:
     made = kind(name)
     claim = Claim.of(made.explain(0))
-    for k, alter in enumerate(ALTERATIONS):
-        for seed in range(2):
-            altered = alter(claim, Random(100 * k + seed))
-            report = ax.verify(altered, made.model)
-            assert not report.ok, f"{alter.__name__}: {report}"
+    assert set(claim.scores) == set(KINDS)
+    for explained in (claim, made.explain(1)):
+        report = ax.verify(explained, made.model)
+        assert report.complete, str(report)
+    for k, alter in enumerate(OF_THE_MODEL):
+        report = ax.verify(alter(claim, Random(k)), made.model)
+        assert not report.ok, f"{alter.__name__}: {report}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_altered_beside_the_model_is_found(name: str) -> None:
+    made = kind(name)
+    claim = Claim.of(made.explain(0))
+    assert ax.verify(claim, made.model, budget=NO_TIME).ok
+    for k, alter in enumerate(OF_THE_REST):
+        assert not ax.verify(alter(claim, Random(k)), made.model, budget=NO_TIME).ok, alter.__name__
+    for which in KINDS:
+        altered = scored(claim, Random(3), which)
+        (failed,) = ax.verify(altered, made.model, budget=NO_TIME).failed
+        assert failed.subject[0] == which
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,7 +92,7 @@ def test_random_problems_are_proved_and_no_alteration_passes(case: Case) -> None
         assume(False)
     report = ax.verify(claim, problem.model)
     assert report.complete, str(report)
-    for k, alter in enumerate(ALTERATIONS if claim.cxps else (added, scored)):
+    for k, alter in enumerate((*OF_THE_MODEL, *OF_THE_REST, scored) if claim.cxps else (added, scored)):
         assert not ax.verify(alter(claim, Random(k)), problem.model).ok, alter.__name__
 
 
