@@ -61,5 +61,17 @@ class Allowance:
             If there are no more.
         """
         self.used += number
-        if self.used > self.steps or self.is_late:
+        if self.used > self.steps:
+            raise Spent
+        self.tick()
+
+    def tick(self) -> None:
+        """Go on, if there is time.
+
+        Raises
+        ------
+        Spent
+            If the seconds are over.
+        """
+        if self.is_late:
             raise Spent

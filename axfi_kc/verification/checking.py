@@ -24,7 +24,7 @@ from axfi_kc.verification.searches import Answer, Searches, agree
 __all__ = ["verify"]
 
 _SETS_TRIED = 300  # where completeness is sampled
-_COUNTERFACTUALS = 8  # that are asked for
+_COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
 
 
 def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: int = 0) -> Report:
@@ -68,8 +68,9 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     >>> verify(ax.Explainer(model, domain).explain((1, 2)), model)
     <Report: proved; 43 proved, 0 sampled, 0 failed; function read through predict alone>
     """
-    claim = Claim.of(explanation)
-    searches = Searches(claim, model, Allowance.of(budget), seed=seed)
+    allowance = Allowance.of(budget)
+    claim = Claim.of(explanation, allowance)
+    searches = Searches(claim, model, allowance, seed=seed)
     checks = [
         _prediction(searches),
         *_cxps(searches),
@@ -115,7 +116,7 @@ def _cxps(searches: Searches) -> Iterator[Check]:
     for cxp in claim.cxps:
         names = _sorted(cxp, claim)
         answer = searches.look(_indices(claim.mask(cxp)))
-        if not answer.found and answer.status == "sampled":
+        if not answer.found and answer.status == "sampled" and not searches.allowance.is_late:
             answer = _from_hint(searches, names) or answer
         if answer.found:
             yield Check("cxp", names, "proved", answer.method, answer.points, answer.detail)
@@ -172,15 +173,15 @@ def _duality(searches: Searches) -> Check:
     claim = searches.claim
     cxps = [claim.mask(s) for s in claim.cxps]
     axps = [claim.mask(s) for s in claim.axps or ()]
-    problem = _clash(cxps, axps, claim)
-    if problem:
-        return Check("duality", (), "failed", "comparison of all pairs of sets", detail=problem)
     searches.allowance.begin()
     method = "decomposition of the two families"
     try:
+        problem = _clash(cxps, axps, claim, searches.allowance)
+        if problem:
+            return Check("duality", (), "failed", "comparison of all pairs of sets", detail=problem)
         found = uncovered(cxps, axps, (1 << len(claim.domain)) - 1, searches.allowance)
     except Spent:
-        return Check("duality", (), "sampled", method, searches.allowance.used, "more steps were needed")
+        return Check("duality", (), "sampled", method, searches.allowance.used, "more steps or seconds were needed")
     if found is None:
         return Check("duality", (), "proved", method, searches.allowance.used)
     names = ", ".join(claim.domain.names_of(found))
@@ -188,14 +189,14 @@ def _duality(searches: Searches) -> Check:
     return Check("duality", (), "failed", method, searches.allowance.used, detail)
 
 
-def _clash(cxps: list[int], axps: list[int], claim: Claim) -> str:
+def _clash(cxps: list[int], axps: list[int], claim: Claim, allowance: Allowance) -> str:
     """Return what is wrong with two families at first sight."""
     for what, family in (("CXp", cxps), ("AXp", axps)):
-        pair = contained(family)
+        pair = contained(family, allowance)
         if pair is not None:
             small, large = (", ".join(claim.domain.names_of(m)) for m in pair)
             return f"{what} {{{large}}} contains {what} {{{small}}}"
-    apart = missed(cxps, axps)
+    apart = missed(cxps, axps, allowance)
     if apart is None:
         return ""
     cxp, axp = (", ".join(claim.domain.names_of(m)) for m in apart)
@@ -208,7 +209,7 @@ def _free_sets(searches: Searches) -> Iterator[Check]:
     m, cxps = len(claim.domain), [claim.mask(s) for s in claim.cxps]
     size = min(claim.max_size or m, m)
     every = comb(m, size) <= _SETS_TRIED and claim.is_bounded
-    sets = _all_sets(m, size, cxps) if every else _some_sets(m, size, cxps)
+    sets = _all_sets(m, size, cxps) if every else _some_sets(m, size, cxps, searches.allowance)
     for mask in sorted(set(sets)):
         yield _kept("completeness", claim.domain.names_of(mask), mask, searches)
     if not every:
@@ -232,9 +233,11 @@ def _all_sets(m: int, size: int, cxps: list[int]) -> Iterator[int]:
             pending += [mask & ~(1 << i) for i in _indices(inside)]
 
 
-def _some_sets(m: int, size: int, cxps: list[int]) -> Iterator[int]:
+def _some_sets(m: int, size: int, cxps: list[int], allowance: Allowance) -> Iterator[int]:
     rng = Random(0)  # noqa: S311 - no secret depends on it
     for _ in range(_SETS_TRIED):
+        if allowance.is_late:
+            return
         mask = 0
         for i in rng.sample(range(m), m):
             grown = mask | 1 << i
@@ -306,7 +309,8 @@ def _sizes(claim: Claim) -> Iterator[Check]:
 def _counterfactuals(searches: Searches) -> Iterator[Check]:
     """Check the counterfactuals of some CXps: where they are, what the model says there, and how far that is."""
     claim = searches.claim
-    for cxp in sorted(claim.cxps, key=lambda c: (len(c), sorted(c)))[:_COUNTERFACTUALS] if claim.hint else ():
+    small = sorted((cxp for cxp in claim.cxps if len(cxp) <= _CHANGES), key=lambda c: (len(c), sorted(c)))
+    for cxp in small[:_COUNTERFACTUALS]:
         names = _sorted(cxp, claim)
         if searches.allowance.is_late or claim.hint is None:
             return

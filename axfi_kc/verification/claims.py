@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.verification.allowances import Allowance
 from axfi_kc.verification.games import KINDS
 
 __all__ = ["Claim"]
@@ -78,8 +79,8 @@ class Claim:
     unchecked: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, explanation: Any) -> Claim:
-        """Take over what an explanation says.
+    def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
+        """Take over what an explanation says; once the seconds are over, what it still would have to compute is left.
 
         Raises
         ------
@@ -106,7 +107,7 @@ class Claim:
             explanation.max_size,
             {frozenset(c.features): Fraction(c.weight) for c in cxps[:_MOST_SETS]},
             _axps(explanation),
-            {**({} if partial else _scores(explanation)), **getattr(stated, "scores", {})},
+            {**({} if partial else _scores(explanation, allowance)), **getattr(stated, "scores", {})},
             frozenset(explanation.relevant),
             partial=partial,
             value=getattr(forest, "value", None),
@@ -137,10 +138,12 @@ class Claim:
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
 
 
-def _scores(explanation: Any) -> dict[str, dict[str, Fraction]]:
+def _scores(explanation: Any, allowance: Allowance | None) -> dict[str, dict[str, Fraction]]:
     """Return every score that the explanation gives; some need all CXps, or more than a file holds."""
     found = {}
     for kind in KINDS:
+        if allowance is not None and allowance.is_late:
+            break
         try:
             found[kind] = dict(explanation.scores(kind))
         except AxfiError:

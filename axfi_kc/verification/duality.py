@@ -10,20 +10,26 @@ from axfi_kc.verification.allowances import Allowance
 __all__ = ["contained", "missed", "uncovered"]
 
 
-def contained(family: Iterable[int]) -> tuple[int, int] | None:
+def contained(family: Iterable[int], allowance: Allowance) -> tuple[int, int] | None:
     """Return two sets of a family of which the first is part of the second; None if there are none."""
     listed = sorted(family, key=int.bit_count)
     for k, large in enumerate(listed):
+        allowance.tick()
         small = next((s for s in listed[:k] if s & large == s), None)
         if small is not None:
             return small, large
     return None
 
 
-def missed(family: Iterable[int], others: Iterable[int]) -> tuple[int, int] | None:
+def missed(family: Iterable[int], others: Iterable[int], allowance: Allowance) -> tuple[int, int] | None:
     """Return a set of each family that do not meet; None if all meet."""
     listed = list(others)
-    return next(((a, b) for a in family for b in listed if not a & b), None)
+    for a in family:
+        allowance.tick()
+        apart = next((b for b in listed if not a & b), None)
+        if apart is not None:
+            return a, apart
+    return None
 
 
 def uncovered(cxps: Iterable[int], axps: Iterable[int], everything: int, allowance: Allowance) -> int | None:

@@ -14,6 +14,7 @@ __all__ = ["KINDS", "forest_value", "score_by_definition"]
 
 _MOST_PLAYERS = 9  # of the forest's game, whose values are Fractions
 _MOST_VOTERS = 20  # of the game of weak AXps, whose values are bits
+_MOST_MEETINGS = 1 << 28  # of a coalition with a CXp
 _FOREST = ("shapley", "banzhaf")
 _SHARES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")
 _VOTES = ("shapley_shubik", "banzhaf_waxp")
@@ -73,7 +74,7 @@ def score_by_definition(
     family = weighted.keys() if name != kind else axps
     if name not in _SHARES or family is None:
         return None
-    return {n: _share(name, family, n) for n in names}, "definition, over all sets of the family"
+    return _shares(name, family, names), "definition, over all sets of the family"
 
 
 def _of_forest(kind: str, weighted: Weighted, names: tuple[str, ...]) -> Scored:
@@ -120,7 +121,7 @@ def _of_votes(kind: str, cxps: Collection[frozenset[str]], names: tuple[str, ...
     """Return the index of the game in which a coalition wins if it meets every CXp."""
     players = [n for n in names if any(n in cxp for cxp in cxps)]
     zero = {n: Fraction(0) for n in names}
-    if len(players) > _MOST_VOTERS:
+    if len(players) > _MOST_VOTERS or len(cxps) << len(players) > _MOST_MEETINGS:
         return None
     coalitions = np.arange(1 << len(players), dtype=np.int64)
     wins = np.ones(len(coalitions), dtype=np.bool_)
@@ -135,15 +136,22 @@ def _of_votes(kind: str, cxps: Collection[frozenset[str]], names: tuple[str, ...
     return zero, "definition, over all coalitions"
 
 
-def _share(kind: str, family: Family, name: str) -> Fraction:
-    """Return what a feature has of a family of sets."""
-    sizes = Counter(len(s) for s in family if name in s)
-    if not sizes:
-        return Fraction(0)
+def _shares(kind: str, family: Family, names: tuple[str, ...]) -> dict[str, Fraction]:
+    """Return what each feature has of a family of sets."""
+    sizes: dict[str, Counter[int]] = {n: Counter() for n in names}
+    for s in family:
+        for n in s:
+            sizes[n][len(s)] += 1
+    places = sum(map(len, family))
+    return {n: _share(kind, found, len(family), places) if found else Fraction(0) for n, found in sizes.items()}
+
+
+def _share(kind: str, sizes: Counter[int], number: int, places: int) -> Fraction:
+    """Return a feature's share, from how many sets of each size contain it."""
     if kind == "ffa":
-        return Fraction(sizes.total(), len(family))
+        return Fraction(sizes.total(), number)
     if kind == "responsibility":
         return Fraction(1, min(sizes))
     if kind == "holler_packel":
-        return Fraction(sizes.total(), sum(len(s) for s in family))
-    return sum((Fraction(n, size) for size, n in sizes.items()), Fraction(0)) / len(family)  # Deegan-Packel, WFFA
+        return Fraction(sizes.total(), places)
+    return sum((Fraction(n, size) for size, n in sizes.items()), Fraction(0)) / number  # Deegan-Packel, WFFA

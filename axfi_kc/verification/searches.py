@@ -89,17 +89,19 @@ class Searches:
         self._form = form
         self.reading = _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
-        self._proofs = _proofs(form, self._space, claim)
+        self._proofs = _proofs(form, self._space, claim, allowance)
 
     def _agrees(self, form: Form) -> bool:
         """Compare what was read from the dump with ``predict`` at the instance and at random points."""
-        if isinstance(form, CellForm) or self.allowance.is_late:
+        if isinstance(form, CellForm):
             return True
         domain = self.claim.domain
         codes = draw(domain, self.claim.codes, tuple(range(len(domain))), _READ_AT, self._rng)
-        rows = [[Fraction(code) for code in row] for row in codes.tolist()]
-        found = [form.output(row, domain) for row in rows]
-        apart = sum(not agree(own, exact) for own, exact in zip(self.predict(codes), found, strict=True))
+        apart = 0
+        for own, row in zip(self.predict(codes), codes.tolist(), strict=True):
+            if self.allowance.is_late:
+                return True
+            apart += not agree(own, form.output([Fraction(code) for code in row], domain))
         return apart <= _READ_AT * _TIES
 
     @property
@@ -258,11 +260,16 @@ def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | Non
     return Space.of_values(claim, allowance.points)
 
 
-def _proofs(form: Form | None, space: Space | None, claim: Claim) -> TreeProofs | LinearProofs | None:
+def _proofs(
+    form: Form | None, space: Space | None, claim: Claim, allowance: Allowance
+) -> TreeProofs | LinearProofs | None:
     if isinstance(form, TreeForm | LinearForm) and not form.rule.knows(claim.prediction, claim.delta):
         return None  # the check of the prediction says so
     if isinstance(form, TreeForm) and space is not None:
-        return TreeProofs(form, space)
+        try:
+            return TreeProofs(form, space, allowance)
+        except Spent:
+            return None
     return LinearProofs(form, claim) if isinstance(form, LinearForm) else None
 
 

@@ -86,17 +86,24 @@ class TreeProofs:
         The trees.
     space
         The pieces they cut.
+    allowance
+        Says when to stop.
+
+    Raises
+    ------
+    Spent
+        If the seconds are over before all leaves were listed.
     """
 
     method = "branch and bound over the trees' leaves, in exact integers"
     weighing = method
 
-    def __init__(self, form: TreeForm, space: Space) -> None:
+    def __init__(self, form: TreeForm, space: Space, allowance: Allowance) -> None:
         self._space = space
         self._form = form
         claim = space.claim
         margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
-        leaves = [_leaves(tree, form, space) for tree in form.trees]
+        leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
         sums = [[tuple(_part(m, values) for m in margins) for values, _ in tree] for tree in leaves]
         base = [m.at(form.base) for m in margins]
         scale = lcm(*(x.denominator for x in base), *(x.denominator for t in sums for row in t for x in row))
@@ -200,8 +207,11 @@ def _halves(
     return []  # unreachable: two leaves of one tree share no point
 
 
-def _leaves(tree: OwnTree, form: TreeForm, space: Space) -> list[tuple[tuple[Fraction, ...], Where]]:
+def _leaves(
+    tree: OwnTree, form: TreeForm, space: Space, allowance: Allowance
+) -> list[tuple[tuple[Fraction, ...], Where]]:
     """Return the leaves that hold a point of the domain, with their pieces of the features tested above them."""
+    allowance.tick()
     features = space.claim.domain.features
     found: list[tuple[tuple[Fraction, ...], Where]] = []
     stack: list[tuple[int, Where]] = [(0, {})]

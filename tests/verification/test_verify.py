@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 from random import Random
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,31 @@ def test_budgets_end_checks_as_sampled() -> None:
     late = ax.verify(claim, made.model, budget=ax.Budget(seconds=1e-6))
     assert late.ok
     assert late.sampled
+
+
+def test_seconds_are_kept_by_large_models() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(400, 12))
+    model = ensemble.RandomForestClassifier(30, max_depth=7, random_state=0, n_jobs=1)
+    model.fit(table, (table[:, :4].sum(axis=1) + table[:, 5] * table[:, 6] > 0).astype(int))
+    claim = Claim.of(ax.Explainer(model, ax.Domain.from_data(table), max_size=2).explain(table[0]))
+    start = process_time()
+    report = ax.verify(claim, model, budget=ax.Budget(seconds=1.0))
+    assert process_time() - start < 1.6
+    assert report.ok
+    assert report.sampled
+
+
+def test_a_dump_that_disagrees_with_predict_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = kind("boosted")
+    claim = Claim.of(made.explain(0))
+    monkeypatch.setattr(
+        "axfi_kc.verification.sklearn_forms.single_precision", lambda t, strict: (Fraction(t) + 1, True)
+    )
+    report = ax.verify(claim, made.model)
+    assert report.reading == "predict alone"
+    assert report.ok
 
 
 def test_reports() -> None:
