@@ -79,4 +79,7 @@ def _rows(domain: Domain, document: Any) -> dict[str, dict[str, Any]]:
 def _float(number: Any, kind: str) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise ResultFileError(f"The float of a {kind} score must be a number, but {type(number).__name__} was found.")
-    return float(number)
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise ResultFileError(f"The float of a {kind} score must be a float64, but it is far too large.") from error

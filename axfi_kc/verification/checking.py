@@ -292,8 +292,16 @@ def _floats(claim: Claim) -> Iterator[Check]:
     for kind, near in claim.floats.items():
         exact = claim.scores.get(kind, {})
         for name in dict.fromkeys((*claim.domain.names, *near)):
-            right = exact[name].numerator / exact[name].denominator if name in exact else None
+            right = _nearest(exact[name]) if name in exact else None
             yield _compared("float", (kind, name), near.get(name), right, "rounding of the exact score")
+
+
+def _nearest(number: Fraction) -> float | None:
+    """Return the float64 next to a number; None beyond them all."""
+    try:
+        return number.numerator / number.denominator
+    except OverflowError:
+        return None
 
 
 def _sizes(claim: Claim) -> Iterator[Check]:

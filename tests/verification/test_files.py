@@ -13,6 +13,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.cli import main
+from axfi_kc.errors import ResultFileError
 from tests.verification.more_kinds import BOOSTED, LIGHT, MIXED_THREE, _worded, kind
 
 pd = pytest.importorskip("pandas")
@@ -150,6 +151,24 @@ def test_scores_of_any_name_are_checked(folder: Path, capsys: pytest.CaptureFixt
         changed["scores"][which]["b"] = str(Fraction(changed["scores"][which]["b"]) + Fraction(1, 10**9))
         assert verified(folder, changed, "mdd.nnf") == 1
         assert f"failed: score {{{which}, b}}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("entry", "rows"),
+    [
+        ("scores", []),
+        ("scores", {"ffa": 3}),
+        ("scores", {"ffa": {"a": "x"}}),
+        ("scores", {"ffa": [1]}),
+        ("floats", {"ffa": {"a": "1"}}),
+        ("floats", {"ffa": {"a": 10**400}}),
+        ("floats", {"ffa": {"a": True}}),
+    ],
+)
+def test_scores_that_are_no_numbers_are_refused(entry: str, rows: Any) -> None:
+    explanation = ax.Explainer(_decide, DISCRETE).explain((2, 1, 1))
+    with pytest.raises(ResultFileError):
+        ax.SavedExplanation.from_dict({**explanation.to_dict(), entry: rows})
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "ndjson", "parquet"])
