@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import BudgetError, DomainError
 
 __all__ = [
     "ALLOWANCE",
@@ -25,6 +28,7 @@ __all__ = [
     "NODES",
     "STACK_FULL",
     "STORE_FULL",
+    "Account",
     "Budget",
     "BudgetSpent",
     "Meter",
@@ -37,8 +41,13 @@ DONE, FOUND, ALLOWANCE, STORE_FULL, STACK_FULL = 0, 1, 2, 3, 4
 # the first two registers of every kernel: nodes spent, nodes allowed
 NODES, LIMIT = 0, 1
 
-# search nodes between two looks at the clock: 5 to 100 ms
-_CHUNK = 1 << 13
+# search nodes between two looks at the clock: at first, at most, and how many seconds they should take
+_FIRST_CHUNK, _CHUNK = 1 << 7, 1 << 13
+_SHORT, _LONG = 0.002, 0.01
+
+_SPENT_AT_ONCE = 256  # nodes of an account between two looks: some milliseconds
+_PASSED_AT_ONCE = 16  # items of a pass between two looks; one may be a product of long integers
+_T = TypeVar("_T")
 
 _LEAST_SECONDS = 1e-9
 _BETWEEN_LOOKS = 0.002  # seconds between two questions about memory
@@ -71,6 +80,9 @@ class Budget:
                 raise DomainError(
                     f"A budget of {name} must be above 0, but {limit} was given; leave it out for no limit."
                 )
+
+
+_FREE = Budget()
 
 
 class BudgetSpent(Exception):
@@ -130,6 +142,11 @@ class Watch:
             return True
         return budget.bytes is not None and self._grown() > budget.bytes
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is limited."""
+        return self.budget == _FREE
+
     def _grown(self) -> int:
         """Return by how much memory has grown, as of some milliseconds ago: asking the system takes a while."""
         now = time.perf_counter()
@@ -147,6 +164,96 @@ class Watch:
         )
 
 
+class Account:
+    """Counts nodes, seconds and bytes against a budget, and says what was spent when there is no more.
+
+    Parameters
+    ----------
+    budget
+        What all that is done under this account may cost; None: no limit.
+    goal
+        What is made, for the message.
+    advice
+        What to do when the budget is spent, for the message.
+
+    Examples
+    --------
+    >>> account = Account(Budget(nodes=2), goal="diagram")
+    >>> account.spend(2)
+    >>> account.spend(1)
+    Traceback (most recent call last):
+        ...
+    axfi_kc.errors.BudgetError: The budget was spent after 3 nodes and 0.00 s, and the diagram is not finished; ...
+    """
+
+    def __init__(self, budget: Budget | None, *, goal: str, advice: str = "allow more, or try another order") -> None:
+        self.nodes = 0
+        self._watch = Watch(budget)
+        self._goal, self._advice = goal, advice
+        self._next_look = 0
+
+    @property
+    def seconds(self) -> float:
+        """The seconds since the account was opened."""
+        return self._watch.seconds
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is limited."""
+        return self._watch.is_free
+
+    def spend(self, nodes: int) -> None:
+        """Count `nodes` more.
+
+        Raises
+        ------
+        BudgetError
+            If the budget does not allow them.
+        """
+        self.nodes += nodes
+        if self.nodes > self._next_look:
+            self.look()
+            most = self._watch.budget.nodes
+            self._next_look = self.nodes + _SPENT_AT_ONCE if most is None else min(self.nodes + _SPENT_AT_ONCE, most)
+
+    def look(self) -> None:
+        """Raise a BudgetError if the budget is spent."""
+        if self._watch.is_spent(self.nodes):
+            raise self.error()
+
+    def paced(self, items: Iterable[_T], *, at_once: int = _PASSED_AT_ONCE) -> Iterable[_T]:
+        """Return the items, with a look at the clock and at the memory every few of them.
+
+        A pass is no search: its items are not counted as nodes.
+
+        Examples
+        --------
+        >>> sum(Account(None, goal="sum").paced(range(5))), sum(Account(Budget(nodes=1), goal="sum").paced(range(5)))
+        (10, 10)
+        """
+        return items if self._watch.is_free else self._looked_at(items, at_once)
+
+    def _looked_at(self, items: Iterable[_T], at_once: int) -> Iterator[_T]:
+        iterator = iter(items)
+        while some := list(islice(iterator, at_once)):
+            self.look()
+            yield from some
+
+    def rest(self) -> Budget:
+        """Return what is left for a step that keeps its own account."""
+        return self._watch.rest(self.nodes)
+
+    def error(self) -> BudgetError:
+        """Return the error that says what was spent."""
+        spent = self.seconds
+        return BudgetError(
+            f"The budget was spent after {self.nodes} nodes and {spent:.2f} s, and the {self._goal} is not finished; "
+            f"{self._advice}.",
+            nodes=self.nodes,
+            seconds=spent,
+        )
+
+
 class Meter:
     """Counts the nodes of several kernels against one budget."""
 
@@ -154,6 +261,7 @@ class Meter:
         self._budget = budget
         self._watch = Watch(budget)
         self._before = 0
+        self._chunk, self._looked = _FIRST_CHUNK, 0.0
         self._registers = np.zeros(2, np.int64)
 
     @property
@@ -173,8 +281,14 @@ class Meter:
         self.extend()
 
     def extend(self) -> bool:
-        """Grant the kernel another chunk of nodes; False when the budget is spent."""
-        more = _CHUNK
+        """Grant the kernel another chunk of nodes, of some milliseconds; False when the budget is spent."""
+        now = self._watch.seconds
+        if now - self._looked > _LONG:  # a node may take a microsecond or, of large families, much more
+            self._chunk = max(int(self._chunk * _LONG / (now - self._looked)), 1)
+        elif now - self._looked < _SHORT:
+            self._chunk = min(2 * self._chunk, _CHUNK)
+        self._looked = now
+        more = self._chunk
         if self._budget.nodes is not None:
             more = min(more, self._budget.nodes - self.nodes)
         self._registers[LIMIT] = self._registers[NODES] + max(more, 0)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from axfi_kc.budget import Account
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.formats.variables import Variables
 from axfi_kc.targets.bit_codes import cells_of, mask_of
-from axfi_kc.targets.spending import Account
 
 __all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "circuit_of", "undecomposable"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.domain import Domain
 from axfi_kc.errors import AxfiError, ModelFileError
@@ -14,7 +14,6 @@ from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, ci
 from axfi_kc.formats.text_lines import FilePath, Source, integers
 from axfi_kc.formats.variables import Variables
 from axfi_kc.grid import Grid
-from axfi_kc.targets.spending import Account
 
 __all__ = ["read_node_list"]
 
@@ -67,7 +66,7 @@ def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None 
 def _opened(path: FilePath | Mapping[str, Any], budget: Budget | None) -> tuple[str, Any, Account]:
     """Return a name for messages, the document, and what pays for the rest."""
     if isinstance(path, Mapping):
-        return "node list", path, Account(budget, goal="circuit of the node list", remedy="allow more")
+        return "node list", path, Account(budget, goal="circuit of the node list", advice="allow more")
     source = Source(path, budget=budget)
     return source.name, source.document(), source.account
 

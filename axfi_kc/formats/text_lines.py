@@ -8,10 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import BudgetError, ModelFileError
 from axfi_kc.json_objects import distinct_keys
-from axfi_kc.targets.spending import Account
 
 __all__ = ["FilePath", "Source", "integers", "shown"]
 
@@ -35,7 +34,7 @@ class Source:
     def __init__(self, path: FilePath, *, budget: Budget | None = None) -> None:
         file = Path(path)
         self.name = file.name
-        self.account = Account(budget, goal=f"circuit of {self.name}", remedy="allow more")
+        self.account = Account(budget, goal=f"circuit of {self.name}", advice="allow more")
         if budget is not None and budget.bytes is not None and file.stat().st_size > budget.bytes:
             raise BudgetError(
                 f"{self.name} has {file.stat().st_size} bytes, and the budget is {budget.bytes}; allow several times "

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.queries.languages import refusal
 from axfi_kc.queries.structure import feature_order
-from axfi_kc.queries.transformations import rebuilt
+from axfi_kc.queries.transformations import account_of, rebuilt
 
 __all__ = ["entails", "is_equivalent"]
 
 Sets = tuple[tuple[int, ...], ...]
 
 
-def is_equivalent(a: Circuit, b: Circuit) -> bool:
+def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
     """Tell whether two ordered diagrams have the same models.
 
     Raises
     ------
     CircuitError
         If there is no order of the features that both respect.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -38,31 +41,35 @@ def is_equivalent(a: Circuit, b: Circuit) -> bool:
     (False, True, False)
     """
     _common_order(a, b, "equivalence")
-    _, root_a, root_b = _together(a, b)
+    _, root_a, root_b = _together(a, b, account_of(budget))
     return root_a == root_b
 
 
-def entails(a: Circuit, b: Circuit) -> bool:
+def entails(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
     """Tell whether every model of the ordered diagram `a` is one of the ordered diagram `b`.
 
     Raises
     ------
     CircuitError
         If there is no order of the features that both respect.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
-    The product of the two sizes at worst.
+    The product of the two sizes at worst; a node of the budget is a pair of nodes.
     """
     order = _common_order(a, b, "sentential entailment")
     place = {i: k for k, i in enumerate(order)}
-    build, root_a, root_b = _together(a, b)
+    account = account_of(budget)
+    build, root_a, root_b = _together(a, b, account)
     tops = [len(order) if (i := build.node(n)[1]) < 0 else place[i] for n in range(len(build))]
     n_cells = a.grid.n_cells
     seen = {(root_a, root_b)}
     stack = [(root_a, root_b)]
     while stack:
         u, v = stack.pop()
+        account.spend(1)
         if u == build.false or v == build.true or u == v:
             continue
         if v == build.false or u == build.true:  # reduced: u has a model, v lacks one
@@ -98,7 +105,7 @@ def _common_order(a: Circuit, b: Circuit, query: str) -> list[int]:
     return order
 
 
-def _together(a: Circuit, b: Circuit) -> tuple[CircuitBuilder, int, int]:
+def _together(a: Circuit, b: Circuit, account: Account) -> tuple[CircuitBuilder, int, int]:
     """Return both diagrams reduced in one builder, and their roots."""
     build = CircuitBuilder(a.grid)
     roots = []
@@ -108,5 +115,5 @@ def _together(a: Circuit, b: Circuit) -> tuple[CircuitBuilder, int, int]:
         def decide(feature: int, labels: Sequence[int], below: Sequence[int], sets: Sets = sets) -> int:
             return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)])
 
-        roots.append(rebuilt(circuit, build, decide)[-1])
+        roots.append(rebuilt(circuit, build, decide, account)[-1])
     return build, roots[0], roots[1]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, DECISION, OR, Circuit
 from axfi_kc.errors import BudgetError
-from axfi_kc.queries.residuals import Residuals, cell_classes
+from axfi_kc.queries.residuals import DEFAULT_BUDGET, Residuals, cell_classes
 
 __all__ = ["Determinism", "determinism", "is_deterministic"]
 
@@ -28,7 +28,8 @@ class Determinism:
     verdict
         ``"proved"``, ``"refuted"`` or ``"unchecked"`` (the budget was spent).
     node
-        The disjunction that is refuted or could not be decided; None if all are proved.
+        The disjunction that is refuted or could not be decided; None if all are proved, or if the budget
+        was spent before there was one.
     witness
         For a refutation, a point at which two children of the node hold.
     """
@@ -63,12 +64,14 @@ def determinism(circuit: Circuit, *, budget: Budget | None = None) -> Determinis
     >>> determinism(build.circuit(build.disjunction([a, b])))
     Determinism(verdict='refuted', node=3, witness=(1, 1))
     """
-    doubtful = _undecided(circuit)
-    if not doubtful:
-        return Determinism("proved")
-    search = _Search(circuit, budget)
-    node = doubtful[0][0]
+    account = Account(budget or DEFAULT_BUDGET, goal="check of disjunctions", advice="allow more")
+    node = None
     try:
+        doubtful = _undecided(circuit, account)
+        if not doubtful:
+            return Determinism("proved")
+        node = doubtful[0][0]
+        search = _Search(circuit, account.rest())
         for node, a, b in doubtful:
             witness = search.common_point(a, b)
             if witness is not None:
@@ -89,23 +92,23 @@ def is_deterministic(circuit: Circuit, *, budget: Budget | None = None) -> bool:
     found = determinism(circuit, budget=budget)
     if found.verdict == "unchecked":
         raise BudgetError(
-            f"Whether the children of node {found.node} exclude each other was not decided within the budget; "
-            "give a larger one."
+            f"Whether the children of {'all nodes' if found.node is None else f'node {found.node}'} exclude each other "
+            "was not decided within the budget; give a larger one."
         )
     return found.verdict == "proved"
 
 
-def _undecided(circuit: Circuit) -> list[tuple[int, int, int]]:
+def _undecided(circuit: Circuit, account: Account) -> list[tuple[int, int, int]]:
     """Return ``(node, child, child)`` for the pairs that literals do not tell apart."""
     literals = _Literals(circuit)
     offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
     found: list[tuple[int, int, int]] = []
-    for node, kind in enumerate(circuit.kinds.tolist()):
+    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
         if kind == OR:
             below = children[offsets[node] : offsets[node + 1]]
-            implied = [literals.of(c) for c in below]
+            implied = [literals.of(c) for c in account.paced(below)]
             if not _one_feature_separates(implied):
-                pairs = combinations(zip(below, implied, strict=True), 2)
+                pairs = account.paced(combinations(zip(below, implied, strict=True), 2), at_once=1024)
                 found += [(node, a, b) for (a, of_a), (b, of_b) in pairs if not _separate(of_a, of_b)]
     return found
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.queries.flat import flat_of
 from axfi_kc.queries.structure import require_decomposable, scopes
+from axfi_kc.queries.transformations import account_of
 from axfi_kc.sets import features_of
 
 __all__ = ["minimised", "minimum_changes"]
@@ -49,7 +51,7 @@ def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
     return least if least <= len(circuit.grid.axes) else None
 
 
-def minimised(circuit: Circuit, cells: Sequence[int]) -> Circuit:
+def minimised(circuit: Circuit, cells: Sequence[int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the models that differ from the point with these cells in the fewest features.
 
     Parameters
@@ -58,6 +60,15 @@ def minimised(circuit: Circuit, cells: Sequence[int]) -> Circuit:
         Must be decomposable.
     cells
         The point.
+    budget
+        What it may cost, in seconds and bytes.
+
+    Raises
+    ------
+    CircuitError
+        If the circuit is not decomposable.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -65,7 +76,7 @@ def minimised(circuit: Circuit, cells: Sequence[int]) -> Circuit:
     Keeps determinism.
     """
     require_decomposable(circuit, "minimisation")
-    return _Nearest(circuit, cells).circuit()
+    return _Nearest(circuit, cells, account_of(budget)).circuit()
 
 
 def _changes(circuit: Circuit, cells: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -79,10 +90,10 @@ def _changes(circuit: Circuit, cells: Sequence[int]) -> npt.NDArray[np.int64]:
 class _Nearest:
     """Makes the circuit of the nearest models, children first."""
 
-    def __init__(self, circuit: Circuit, cells: Sequence[int]) -> None:
-        self._circuit, self._point = circuit, cells
+    def __init__(self, circuit: Circuit, cells: Sequence[int], account: Account) -> None:
+        self._circuit, self._point, self._account = circuit, cells, account
         self._least: list[int] = _changes(circuit, cells).tolist()
-        self._scope = scopes(circuit)
+        self._scope = scopes(circuit, account=account)
         self._build = CircuitBuilder(circuit.grid)
         self._stays: dict[int, int] = {0: self._build.true}
         self._found: list[int] = []
@@ -90,7 +101,7 @@ class _Nearest:
     def circuit(self) -> Circuit:
         """Return the circuit of all features."""
         build, n = self._build, len(self._circuit.grid.axes)
-        for node, kind in enumerate(self._circuit.kinds.tolist()):
+        for node, kind in enumerate(self._account.paced(self._circuit.kinds.tolist())):
             arcs = self._circuit.arcs(node)
             if self._least[node] > n:
                 self._found.append(build.false)

@@ -16,7 +16,7 @@ from axfi_kc.errors import BudgetError
 __all__ = ["DEFAULT_BUDGET", "Residuals", "cell_classes", "recount"]
 
 DEFAULT_BUDGET = Budget(nodes=1_000_000)
-_LOOK = 1 << 8  # steps between two looks at the clock
+_LOOK = 1 << 6  # steps between two looks at the clock
 
 
 class Residuals:
@@ -41,6 +41,8 @@ class Residuals:
         found: list[int] = []
         offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
         for node, (kind, feature) in enumerate(zip(circuit.kinds.tolist(), circuit.features.tolist(), strict=True)):
+            if not node % _LOOK:
+                self._look()
             arcs = slice(offsets[node], offsets[node + 1])
             found.append(self._made(kind, feature, labels[arcs], [found[c] for c in children[arcs]]))
         return found
@@ -76,8 +78,11 @@ class Residuals:
         """Count a step, and raise BudgetError when there have been too many."""
         self.steps += 1
         most = self._watch.budget.nodes
-        over = most is not None and self.steps > most
-        if over or (not self.steps % _LOOK and self._watch.is_spent()):
+        if not self.steps % _LOOK or (most is not None and self.steps > most):
+            self._look()
+
+    def _look(self) -> None:
+        if self._watch.is_spent(self.steps):
             raise BudgetError(
                 f"Setting features one after the other did not end within {self._watch.budget}; give a larger budget.",
                 nodes=self.steps,

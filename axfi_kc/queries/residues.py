@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.shares import Shares
 from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing
@@ -18,7 +19,7 @@ N_BITS = 30  # what each prime adds at least
 _AT_ONCE = 8  # primes per pass: their residues of one node fill half a cache line
 
 
-def residue_total(circuit: Circuit, shares: Shares, whole: int) -> int | None:
+def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Account) -> int | None:
     """Return the total of the circuit, a non-negative integer; None if no useful bound for it is found.
 
     Parameters
@@ -29,6 +30,8 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int) -> int | None:
         What the cells of each arc are worth.
     whole
         The product of the features' whole worths.
+    account
+        Under which it is done.
 
     Notes
     -----
@@ -45,7 +48,7 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int) -> int | None:
     needed = n_primes_beyond(1 << bits)
     primes = primes_not_dividing(shares.wholes, count=needed)
     found: list[int] = []
-    for first in range(0, needed, _AT_ONCE):
+    for first in account.paced(range(0, needed, _AT_ONCE), at_once=1):
         some = primes[first : first + _AT_ONCE]
         mod = np.array(some, dtype=np.uint64)
         found += kernels.residues(*arrays, _shares_modulo(shares, some), mod).tolist()

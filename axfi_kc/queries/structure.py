@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account
 from axfi_kc.circuit import DECISION, OR, Circuit
 from axfi_kc.queries.flat import arc_owners
 from axfi_kc.queries.languages import refusal
@@ -38,8 +39,15 @@ _SCOPES: WeakKeyDictionary[Circuit, _Scopes] = WeakKeyDictionary()
 _FAULTY: WeakKeyDictionary[Circuit, int] = WeakKeyDictionary()
 
 
-def scopes(circuit: Circuit) -> list[int]:
+def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
     """Return for each node the set of features below it, as an int whose bit i is feature i.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit.
+    account
+        Under which it is done, if there is a budget.
 
     Notes
     -----
@@ -48,7 +56,8 @@ def scopes(circuit: Circuit) -> list[int]:
     """
     found: list[int] = []
     offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
-    for node, feature in enumerate(circuit.features.tolist()):
+    features = circuit.features.tolist()
+    for node, feature in enumerate(features if account is None else account.paced(features)):
         scope = 1 << feature if feature >= 0 else 0
         for child in children[offsets[node] : offsets[node + 1]]:
             scope |= found[child]

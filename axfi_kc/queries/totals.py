@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.measures import Number, exact
@@ -41,7 +41,7 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     check
         Count again another way, which does not rely on the circuit's properties.
     budget
-        What the second count may cost; by default a million steps.
+        What it may cost; its nodes are steps of the second count, by default a million of them.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
         If a feature is real: then points are uncountable; ask for the probability. If the circuit is
         not decomposable, or points are seen to be counted twice.
     BudgetError
-        If the second count did not end within the budget.
+        If the budget was spent.
 
     Notes
     -----
@@ -58,23 +58,24 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     second count may be exponential.
     """
     worths = point_worths(circuit, fixed)
-    found = _total(circuit, worths)
-    if check and recount(circuit, worths, budget=budget) != found:
+    account = _account(budget)
+    found = _total(circuit, worths, account)
+    if check and recount(circuit, worths, budget=None if budget is None else account.rest()) != found:
         raise refusal("counting", "a deterministic circuit, but counting this one another way gives another number")
     return found
 
 
-def is_valid(circuit: Circuit) -> bool:
+def is_valid(circuit: Circuit, *, budget: Budget | None = None) -> bool:
     """Tell whether every point satisfies a deterministic, decomposable circuit.
 
     Notes
     -----
     Linear: all cell vectors are counted, those of measure zero included.
     """
-    return is_implicant(circuit, {})
+    return is_implicant(circuit, {}, budget=budget)
 
 
-def is_implicant(circuit: Circuit, term: Mapping[int, Collection[int]]) -> bool:
+def is_implicant(circuit: Circuit, term: Mapping[int, Collection[int]], *, budget: Budget | None = None) -> bool:
     """Tell whether every point of a box, ``{feature: cells}``, satisfies a deterministic, decomposable circuit.
 
     Notes
@@ -84,7 +85,7 @@ def is_implicant(circuit: Circuit, term: Mapping[int, Collection[int]]) -> bool:
     rows = [[1] * n for n in circuit.grid.n_cells]
     for i, cells in term.items():
         rows[i] = [int(c in cells) for c in range(len(rows[i]))]
-    return _total(circuit, rows) == product([sum(row) for row in rows])
+    return _total(circuit, rows, _account(budget)) == product([sum(row) for row in rows])
 
 
 def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence[int]]:
@@ -104,18 +105,19 @@ def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence
     return worths
 
 
-def probability(circuit: Circuit) -> Fraction:
+def probability(circuit: Circuit, *, budget: Budget | None = None) -> Fraction:
     """Return the probability of a deterministic, decomposable circuit under the domain's measure.
 
     Notes
     -----
     Linear in the circuit, in arithmetic operations on exact integers.
     """
-    axes = circuit.grid.axes
-    return Fraction(*_ratio(circuit, [axis.numerators for axis in axes], [axis.denominator for axis in axes]))
+    numerators = [axis.numerators for axis in circuit.grid.axes]
+    denominators = [axis.denominator for axis in circuit.grid.axes]
+    return Fraction(*_ratio(circuit, numerators, denominators, _account(budget)))
 
 
-def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> Fraction:
+def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budget: Budget | None = None) -> Fraction:
     """Return the sum, over the satisfying cell vectors, of the product of the cells' worths.
 
     Parameters
@@ -124,11 +126,15 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> Frac
         Deterministic and decomposable.
     worths
         For each feature a number per cell, not negative; floats are taken exactly.
+    budget
+        What it may cost, in seconds and bytes.
 
     Raises
     ------
     CircuitError
         If the worths do not fit the cells, or one is negative.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -152,19 +158,25 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> Frac
         )
     scales = [math.lcm(*(w.denominator for w in row)) for row in given]
     scaled = [[int(w * scale) for w in row] for row, scale in zip(given, scales, strict=True)]
-    return Fraction(_total(circuit, scaled), product(scales))
+    return Fraction(_total(circuit, scaled, _account(budget)), product(scales))
 
 
-def _total(circuit: Circuit, worths: Sequence[Sequence[int]]) -> int:
+def _account(budget: Budget | None) -> Account:
+    return Account(budget, goal="count", advice="allow more")
+
+
+def _total(circuit: Circuit, worths: Sequence[Sequence[int]], account: Account) -> int:
     """Return the sum, over all satisfying cell vectors, of the product of cell worths."""
     wholes = [sum(row) for row in worths]
     if not all(wholes):
         return 0
-    numerator, denominator = _ratio(circuit, worths, wholes)
+    numerator, denominator = _ratio(circuit, worths, wholes, account)
     return numerator * product(wholes) // denominator
 
 
-def _ratio(circuit: Circuit, worths: Sequence[Sequence[int]], wholes: Sequence[int]) -> tuple[int, int]:
+def _ratio(
+    circuit: Circuit, worths: Sequence[Sequence[int]], wholes: Sequence[int], account: Account
+) -> tuple[int, int]:
     """Return the total relative to the product of the wholes, as a fraction that may be reducible."""
     require_decomposable(circuit, "counting")
     shares = shares_of(circuit, worths, wholes)
@@ -172,9 +184,9 @@ def _ratio(circuit: Circuit, worths: Sequence[Sequence[int]], wholes: Sequence[i
     found = None
     if _residues_pay(circuit, base.bit_length(), sum(w.bit_length() for w in wholes)):
         whole = product(wholes)
-        total = residue_total(circuit, shares, whole)
+        total = residue_total(circuit, shares, whole, account=account)
         found = None if total is None else (total, whole)
-    numerator, denominator = found or _Pass(circuit, shares, base).ratio()
+    numerator, denominator = found or _Pass(circuit, shares, base).ratio(account)
     if numerator > denominator:
         raise refusal("counting", "a deterministic circuit, but this one has points that are counted more than once")
     return numerator, denominator
@@ -199,7 +211,7 @@ class _Pass:
         self._found = [0] * len(circuit.kinds)
         self._exponents = [0] * len(circuit.kinds)
 
-    def ratio(self) -> tuple[int, int]:
+    def ratio(self, account: Account) -> tuple[int, int]:
         """Return the root's value as a fraction that may be reducible."""
         circuit = self._circuit
         offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
@@ -207,7 +219,7 @@ class _Pass:
         dying = last.argsort(kind="stable").tolist()
         deaths = last[dying].tolist()
         gone, found, exponents = 0, self._found, self._exponents
-        for node, kind in enumerate(circuit.kinds.tolist()):
+        for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
             first, end = offsets[node], offsets[node + 1]
             below = children[first:end]
             if kind == AND:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.queries.structure import require_decomposable, scopes
 from axfi_kc.sets import features_of
@@ -16,8 +17,13 @@ __all__ = ["condition", "forget", "forget_one", "rebuilt", "smooth"]
 Decide = Callable[[int, Sequence[int], Sequence[int]], int]
 
 
-def condition(circuit: Circuit, fixed: Mapping[int, int]) -> Circuit:
+def condition(circuit: Circuit, fixed: Mapping[int, int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the remaining features, those in `fixed` (feature: cell) set.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -42,15 +48,20 @@ def condition(circuit: Circuit, fixed: Mapping[int, int]) -> Circuit:
         holds = taken[feature]
         return next((c for c, k in zip(below, labels, strict=True) if holds[k]), build.false)
 
-    return build.circuit(rebuilt(circuit, build, decide)[-1])
+    return build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1])
 
 
-def rebuilt(circuit: Circuit, build: CircuitBuilder, decide: Decide) -> list[int]:
+def account_of(budget: Budget | None) -> Account:
+    """Return the account of a query or a transformation."""
+    return Account(budget, goal="circuit", advice="allow more")
+
+
+def rebuilt(circuit: Circuit, build: CircuitBuilder, decide: Decide, account: Account) -> list[int]:
     """Return the number that each node gets in `build` when `decide` makes the decisions."""
     features, offsets = circuit.features.tolist(), circuit.offsets.tolist()
     children, labels = circuit.children.tolist(), circuit.labels.tolist()
     found: list[int] = []
-    for node, kind in enumerate(circuit.kinds.tolist()):
+    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
         first, last = offsets[node], offsets[node + 1]
         below = [found[c] for c in children[first:last]]
         if kind == DECISION:
@@ -65,7 +76,7 @@ def rebuilt(circuit: Circuit, build: CircuitBuilder, decide: Decide) -> list[int
     return found
 
 
-def forget(circuit: Circuit, features: Collection[int]) -> Circuit:
+def forget(circuit: Circuit, features: Collection[int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there are cells of `features` with which the circuit holds".
 
     Parameters
@@ -74,11 +85,15 @@ def forget(circuit: Circuit, features: Collection[int]) -> Circuit:
         Must be decomposable.
     features
         What is projected out.
+    budget
+        What it may cost, in seconds and bytes.
 
     Raises
     ------
     CircuitError
         If the circuit is not decomposable.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -91,18 +106,23 @@ def forget(circuit: Circuit, features: Collection[int]) -> Circuit:
     def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
         return build.disjunction(below) if feature in gone else build.decide(feature, labels, below)
 
-    return build.circuit(rebuilt(circuit, build, decide)[-1])
+    return build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1])
 
 
-def forget_one(circuit: Circuit, feature: int) -> Circuit:
+def forget_one(circuit: Circuit, feature: int, *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there is a cell of `feature` with which the circuit holds".
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
     Linear for each cell. Needs no property of the circuit: it is the disjunction of its
     conditionings, so decomposability is kept and determinism, as a rule, is not.
     """
-    build = CircuitBuilder.like(circuit)
+    build, account = CircuitBuilder.like(circuit), account_of(budget)
     made = set()
     for cell in range(circuit.grid.n_cells[feature]):
         holds = [cell in cells for cells in circuit.cell_sets]
@@ -112,24 +132,34 @@ def forget_one(circuit: Circuit, feature: int) -> Circuit:
                 return build.decide(i, labels, below)
             return next((c for c, k in zip(below, labels, strict=True) if holds[k]), build.false)
 
-        made.add(rebuilt(circuit, build, decide)[-1])
+        made.add(rebuilt(circuit, build, decide, account)[-1])
     return build.circuit(build.disjunction(made))
 
 
-def smooth(circuit: Circuit) -> Circuit:
+def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
     """Return a circuit with the same models in which all children of a choice mention the same features.
 
     Parameters
     ----------
     circuit
         Must be decomposable. What it does not mention at all, the result does not mention either.
+    budget
+        What it may cost, in seconds and bytes.
+
+    Raises
+    ------
+    CircuitError
+        If the circuit is not decomposable.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
     Nodes times features. Keeps determinism; counting here needs no smoothing.
     """
     require_decomposable(circuit, "smoothing")
-    build, scope = CircuitBuilder.like(circuit), scopes(circuit)
+    build, account = CircuitBuilder.like(circuit), account_of(budget)
+    scope = scopes(circuit, account=account)
     filled: dict[int, int] = {0: build.true}
     found: list[int] = []
 
@@ -139,7 +169,7 @@ def smooth(circuit: Circuit) -> Circuit:
             filled[missing] = build.conjunction(build.unreduced_literal(i) for i in features_of(missing))
         return build.conjunction([found[child], filled[missing]])
 
-    for node, kind in enumerate(circuit.kinds.tolist()):
+    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
         arcs = circuit.arcs(node)
         if kind == DECISION:
             i = int(circuit.features[node])

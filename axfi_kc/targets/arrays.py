@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from axfi_kc import queries
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit, Size
 from axfi_kc.grid import Grid
 
@@ -38,10 +39,10 @@ class InArrays:
         """Return the circuit that it is."""
         return self.circuit
 
-    def count(self) -> int:
+    def count(self, *, budget: Budget | None = None) -> int:
         """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
-        return queries.count(self.circuit)
+        return queries.count(self.circuit, budget=budget)
 
-    def probability(self) -> Fraction:
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability under the domain's measure; see :func:`axfi_kc.queries.probability`."""
-        return queries.probability(self.circuit)
+        return queries.probability(self.circuit, budget=budget)

@@ -8,9 +8,9 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any
 
+from axfi_kc.budget import Account
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.targets.bit_codes import Bit
-from axfi_kc.targets.spending import Account
 
 __all__ = ["FALSE", "TRUE", "DdAlgebra", "Fork", "features_after_sifting", "is_out_of_memory", "manager_of", "read"]
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from axfi_kc import queries
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError
 from axfi_kc.grid import Grid
@@ -33,7 +33,6 @@ from axfi_kc.targets.dd_calls import (
 )
 from axfi_kc.targets.encoding import Encoder
 from axfi_kc.targets.orders import checked_order
-from axfi_kc.targets.spending import Account
 
 __all__ = ["Obdd", "obdd_of"]
 
@@ -140,13 +139,13 @@ class Obdd:
             raise held
         return Obdd(self.grid, self.code, self.backend, self.bits, *read(held[0]), held)
 
-    def count(self) -> int:
+    def count(self, *, budget: Budget | None = None) -> int:
         """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
-        return queries.count(self.to_circuit())
+        return queries.count(self.to_circuit(), budget=budget)
 
-    def probability(self) -> Fraction:
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability under the domain's measure; see :func:`axfi_kc.queries.probability`."""
-        return queries.probability(self.to_circuit())
+        return queries.probability(self.to_circuit(), budget=budget)
 
     def to_circuit(self) -> Circuit:
         """Return the diagram as a circuit of ordered decisions on cells.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol, Self, runtime_checkable
 
+from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit, Size
 from axfi_kc.grid import Grid
 
@@ -45,10 +46,10 @@ class Target(Protocol):
     def to_circuit(self) -> Circuit:
         """Return the points as a deterministic, decomposable circuit over cells."""
 
-    def count(self) -> int:
+    def count(self, *, budget: Budget | None = None) -> int:
         """Return the number of points of the domain, exactly."""
 
-    def probability(self) -> Fraction:
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability of the points under the domain's measure, exactly."""
 
 

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account
 from axfi_kc.errors import CircuitError, MissingExtraError
 from axfi_kc.targets.bit_codes import Bit
 from axfi_kc.targets.encoding import balanced
-from axfi_kc.targets.spending import Account
 from axfi_kc.targets.vtrees import Vtree
 
 __all__ = ["SddAlgebra", "SddNodes", "in_deep_thread", "manager_of", "nodes_of", "vtree_of"]

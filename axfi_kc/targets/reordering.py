@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import permutations
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import BudgetError, CircuitError
 from axfi_kc.targets.mdd import Mdd
 from axfi_kc.targets.mdd_nodes import MddNodes, Runs, merged_runs, shortest_runs
-from axfi_kc.targets.spending import Account
 
 __all__ = ["reordered", "sifted"]
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from axfi_kc import queries
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
@@ -24,7 +24,6 @@ from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
 from axfi_kc.targets.encoding import Encoder
 from axfi_kc.targets.orders import checked_order
 from axfi_kc.targets.pysdd_calls import SddAlgebra, SddNodes, in_deep_thread, manager_of, nodes_of, vtree_of
-from axfi_kc.targets.spending import Account
 from axfi_kc.targets.vtrees import Vtree, feature_vtree
 
 __all__ = ["Sdd", "sdd_of"]
@@ -98,13 +97,13 @@ class Sdd:
         """The bytes of the arrays in `nodes`; PySDD takes several times as much."""
         return self.nodes.n_bytes
 
-    def count(self) -> int:
+    def count(self, *, budget: Budget | None = None) -> int:
         """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
-        return queries.count(self.to_circuit())
+        return queries.count(self.to_circuit(), budget=budget)
 
-    def probability(self) -> Fraction:
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability under the domain's measure; see :func:`axfi_kc.queries.probability`."""
-        return queries.probability(self.to_circuit())
+        return queries.probability(self.to_circuit(), budget=budget)
 
     def conjoin(self, other: Sdd) -> Sdd:
         """Return the diagram of the points in both (cost: at worst the product of the sizes, times the vtree's)."""
