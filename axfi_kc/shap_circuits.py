@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from itertools import accumulate
 from math import lcm, prod
 from operator import mul
 from typing import Any
 
 from axfi_kc import queries
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.compiled import CompiledModel
 from axfi_kc.domain import Domain
@@ -36,7 +36,9 @@ Target = Circuit | CompiledModel
 _LARGE = 20_000  # edges times features from which compiled code is faster, its loading included
 
 
-def shap_scores(target: Target | Mapping[Number, Target], x: Any) -> dict[str, Fraction]:
+def shap_scores(
+    target: Target | Mapping[Number, Target], x: Any, *, budget: Budget | None = None
+) -> dict[str, Fraction]:
     """Return the SHAP score of each feature at `x`, exactly.
 
     Parameters
@@ -48,6 +50,8 @@ def shap_scores(target: Target | Mapping[Number, Target], x: Any) -> dict[str, F
         stand for the function that has this value where the circuit holds and is 0 elsewhere.
     x
         The instance: an array, a Series or a dict.
+    budget
+        What it may cost, in seconds and bytes.
 
     Raises
     ------
@@ -55,6 +59,8 @@ def shap_scores(target: Target | Mapping[Number, Target], x: Any) -> dict[str, F
         If a circuit is not decomposable over the features.
     DomainError
         If `x` is not a point of the domain.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -76,11 +82,13 @@ def shap_scores(target: Target | Mapping[Number, Target], x: Any) -> dict[str, F
     True
     """
     domain = _domain_of(target)
-    return _scores_of_rows(target, domain, one_row(x, domain.features))[0]
+    return _scores_of_rows(target, domain, one_row(x, domain.features), budget)[0]
 
 
-def shap_scores_batch(target: Target | Mapping[Number, Target], X: Any) -> list[dict[str, Fraction]]:
-    """Return the SHAP scores at each row of a table; see :func:`shap_scores`.
+def shap_scores_batch(
+    target: Target | Mapping[Number, Target], X: Any, *, budget: Budget | None = None
+) -> list[dict[str, Fraction]]:
+    """Return the SHAP scores at each row of a table; see :func:`shap_scores`. The budget is that of all rows.
 
     Examples
     --------
@@ -90,16 +98,18 @@ def shap_scores_batch(target: Target | Mapping[Number, Target], X: Any) -> list[
     >>> shap_scores_batch(compile_model(lambda p: p[0] and p[1], domain), [(1, 1), (1, 0)])[1]
     {'a': Fraction(1, 8), 'b': Fraction(-3, 8)}
     """
-    return _scores_of_rows(target, _domain_of(target), X)
+    return _scores_of_rows(target, _domain_of(target), X, budget)
 
 
-@cache
-def integral_weights(points: int) -> tuple[Fraction, ...]:
+_WEIGHTS: dict[int, tuple[Fraction, ...]] = {1: (Fraction(1),)}
+
+
+def integral_weights(points: int, *, account: Account | None = None) -> tuple[Fraction, ...]:
     """Return the weights that integrate over [0, 1] from values at 0, 1/(points - 1), ..., 1.
 
     Notes
     -----
-    Exact for polynomials of a degree below `points`; quadratic in `points`.
+    Exact for polynomials of a degree below `points`; quadratic in `points`, and kept.
 
     Examples
     --------
@@ -108,16 +118,19 @@ def integral_weights(points: int) -> tuple[Fraction, ...]:
     >>> integral_weights(3)
     (Fraction(1, 6), Fraction(2, 3), Fraction(1, 6))
     """
-    if points == 1:
-        return (Fraction(1),)
-    whole = _from_roots(range(points))
-    moments = [Fraction(points - 1) ** k / (k + 1) for k in range(points)]
-    found = []
-    for node in range(points):
-        others = _without_root(whole, node)
-        at_node = sum(c * node**k for k, c in enumerate(others))
-        found.append(sum((c * moment for c, moment in zip(others, moments, strict=True)), Fraction(0)) / at_node)
-    return tuple(found)
+    if points not in _WEIGHTS:
+        own = account or Account(None, goal="quadrature")
+        whole = _from_roots(range(points))
+        _WEIGHTS[points] = tuple(_weight_at(node, whole) for node in own.paced(range(points), at_once=1))
+    return _WEIGHTS[points]
+
+
+def _weight_at(node: int, whole: Sequence[int]) -> Fraction:
+    """Return the integral of the polynomial of the nodes, those of `whole`, that is 1 at `node` and 0 at the others."""
+    others, last, common = _without_root(whole, node), len(whole) - 2, lcm(*range(1, len(whole)))
+    at_node = sum(c * node**k for k, c in enumerate(others))
+    total = sum(c * last**k * (common // (k + 1)) for k, c in enumerate(others))
+    return Fraction(total, common * at_node)
 
 
 def _from_roots(roots: Sequence[int]) -> list[int]:
@@ -145,20 +158,23 @@ def _circuit(target: Target) -> Circuit:
     return target.circuit if isinstance(target, CompiledModel) else target
 
 
-def _scores_of_rows(target: Target | Mapping[Number, Target], domain: Domain, rows: Any) -> list[dict[str, Fraction]]:
+def _scores_of_rows(
+    target: Target | Mapping[Number, Target], domain: Domain, rows: Any, budget: Budget | None
+) -> list[dict[str, Fraction]]:
+    account = Account(budget, goal="SHAP scores", advice="allow more, or give a smaller circuit")
     codes = domain.encode(rows)
     parts = target.items() if isinstance(target, Mapping) else [(1, target)]
     totals = [[Fraction(0)] * len(domain) for _ in codes]
     for value, part in parts:
         circuit, factor = _circuit(part), exact(value, "value")
-        sweep = _sweep_of(circuit)
+        sweep = _sweep_of(circuit, account)
         for total, cells in zip(totals, circuit.grid.locate(codes).tolist(), strict=True):
-            for i, score in sweep.scores(cells).items():
+            for i, score in sweep.scores(cells, account).items():
                 total[i] += factor * score
     return [dict(zip(domain.names, total, strict=True)) for total in totals]
 
 
-def _sweep_of(circuit: Circuit) -> _Sweep | ResidueSweep:
+def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep:
     """Return the passes that suit the circuit: large ones by residues, as compiled code."""
     if not queries.is_decomposable(circuit):
         raise CircuitError(
@@ -167,8 +183,8 @@ def _sweep_of(circuit: Circuit) -> _Sweep | ResidueSweep:
         )
     mentioned = tuple(sorted({i for i in circuit.features.tolist() if i >= 0}))
     if not mentioned or len(circuit.children) * len(mentioned) < _LARGE:
-        return _Sweep.of(circuit)
-    return ResidueSweep.of(circuit, mentioned, integral_weights(len(mentioned)))
+        return _Sweep.of(circuit, account)
+    return ResidueSweep.of(circuit, mentioned, integral_weights(len(mentioned), account=account))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,19 +226,19 @@ class _Sweep:
     weights: tuple[Fraction, ...]
 
     @classmethod
-    def of(cls, circuit: Circuit) -> _Sweep:
-        scope = queries.scopes(circuit)
+    def of(cls, circuit: Circuit, account: Account) -> _Sweep:
+        scope = queries.scopes(circuit, account=account)
         mentioned = features_of(scope[circuit.root])
         steps = max(len(mentioned) - 1, 1)
         denominators = [axis.denominator for axis in circuit.grid.axes]
         lifts = _Lifts([steps * d for d in denominators])
         features = circuit.features.tolist()
         sets = {cells: frozenset(cells) for cells in circuit.cell_sets}
-        arcs = [_arcs(circuit, node, scope, lifts, sets) for node in range(len(features))]
-        weights = integral_weights(max(len(mentioned), 1))
+        arcs = [_arcs(circuit, node, scope, lifts, sets) for node in account.paced(range(len(features)))]
+        weights = integral_weights(max(len(mentioned), 1), account=account)
         return cls(circuit.kinds.tolist(), features, arcs, denominators, mentioned, steps, weights)
 
-    def scores(self, cells: Sequence[int]) -> dict[int, Fraction]:
+    def scores(self, cells: Sequence[int], account: Account) -> dict[int, Fraction]:
         """Return the scores of the mentioned features at the point with these cells."""
         hits = [
             [cells[i] in arc.cells for arc in arcs] if i >= 0 else []
@@ -230,7 +246,7 @@ class _Sweep:
         ]
         common = lcm(*(w.denominator for w in self.weights))
         totals = dict.fromkeys(self.mentioned, 0)
-        for step, weight in enumerate(self.weights):
+        for step, weight in enumerate(account.paced(self.weights, at_once=1)):
             factors = self._factors(hits, step)
             values = self._up(factors)
             integer = weight.numerator * (common // weight.denominator)

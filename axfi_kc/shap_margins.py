@@ -14,6 +14,7 @@ from functools import cache, singledispatch
 from math import lcm, prod
 from typing import Any
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, UnsupportedModelError
@@ -26,7 +27,9 @@ from axfi_kc.shap_circuits import integral_weights, products_of_others
 __all__ = ["margin_shap_scores"]
 
 
-def margin_shap_scores(model: Any, domain: Domain, X: Any, *, output: Any = None) -> list[dict[str, Fraction]]:
+def margin_shap_scores(
+    model: Any, domain: Domain, X: Any, *, output: Any = None, budget: Budget | None = None
+) -> list[dict[str, Fraction]]:
     """Return the SHAP scores of one of the model's scores at each row of a table, exactly.
 
     The scores are the Shapley values of ``S -> E[score(x) | x_S = v_S]`` under the domain's product
@@ -44,10 +47,12 @@ def margin_shap_scores(model: Any, domain: Domain, X: Any, *, output: Any = None
         Instances, a row each.
     output
         The class whose score is explained; left out where there is one score only.
+    budget
+        What all rows together may cost, in seconds and bytes.
 
     Raises
     ------
-    UnsupportedModelError, DomainError
+    UnsupportedModelError, DomainError, BudgetError
 
     Notes
     -----
@@ -63,7 +68,8 @@ def margin_shap_scores(model: Any, domain: Domain, X: Any, *, output: Any = None
     """
     form = read_model(model, domain)
     codes = domain.encode(X)
-    found = _scores(form, codes, _position(form, output))
+    account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")
+    found = _scores(form, codes, _position(form, output), account)
     return [dict(zip(domain.names, row, strict=True)) for row in found]
 
 
@@ -79,7 +85,7 @@ def _position(model: Model, output: Any) -> int:
 
 
 @singledispatch
-def _scores(model: Any, codes: Any, position: int) -> list[list[Fraction]]:
+def _scores(model: Any, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     raise UnsupportedModelError(
         f"SHAP scores of margins are for sums of trees and linear models, but a {type(model).__name__} was given; "
         "compile it and use shap_scores."
@@ -98,35 +104,36 @@ class _Term:
 
 
 @_scores.register
-def _of_trees(model: TreeSum, codes: Any, position: int) -> list[list[Fraction]]:
+def _of_trees(model: TreeSum, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     scale = model.rule.scale if isinstance(model.rule, Score) else Fraction(1)
     terms = [_term(model.grid, scale * Fraction(float(model.values[leaf, position])), literals)
-             for leaf, literals in _leaves(model)]  # fmt: skip
-    return [_sum_of_terms(terms, cells) for cells in model.grid.locate(codes).tolist()]
+             for leaf, literals in account.paced(_leaves(model))]  # fmt: skip
+    return [_sum_of_terms(terms, cells, account) for cells in model.grid.locate(codes).tolist()]
 
 
 @_scores.register
-def _of_boxes(model: Boxes, codes: Any, position: int) -> list[list[Fraction]]:
+def _of_boxes(model: Boxes, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     outputs: tuple[Any, ...] = model.outputs
     terms = [
-        _term(model.grid, Fraction(outputs[k]), dict(model.literals(b))) for b, k in enumerate(model.output.tolist())
+        _term(model.grid, Fraction(outputs[k]), dict(model.literals(b)))
+        for b, k in enumerate(account.paced(model.output.tolist()))
     ]
-    return [_sum_of_terms(terms, cells) for cells in model.grid.locate(codes).tolist()]
+    return [_sum_of_terms(terms, cells, account) for cells in model.grid.locate(codes).tolist()]
 
 
 @_scores.register
-def _of_linear(model: LinearModel, codes: Any, position: int) -> list[list[Fraction]]:
+def _of_linear(model: LinearModel, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     rule = model.rule
     scale = (rule.scale if isinstance(rule, Score) else Fraction(1)) / model.denominator
     columns = []
     for i, (feature, part) in enumerate(zip(model.domain.features, model.parts, strict=True)):
         if isinstance(part, Slope):
             factor, mean = part.factors[position], _mean(feature)
-            columns.append([scale * factor * (Fraction(x) - mean) for x in codes[:, i].tolist()])
+            columns.append([scale * factor * (Fraction(x) - mean) for x in account.paced(codes[:, i].tolist())])
         else:
             row = part.rows[position]
             mean = sum((p * y for p, y in zip(_shares(feature), row, strict=True)), Fraction(0))
-            columns.append([scale * (row[int(x) - part.first] - mean) for x in codes[:, i].tolist()])
+            columns.append([scale * (row[int(x) - part.first] - mean) for x in account.paced(codes[:, i].tolist())])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -160,9 +167,9 @@ def _term(grid: Grid, value: Fraction, literals: dict[int, list[int]]) -> _Term:
     )
 
 
-def _sum_of_terms(terms: Sequence[_Term], cells: Sequence[int]) -> list[Fraction]:
+def _sum_of_terms(terms: Sequence[_Term], cells: Sequence[int], account: Account) -> list[Fraction]:
     found = [Fraction(0)] * len(cells)
-    for term in terms:
+    for term in account.paced(terms):
         for i, score in zip(term.features, _term_scores(term, cells), strict=True):
             found[i] += score
     return found

@@ -10,6 +10,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.flat import arc_owners
 from axfi_kc.queries.shares import Shares, product, shares_of
@@ -63,19 +64,20 @@ class ResidueSweep:
         primes = primes_not_dividing(avoided, count=n_primes_beyond(2 * whole))
         return cls(circuit, mentioned, weights, shares, _places(circuit, shares), whole, primes)
 
-    def scores(self, cells: Sequence[int]) -> dict[int, Fraction]:
+    def scores(self, cells: Sequence[int], account: Account) -> dict[int, Fraction]:
         """Return the scores of the mentioned features at the point with these cells."""
         sets = self.circuit.cell_sets
         hits = np.array([i >= 0 and cells[i] in sets[label] for i, label in self.places], dtype=np.uint64)
-        parts = [self._modulo(self.primes[k : k + _AT_ONCE], hits) for k in range(0, len(self.primes), _AT_ONCE)]
+        firsts = range(0, len(self.primes), _AT_ONCE)
+        parts = [self._modulo(self.primes[k : k + _AT_ONCE], hits, account) for k in firsts]
         residues = np.concatenate(parts, axis=1).tolist()
         found = {}
-        for i in self.mentioned:
+        for i in account.paced(self.mentioned, at_once=1):
             above = [(r + self.whole) % q for r, q in zip(residues[i], self.primes, strict=True)]  # never negative
             found[i] = Fraction(combined(above, self.primes) - self.whole, self.whole)
         return found
 
-    def _modulo(self, primes: Sequence[int], hits: Residues) -> Residues:
+    def _modulo(self, primes: Sequence[int], hits: Residues, account: Account) -> Residues:
         """Return every feature's score times `whole`, modulo each prime."""
         from axfi_kc import shap_kernels
 
@@ -84,7 +86,7 @@ class ResidueSweep:
         gains = (hit + mod - shares) % mod
         steps, n_features = max(len(self.weights) - 1, 1), len(circuit.grid.axes)
         found = np.zeros((n_features, len(primes)), dtype=np.uint64)
-        for step, weight in enumerate(self.weights):
+        for step, weight in enumerate(account.paced(self.weights, at_once=1)):
             kept = np.array([step * pow(steps, -1, q) % q for q in primes], dtype=np.uint64)
             mixed = (shares + kept * gains) % mod
             scale = [weight.numerator * pow(weight.denominator, -1, q) * self.whole % q for q in primes]
