@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.domain import Domain
-from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets
+from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets, listed_unless_many
 from axfi_kc.errors import BudgetError, IncompleteError, MissingExtraError
 from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, named_cxps
 from axfi_kc.families import SetFamily
@@ -26,7 +25,7 @@ from axfi_kc.problem import Problem
 from axfi_kc.results import BatchViews, Views
 from axfi_kc.rounding import Rounding, rounding_of
 from axfi_kc.scores import KINDS, score, score_numerators
-from axfi_kc.sets import minimal_hitting_sets, sorted_sets
+from axfi_kc.sets import some_hitting_sets, sorted_sets
 from axfi_kc.similarity import Similarity
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ __all__ = ["Batch", "Explanation", "shown"]
 
 _FEATURES_TO_SEARCH = 64  # of more, hitting sets are found as a family
 _NODES_TO_SEARCH = 20_000
+_SECONDS_TO_SEARCH = 10.0  # and no longer, where each node looks at many sets
 _ZERO = Fraction(0)
 
 
@@ -94,16 +94,30 @@ class Explanation(Views):
         """All contrastive explanations with their weights, smallest first.
 
         A tuple; of more than 100,000 a view that counts them, draws some and iterates, smallest first.
-        """
-        if isinstance(self._cxps, SymbolicSets):
-            return ManyCXps(self.domain.names, self._cxps.family, self._cxps)
-        return named_cxps(self._cxps, self.domain.names)
 
-    @cached_property
-    def _cxps(self) -> WeightedSets | SymbolicSets:
-        """The CXps, listed unless there are too many."""
-        found = self._found
-        return found.listed() if isinstance(found, SymbolicSets) and found.family.count <= LISTED else found
+        Raises
+        ------
+        BudgetError
+            If the explainer's budget was spent on listing them.
+        """
+        return self._named_cxps(self._account())
+
+    def _account(self) -> Account:
+        """Return the account of one question, whose steps share one budget."""
+        return Account(self._budget, goal="answer", advice="allow more, or limit max_size")
+
+    def _named_cxps(self, account: Account) -> tuple[CXp, ...] | ManyCXps:
+        found = self._listed(account)
+        if isinstance(found, SymbolicSets):
+            return ManyCXps(self.domain.names, found.family, found)
+        return named_cxps(found, self.domain.names, account=account)
+
+    def _listed(self, account: Account) -> WeightedSets | SymbolicSets:
+        """Return the CXps, listed unless there are too many; listing is done once."""
+        kept = vars(self)
+        if "_list" not in kept:
+            kept["_list"] = listed_unless_many(self._found, LISTED, account)
+        return kept["_list"]
 
     @cached_property
     def axps(self) -> tuple[AXp, ...] | ManyAXps:
@@ -119,34 +133,40 @@ class Explanation(Views):
             If the explainer's budget was spent; it carries the AXps found so far.
         """
         self._check_complete()
-        masks = self._listed_axps()
-        if masks is None:
-            if self.axp_family.count > LISTED:
-                return ManyAXps(self.domain.names, self.axp_family)
-            masks = sorted_sets(self.axp_family)
-        return tuple(AXp(self.domain.names_of(mask)) for mask in masks)
+        account = self._account()
+        masks, is_whole = self._searched_axps(account)
+        if not is_whole:
+            try:
+                family = self._axps_within(account.rest())
+            except BudgetError:
+                raise self._unfinished(masks, account) from None
+            if family.count > LISTED:
+                return ManyAXps(self.domain.names, family)
+            masks = sorted_sets(account.paced(family))
+        return tuple(AXp(self.domain.names_of(mask)) for mask in account.paced(masks))
 
-    def _listed_axps(self) -> list[int] | None:
-        """Return the AXps by search, which is fastest for a few; None where there may be many."""
-        found = self._found
+    def _searched_axps(self, account: Account) -> tuple[list[int], bool]:
+        """Return AXps by search, which is fastest for a few, and whether these are all."""
+        found, given = self._found, self._budget
         if isinstance(found, SymbolicSets) or len(self.domain) > _FEATURES_TO_SEARCH:
-            return None
-        nodes, allowed = _NODES_TO_SEARCH, self._budget.nodes
-        whole = allowed is not None and allowed <= nodes
-        budget = Budget(seconds=self._budget.seconds, nodes=allowed if whole else nodes)
-        begin = perf_counter()
-        try:
-            return minimal_hitting_sets(found.masks, budget=budget)
-        except BudgetSpent as spent:
-            late = self._budget.seconds is not None and perf_counter() - begin >= self._budget.seconds
-            if not whole and not late:
-                return None
-            axps = tuple(self.domain.names_of(mask) for mask in spent.found)
-        raise BudgetError(
+            return [], False
+        trial = Budget(
+            seconds=_SECONDS_TO_SEARCH if given.seconds is None else given.seconds / 2,
+            nodes=min(_NODES_TO_SEARCH, given.nodes or _NODES_TO_SEARCH),
+            bytes=given.bytes,
+        )
+        account.nodes = trial.nodes or 0
+        return some_hitting_sets(found.masks, budget=trial)
+
+    def _unfinished(self, axps: Sequence[int], account: Account) -> BudgetError:
+        known = () if isinstance(self._found, SymbolicSets) else self._found.masks
+        return BudgetError(
             f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
             "allow more, or use the CXps alone.",
-            cxps=tuple(self.domain.names_of(mask) for mask in found.masks),
-            axps=axps,
+            cxps=tuple(map(self.domain.names_of, known)),
+            axps=tuple(map(self.domain.names_of, axps)),
+            nodes=account.nodes,
+            seconds=account.seconds,
         )
 
     def _check_complete(self) -> None:
@@ -158,10 +178,17 @@ class Explanation(Views):
 
     @cached_property
     def cxp_family(self) -> SetFamily:
-        """The CXps as a family of sets of feature numbers."""
+        """The CXps as a family of sets of feature numbers, made within the explainer's budget."""
+        return self._cxps_within(self._budget)
+
+    def _cxps_within(self, budget: Budget) -> SetFamily:
+        """Return the family of the CXps, which is made once."""
         if isinstance(self._found, SymbolicSets):
             return self._found.family
-        return SetFamily.of(self._found.masks, budget=self._budget)
+        kept = vars(self)
+        if "_cxp_family" not in kept:
+            kept["_cxp_family"] = SetFamily.of(self._found.masks, budget=budget)
+        return kept["_cxp_family"]
 
     @cached_property
     def axp_family(self) -> SetFamily:
@@ -174,8 +201,16 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent; its nodes are steps of the operation.
         """
+        return self._axps_within(self._budget)
+
+    def _axps_within(self, budget: Budget) -> SetFamily:
+        """Return the family of the AXps, which is made once."""
         self._check_complete()
-        return self.cxp_family.hitting_sets(budget=self._budget)
+        kept, watch = vars(self), Watch(budget)
+        if "_axp_family" not in kept:
+            cxps = self._cxps_within(budget)
+            kept["_axp_family"] = cxps.hitting_sets(budget=watch.rest())
+        return kept["_axp_family"]
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -190,9 +225,10 @@ class Explanation(Views):
     @cached_property
     def forest(self) -> CXpForest | SharedForest:
         """The CXp-Forest: characteristic function and networkx graph."""
-        if isinstance(self._cxps, SymbolicSets):
-            return SharedForest(self.domain.names, self._cxps.family, self._cxps.dag)
-        return CXpForest.of_sets(self._cxps, self.domain.names)
+        found = self._listed(self._account())
+        if isinstance(found, SymbolicSets):
+            return SharedForest(self.domain.names, found.family, found.dag, budget=self._budget)
+        return CXpForest.of_sets(found, self.domain.names, budget=self._budget)
 
     @cached_property
     def rounding(self) -> Rounding:
@@ -236,13 +272,13 @@ class Explanation(Views):
         Without any CXp (no dissimilar point within reach) every score is 0.
         """
         if kind in KINDS:
-            found = self._found
+            found, names = self._found, self.domain.names
             if isinstance(found, SymbolicSets):
-                return score(SharedForest(self.domain.names, found.family, found.dag), kind)
-            return score(self.forest, kind)
+                return score(SharedForest(names, found.family, found.dag), kind, budget=self._budget)
+            return score(CXpForest.of_sets(found, names), kind, budget=self._budget)
         if kind in GAME_KINDS:
             self._check_complete()
-        scores = family_score(kind, cxps=lambda: self.cxp_family, axps=lambda: self.axp_family, budget=self._budget)
+        scores = family_score(kind, cxps=self._cxps_within, axps=self._axps_within, budget=self._budget)
         return {name: scores.get(i, _ZERO) for i, name in enumerate(self.domain.names)}
 
     def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
@@ -260,17 +296,26 @@ class Explanation(Views):
         ------
         DomainError
             If the features are none of the CXps, or there is no CXp.
+        BudgetError
+            If the explainer's budget was spent.
         """
-        return counterfactual_of(self.problem, self.cxps, cxp, seed=seed, budget=self._budget)
+        account = self._account()
+        cxps = vars(self)["cxps"] if "cxps" in vars(self) else self._named_cxps(account)
+        return counterfactual_of(self.problem, cxps, cxp, seed=seed, budget=account.rest())
 
     def __repr__(self) -> str:
         """Return a summary: prediction, families and the top features."""
-        ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
-        top = ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value)
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
         n = self._found.family.count if isinstance(self._found, SymbolicSets) else len(self._found.masks)
         families = f"{n} CXps{limit}"
-        return f"<Explanation: prediction {shown(self.prediction)}, {families}; shapley: {top or 'all 0'}>"
+        return f"<Explanation: prediction {shown(self.prediction)}, {families}; shapley: {self._top()}>"
+
+    def _top(self) -> str:
+        try:
+            ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
+        except BudgetError:
+            return "not within the budget"
+        return ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value) or "all 0"
 
 
 def shown(output: Any) -> str:

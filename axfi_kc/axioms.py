@@ -18,11 +18,12 @@ from fractions import Fraction
 from itertools import combinations, permutations
 from typing import Any
 
+from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.explanations import weighted_cxps
 from axfi_kc.forest import CXpForest
 from axfi_kc.models import relabelled
 from axfi_kc.problem import Problem
-from axfi_kc.sets import minimal_hitting_sets
+from axfi_kc.sets import some_hitting_sets
 
 __all__ = [
     "Counterexample",
@@ -91,15 +92,30 @@ def _total(score: Score, forest: CXpForest, wanted: Fraction, axiom: str) -> Cou
     return Counterexample(axiom, forest.features, f"sum of scores = {wanted}", f"sum of scores = {total}")
 
 
-def symmetry(score: Score, forest: CXpForest) -> Counterexample | None:
-    """Check that features which v_r cannot tell apart have the same score."""
+def symmetry(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
+    """Check that features which v_r cannot tell apart have the same score.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    Pairs of features times CXps.
+    """
+    account = _account(budget)
     values = score(forest)
     weights = _nonzero(forest)
-    for i, j in combinations(range(len(forest.features)), 2):
+    for i, j in account.paced(combinations(range(len(forest.features)), 2), at_once=1):
         a, b = forest.features[i], forest.features[j]
         if values[a] != values[b] and {_swapped(m, i, j): w for m, w in weights.items()} == weights:
             return Counterexample("symmetry", (a, b), "equal scores", f"{values[a]} and {values[b]}")
     return None
+
+
+def _account(budget: Budget | None) -> Account:
+    return Account(budget, goal="check of the property", advice="allow more, or limit max_size")
 
 
 def _nonzero(forest: CXpForest) -> dict[int, int]:
@@ -138,10 +154,19 @@ def _union(masks: Any) -> int:
     return union
 
 
-def axp_minimal_monotonicity(score: Score, forest: CXpForest) -> Counterexample | None:
+def axp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
     """Check that j scores at least as much as i when every AXp with i also contains j.
 
     The paper shows that the AxFi scores do not have this property.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    Lists the AXps, of which there may be exponentially many.
 
     Examples
     --------
@@ -150,17 +175,29 @@ def axp_minimal_monotonicity(score: Score, forest: CXpForest) -> Counterexample 
     >>> axp_minimal_monotonicity(shapley_like, forest).found
     'score of 2 = 5/4, score of 1 = 1/2'
     """
-    return _monotonicity(score, forest, minimal_hitting_sets(forest.masks), "AXp-minimal monotonicity")
+    account = _account(budget)
+    axps, is_whole = some_hitting_sets(forest.masks, budget=account.rest())
+    if not is_whole:
+        raise account.error()
+    return _monotonicity(score, forest, axps, "AXp-minimal monotonicity", account)
 
 
-def cxp_minimal_monotonicity(score: Score, forest: CXpForest) -> Counterexample | None:
-    """Check that j scores at least as much as i when every CXp with i also contains j."""
-    return _monotonicity(score, forest, list(forest.masks), "CXp-minimal monotonicity")
+def cxp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
+    """Check that j scores at least as much as i when every CXp with i also contains j.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+    """
+    return _monotonicity(score, forest, list(forest.masks), "CXp-minimal monotonicity", _account(budget))
 
 
-def _monotonicity(score: Score, forest: CXpForest, sets: list[int], axiom: str) -> Counterexample | None:
+def _monotonicity(
+    score: Score, forest: CXpForest, sets: list[int], axiom: str, account: Account
+) -> Counterexample | None:
     values = score(forest)
-    for i, j in permutations(range(len(forest.features)), 2):
+    for i, j in account.paced(permutations(range(len(forest.features)), 2), at_once=1):
         low, high = forest.features[i], forest.features[j]
         if values[low] > values[high] and all(m >> j & 1 for m in sets if m >> i & 1):
             found = f"score of {low} = {values[low]}, score of {high} = {values[high]}"
@@ -184,7 +221,12 @@ def consistency_with_relevancy(score: Score, forest: CXpForest) -> Counterexampl
 
 
 def independence_from_output(
-    score: Score, problem: Problem, relabel: Mapping[Hashable, Hashable], *, weights: str = "ratio"
+    score: Score,
+    problem: Problem,
+    relabel: Mapping[Hashable, Hashable],
+    *,
+    weights: str = "ratio",
+    budget: Budget | None = None,
 ) -> Counterexample | None:
     """Check that renaming the model's outputs one to one leaves the scores as they are.
 
@@ -200,11 +242,22 @@ def independence_from_output(
         may differ.
     weights
         The kind of weights under which the score is computed.
+    budget
+        What the two explanations may cost.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
     """
+    watch = Watch(budget)
     model = relabelled(problem.model, relabel)
     renamed = Problem(model, problem.codes, relabel[problem.output], problem.similarity)
     names = problem.domain.names
-    before, after = (score(CXpForest.of_sets(weighted_cxps(p, weights=weights), names)) for p in (problem, renamed))
+    before, after = (
+        score(CXpForest.of_sets(weighted_cxps(p, weights=weights, budget=budget and watch.rest()), names))
+        for p in (problem, renamed)
+    )
     for name in names:
         if before[name] != after[name]:
             return Counterexample("independence from the output", (name,), str(before[name]), str(after[name]))

@@ -33,6 +33,7 @@ __all__ = [
     "BudgetSpent",
     "Meter",
     "Watch",
+    "paced",
 ]
 
 # what a kernel answers; all but DONE and FOUND ask to be called again with more
@@ -254,6 +255,11 @@ class Account:
         )
 
 
+def paced(items: Iterable[_T], account: Account | None, *, at_once: int = _PASSED_AT_ONCE) -> Iterable[_T]:
+    """Return the items as :meth:`Account.paced` does, or as they are if there is no account."""
+    return items if account is None else account.paced(items, at_once=at_once)
+
+
 class Meter:
     """Counts the nodes of several kernels against one budget."""
 
@@ -273,6 +279,11 @@ class Meter:
     def seconds(self) -> float:
         """The seconds since the meter was started."""
         return self._watch.seconds
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the budget is spent."""
+        return self._watch.is_spent(self.nodes)
 
     def attach(self, registers: npt.NDArray[np.int64]) -> None:
         """Meter another kernel from now on."""

@@ -11,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from axfi_kc.adversaries import draw_linear, draw_region, grown, nearest_corner, nearest_linear, region_of
+from axfi_kc.adversaries import Spender, draw_linear, draw_region, grown, nearest_corner, nearest_linear, region_of
 from axfi_kc.adversaries.choices import Choices, change
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import AxfiError, DomainError
-from axfi_kc.explanations import CXp, is_wcxp
+from axfi_kc.explanations import CXp, ManyCXps, is_wcxp
 from axfi_kc.features import Categorical
 from axfi_kc.models import LinearModel, Lookup
 from axfi_kc.problem import Problem
@@ -83,7 +84,7 @@ def find_counterfactual(
         CXp; equal seeds give equal points. Otherwise the nearest point; among equally near ones
         always the same.
     budget
-        How many boxes of cells the search may look at.
+        What it may cost; its nodes are boxes of cells, 500,000 unless given.
 
     Raises
     ------
@@ -111,12 +112,16 @@ def find_counterfactual(
     >>> find_counterfactual(problem, {"age"}).changes
     {'age': (70, 60)}
     """
+    account = Account(budget, goal="counterfactual", advice="allow more, or take another CXp")
     names = cxp.features if isinstance(cxp, CXp) else tuple(cxp)
     members = features_of(problem.domain.mask(names))
-    kept = [set(names) - {name} for name in names]
-    if not names or not is_wcxp(problem, names) or any(is_wcxp(problem, rest) for rest in kept):
+
+    def is_weak(free: Iterable[str]) -> bool:
+        return is_wcxp(problem, free, budget=None if account.is_free else account.rest())
+
+    if not names or not is_weak(names) or any(is_weak(set(names) - {name}) for name in names):
         raise DomainError(f"Expected the features of a CXp, but {sorted(names)} are none; take one of the cxps.")
-    return adversarial_example(problem, members, seed=seed, budget=budget)
+    return adversarial_example(problem, members, seed=seed, spender=Spender(account.rest()))
 
 
 def counterfactual_of(
@@ -131,38 +136,51 @@ def counterfactual_of(
 
     See :func:`find_counterfactual`; here the CXps of the problem are known.
     """
-    known = {c.features: features_of(problem.domain.mask(c.features)) for c in cxps}
-    if not known:
+    spender = Spender(budget)
+    if next(iter(cxps), None) is None:
         raise DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
-    if cxp is None:
-        wanted = list(known.values()) if seed is None else [next(iter(known.values()))]
-        found = [adversarial_example(problem, members, seed=seed, budget=budget) for members in wanted]
-        return min(found, key=lambda c: c.distance)
-    given = cxp.features if isinstance(cxp, CXp) else cxp
-    names = problem.domain.names_of(problem.domain.mask(given))
-    if names not in known:
-        raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
-    return adversarial_example(problem, known[names], seed=seed, budget=budget)
+    if cxp is not None:
+        mask = problem.domain.mask(cxp.features if isinstance(cxp, CXp) else cxp)
+        names = problem.domain.names_of(mask)
+        if not _is_among(names, mask, cxps, spender):
+            raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
+        return adversarial_example(problem, features_of(mask), seed=seed, spender=spender)
+    best: Counterfactual | None = None
+    for one in cxps if seed is None else islice(cxps, 1):
+        spender.begin()
+        spender.look()
+        members = features_of(problem.domain.mask(one.features))
+        found = adversarial_example(problem, members, seed=seed, spender=spender)
+        best = found if best is None or found.distance < best.distance else best
+    return cast(Counterfactual, best)
+
+
+def _is_among(names: tuple[str, ...], mask: int, cxps: Iterable[CXp], spender: Spender) -> bool:
+    """Tell whether a set of features is one of the CXps, however many there are."""
+    if isinstance(cxps, ManyCXps):
+        return mask in cxps.family
+    spender.look()
+    return any(c.features == names for c in cxps)
 
 
 def adversarial_example(
-    problem: Problem, members: tuple[int, ...], *, seed: int | None = None, budget: Budget = _NO_LIMIT
+    problem: Problem, members: tuple[int, ...], *, spender: Spender, seed: int | None = None
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
     if isinstance(problem.model, LinearModel):
-        codes, words = _of_linear(problem, problem.model, members, seed, budget)
+        codes, words = _of_linear(problem, problem.model, members, seed, spender)
     else:
-        codes, words = _of_cells(problem, members, seed, budget)
+        codes, words = _of_cells(problem, members, seed, spender)
     return _made(problem, members, codes, words)
 
 
 def _of_linear(
-    problem: Problem, model: LinearModel, members: tuple[int, ...], seed: int | None, budget: Budget
+    problem: Problem, model: LinearModel, members: tuple[int, ...], seed: int | None, spender: Spender
 ) -> tuple[list[float] | None, str]:
     if seed is None:
-        codes = nearest_linear(problem, members, budget=budget)
+        codes = nearest_linear(problem, members, spender=spender)
     else:
-        codes = draw_linear(problem, members, random=Random(seed))  # noqa: S311 - no secret
+        codes = draw_linear(problem, members, random=Random(seed), spender=spender)  # noqa: S311 - no secret
     if codes is None:
         return None, ""
     parts = []
@@ -175,28 +193,29 @@ def _of_linear(
 
 
 def _of_cells(
-    problem: Problem, members: tuple[int, ...], seed: int | None, budget: Budget
+    problem: Problem, members: tuple[int, ...], seed: int | None, spender: Spender
 ) -> tuple[list[float] | None, str]:
     grid, own = problem.model.grid, problem.cells
     axes = [grid.axes[i] for i in members]
     choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
     region = region_of(problem, choices)
     if seed is None:
-        codes = _nearest(problem, choices, budget)
+        codes = _nearest(problem, choices, spender)
     else:
-        codes = draw_region(region, choices, axes, random=Random(seed), budget=budget)  # noqa: S311 - no secret
+        codes = draw_region(region, choices, axes, random=Random(seed), spender=spender)  # noqa: S311 - no secret
     if codes is None:
         return None, ""
     cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
     point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
-    low, high = grown(region, choices, point, grows=[not isinstance(a.feature, Categorical) for a in axes])
+    grows = [not isinstance(a.feature, Categorical) for a in axes]
+    low, high = grown(region, choices, point, grows=grows, spender=spender)
     parts = [a.describe(c.cells[x:y]) for a, c, x, y in zip(axes, choices, low, high, strict=True)]
     return codes, " and ".join(parts)
 
 
-def _nearest(problem: Problem, choices: Sequence[Choices], budget: Budget) -> list[float] | None:
+def _nearest(problem: Problem, choices: Sequence[Choices], spender: Spender) -> list[float] | None:
     ordered = [choice.by_cost() for choice in choices]
-    found = nearest_corner(region_of(problem, ordered), ordered, budget=budget)
+    found = nearest_corner(region_of(problem, ordered), ordered, spender=spender)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
 
 

@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, paced
 from axfi_kc.engines import SymbolicSets, WeightedSets, check_countable, check_weights
-from axfi_kc.errors import DomainError, IncompleteError
+from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.families import SetFamily
 from axfi_kc.features import Categorical, Integer
 from axfi_kc.problem import Problem
@@ -175,10 +175,12 @@ def _names(mask: int, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names[i] for i in features_of(mask))
 
 
-def weighted_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None = None) -> WeightedSets:
+def weighted_cxps(
+    problem: Problem, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+) -> WeightedSets:
     """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
     check_weights(weights)
-    found = problem.engine.explain(problem.codes[np.newaxis], weights=weights, max_size=max_size)
+    found = problem.engine_within(budget).explain(problem.codes[np.newaxis], weights=weights, max_size=max_size)
     check_countable(found, problem.domain.features)
     sets = found.sets(0)
     if isinstance(sets, SymbolicSets):
@@ -188,7 +190,9 @@ def weighted_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | N
     return sets
 
 
-def find_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None = None) -> tuple[CXp, ...]:
+def find_cxps(
+    problem: Problem, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+) -> tuple[CXp, ...]:
     """Return all CXps of `problem` with their exact weights, smallest first.
 
     Parameters
@@ -200,11 +204,15 @@ def find_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None 
         ``"count"``: their number; ``"unit"``: 1.
     max_size
         Only CXps of at most so many features.
+    budget
+        What it may cost.
 
     Raises
     ------
     WeightError
         For counts of a CXp that contains a real feature.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -218,23 +226,53 @@ def find_cxps(problem: Problem, *, weights: str = "ratio", max_size: int | None 
     >>> find_cxps(problem)
     (CXp(features=('a',), weight=Fraction(1, 2)), CXp(features=('b',), weight=Fraction(1, 3)))
     """
-    found = weighted_cxps(problem, weights=weights, max_size=max_size)
-    return named_cxps(found, problem.domain.names)
+    account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
+    found = weighted_cxps(problem, weights=weights, max_size=max_size, budget=budget)
+    return named_cxps(found, problem.domain.names, account=account)
 
 
-def named_cxps(found: WeightedSets, names: tuple[str, ...]) -> tuple[CXp, ...]:
+def named_cxps(found: WeightedSets, names: tuple[str, ...], *, account: Account | None = None) -> tuple[CXp, ...]:
     """Return weighted masks as CXps with names, smallest first."""
-    weight_of = found.weights
-    return tuple(CXp(_names(m, names), weight_of[m]) for m in sorted_sets(weight_of))
+    pairs = paced(zip(found.masks, found.numerators, strict=True), account)
+    weight_of: dict[int, Fraction | int] = {
+        m: Fraction(w, found.denominator) if found.kind == "ratio" else w for m, w in pairs
+    }
+    return tuple(CXp(_names(m, names), weight_of[m]) for m in paced(sorted_sets(weight_of), account))
 
 
 def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | None = None) -> tuple[AXp, ...]:
-    """Return the AXps that belong to the given CXps (masks), smallest first."""
-    return tuple(AXp(_names(m, names)) for m in minimal_hitting_sets(cxps, budget=budget))
+    """Return the AXps that belong to the given CXps (masks), smallest first.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent; it carries the AXps found so far.
+    """
+    try:
+        return tuple(AXp(_names(m, names)) for m in minimal_hitting_sets(cxps, budget=budget))
+    except BudgetSpent as spent:
+        found = tuple(_names(m, names) for m in spent.found)
+    raise BudgetError(
+        f"The budget was spent with {len(found)} AXps found (the error's axps, each certified); allow more, or use the "
+        "CXps alone.",
+        axps=found,
+    )
 
 
-def find_axps(problem: Problem) -> tuple[AXp, ...]:
+def find_axps(problem: Problem, *, budget: Budget | None = None) -> tuple[AXp, ...]:
     """Return all AXps of `problem`, smallest first.
+
+    Parameters
+    ----------
+    problem
+        What to explain.
+    budget
+        What it may cost, the CXps included.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -247,23 +285,36 @@ def find_axps(problem: Problem) -> tuple[AXp, ...]:
     >>> find_axps(Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2)))
     (AXp(features=('a', 'b')),)
     """
-    return named_axps(weighted_cxps(problem, weights="unit").masks, problem.domain.names)
+    watch = Watch(budget)
+    found = weighted_cxps(problem, weights="unit", budget=budget)
+    return named_axps(found.masks, problem.domain.names, budget=None if budget is None else watch.rest())
 
 
-def relevant_features(problem: Problem) -> tuple[str, ...]:
-    """Return the features that occur in some CXp (equally: in some AXp)."""
+def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tuple[str, ...]:
+    """Return the features that occur in some CXp (equally: in some AXp).
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+    """
     union = 0
-    for mask in weighted_cxps(problem, weights="unit").masks:
+    for mask in weighted_cxps(problem, weights="unit", budget=budget).masks:
         union |= mask
     return problem.domain.names_of(union)
 
 
-def is_wcxp(problem: Problem, features: Iterable[str]) -> bool:
+def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
     """Tell whether changing only `features` can make the output dissimilar.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
-    Linear in a tree or table. Conditioning the problem's circuit and asking whether it is
+    A search in an ensemble; linear in a tree or table. Conditioning the problem's circuit and asking whether it is
     consistent gives the same answer.
 
     Examples
@@ -274,10 +325,10 @@ def is_wcxp(problem: Problem, features: Iterable[str]) -> bool:
     >>> is_wcxp(problem, {"a"}), is_wcxp(problem, {"a", "b"})
     (False, True)
     """
-    return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features))
+    return problem.engine_within(budget).is_weak_cxp(problem.codes, problem.domain.mask(features))
 
 
-def is_waxp(problem: Problem, features: Iterable[str]) -> bool:
+def is_waxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
     """Tell whether keeping `features` keeps the output similar, whatever the others do.
 
     Notes
@@ -286,7 +337,7 @@ def is_waxp(problem: Problem, features: Iterable[str]) -> bool:
     """
     kept = problem.domain.mask(features)
     free = ((1 << len(problem.domain)) - 1) & ~kept
-    return not is_wcxp(problem, problem.domain.names_of(free))
+    return not is_wcxp(problem, problem.domain.names_of(free), budget=budget)
 
 
 def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:

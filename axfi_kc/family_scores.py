@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import lcm
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import WeightError
 from axfi_kc.families import SetFamily, banzhaf_index, shapley_shubik_index
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def ffa(family: SetFamily) -> dict[int, Fraction]:
+def ffa(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the formal feature attribution: the share of the sets that contain j.
 
     Notes
@@ -38,10 +38,10 @@ def ffa(family: SetFamily) -> dict[int, Fraction]:
     >>> ffa(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 2), 1: Fraction(1, 2), 2: Fraction(1, 2)}
     """
-    return _over(family.counts(), family.count)
+    return _over(family.counts(account=_account(budget)), family.count)
 
 
-def wffa(family: SetFamily) -> dict[int, Fraction]:
+def wffa(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the weighted formal feature attribution: the sum of ``1 / |S|`` over the sets S with j, over their number.
 
     Notes
@@ -53,12 +53,14 @@ def wffa(family: SetFamily) -> dict[int, Fraction]:
     >>> wffa(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)}
     """
-    sizes = [size for size in family.sizes if size]
+    account = _account(budget)
+    sizes = [size for size in family.dag.numerators_within(account) if size]
     common = lcm(*sizes)
-    return _over(family.dag.spread({size: common // size for size in sizes}), common * family.count)
+    spread = family.dag.spread({size: common // size for size in sizes}, account=account)
+    return _over(spread, common * family.count)
 
 
-def responsibility(family: SetFamily) -> dict[int, Fraction]:
+def responsibility(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the responsibility index: the largest ``1 / |S|`` over the sets S with j.
 
     Notes
@@ -70,10 +72,10 @@ def responsibility(family: SetFamily) -> dict[int, Fraction]:
     >>> responsibility(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 1), 1: Fraction(1, 2), 2: Fraction(1, 2)}
     """
-    return {j: Fraction(1, size) for j, size in sorted(family.fewest_with().items())}
+    return {j: Fraction(1, size) for j, size in sorted(family.fewest_with(account=_account(budget)).items())}
 
 
-def deegan_packel(family: SetFamily) -> dict[int, Fraction]:
+def deegan_packel(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the Deegan-Packel index of the game whose minimal winning coalitions are the sets.
 
     Every minimal winning coalition is equally likely and its members share alike: the sum of ``1 / |S|``
@@ -85,10 +87,10 @@ def deegan_packel(family: SetFamily) -> dict[int, Fraction]:
     >>> deegan_packel(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)}
     """
-    return wffa(family)
+    return wffa(family, budget=budget)
 
 
-def holler_packel(family: SetFamily) -> dict[int, Fraction]:
+def holler_packel(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the Holler-Packel (public good) index: the number of sets with j, over the sum of these numbers.
 
     Notes
@@ -100,15 +102,19 @@ def holler_packel(family: SetFamily) -> dict[int, Fraction]:
     >>> holler_packel(SetFamily.of([0b001, 0b110]))
     {0: Fraction(1, 3), 1: Fraction(1, 3), 2: Fraction(1, 3)}
     """
-    counts = family.counts()
+    counts = family.counts(account=_account(budget))
     return _over(counts, sum(counts.values()))
+
+
+def _account(budget: Budget | None) -> Account:
+    return Account(budget, goal="score", advice="allow more, or limit max_size")
 
 
 def _over(totals: Mapping[int, int], whole: int) -> dict[int, Fraction]:
     return {j: Fraction(total, whole) for j, total in sorted(totals.items())}
 
 
-FAMILY_KINDS: Mapping[str, Callable[[SetFamily], dict[int, Fraction]]] = {
+FAMILY_KINDS: Mapping[str, Callable[..., dict[int, Fraction]]] = {
     "ffa": ffa,
     "wffa": wffa,
     "responsibility": responsibility,
@@ -122,7 +128,11 @@ GAME_KINDS = {"shapley_shubik": shapley_shubik_index, "banzhaf_waxp": banzhaf_in
 
 
 def family_score(
-    kind: str, *, cxps: Callable[[], SetFamily], axps: Callable[[], SetFamily], budget: Budget | None = None
+    kind: str,
+    *,
+    cxps: Callable[[Budget], SetFamily],
+    axps: Callable[[Budget], SetFamily],
+    budget: Budget | None = None,
 ) -> dict[int, Fraction]:
     """Return the score called `kind` of each feature in an explanation.
 
@@ -131,27 +141,32 @@ def family_score(
     kind
         A name from FAMILY_KINDS for AXps, the same followed by ``"_cxp"`` for CXps, or a name from GAME_KINDS.
     cxps, axps
-        Give the families; only what is needed is asked for.
+        Give the families within a budget; only what is needed is asked for.
     budget
-        What a game's diagram may cost.
+        What the family and its score together may cost.
 
     Raises
     ------
     WeightError
         If there is no such score.
+    BudgetError
+        If the budget was spent.
 
     Examples
     --------
     >>> cxps = SetFamily.of([0b011, 0b101])
-    >>> family_score("ffa", cxps=lambda: cxps, axps=cxps.hitting_sets)
+    >>> family_score("ffa", cxps=lambda _: cxps, axps=lambda budget: cxps.hitting_sets(budget=budget))
     {0: Fraction(1, 2), 1: Fraction(1, 2), 2: Fraction(1, 2)}
     """
+    account, name = _account(budget), kind.removesuffix("_cxp")
     if kind in GAME_KINDS:
-        return GAME_KINDS[kind](cxps(), budget=budget)
+        family = cxps(account.rest())
+        return GAME_KINDS[kind](family, budget=account.rest())
     if kind in FAMILY_KINDS:
-        return FAMILY_KINDS[kind](axps())
-    name = kind.removesuffix("_cxp")
+        family = axps(account.rest())
+        return FAMILY_KINDS[kind](family, budget=account.rest())
     if name == kind or name not in FAMILY_KINDS:
         kinds = ["shapley", "banzhaf", *FAMILY_KINDS, *(f"{k}_cxp" for k in FAMILY_KINDS), *GAME_KINDS]
         raise WeightError(f"The score must be one of {', '.join(map(repr, kinds))}, but {kind!r} was given; name one.")
-    return FAMILY_KINDS[name](cxps())
+    family = cxps(account.rest())
+    return FAMILY_KINDS[name](family, budget=account.rest())

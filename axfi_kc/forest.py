@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from typing import TYPE_CHECKING
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.engines import WeightedSets
 from axfi_kc.errors import BudgetError, UnknownFeatureError
 from axfi_kc.families import SetFamily, WeightedDag
@@ -30,7 +31,18 @@ __all__ = ["CXpForest", "SharedForest"]
 
 
 class _Drawn(ABC):
-    """A forest with a graph, which can be written to files."""
+    """A forest with a graph, which can be written to files.
+
+    Attributes
+    ----------
+    budget
+        What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
+    """
+
+    budget: Budget | None
+
+    def _account(self) -> Account:
+        return Account(self.budget, goal="graph of the forest", advice="allow more, or limit max_size")
 
     @property
     @abstractmethod
@@ -38,7 +50,13 @@ class _Drawn(ABC):
         """The forest as a networkx DiGraph."""
 
     def to_graphml(self, path: str | os.PathLike[str]) -> None:
-        """Write the forest as GraphML; weights become strings such as ``"5/3"``."""
+        """Write the forest as GraphML; weights become strings such as ``"5/3"``.
+
+        Raises
+        ------
+        BudgetError
+            If the forest's budget was spent; writing itself is not interrupted.
+        """
         import networkx as nx
 
         nx.write_graphml(self._plain_graph(), path)
@@ -47,22 +65,30 @@ class _Drawn(ABC):
         """Return the graph with attributes that a file can hold."""
         import networkx as nx
 
+        account = self._account()
         plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=" ".join(self.graph.graph["features"]))
-        for node, data in self.graph.nodes(data=True):
+        for node, data in account.paced(self.graph.nodes(data=True)):
             plain.add_node(node, **_plain(data))
-        for a, b, data in self.graph.edges(data=True):
+        for a, b, data in account.paced(self.graph.edges(data=True)):
             plain.add_edge(a, b, **_plain(data))
         return plain
 
     def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the forest in Graphviz's language, and write it to `path` if one is given."""
+        """Return the forest in Graphviz's language, and write it to `path` if one is given.
+
+        Raises
+        ------
+        BudgetError
+            If the forest's budget was spent.
+        """
+        account = self._account()
         lines = ["digraph cxp_forest {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
-        for node, data in self.graph.nodes(data=True):
+        for node, data in account.paced(self.graph.nodes(data=True)):
             shape = "ellipse" if data["kind"] in ("feature", "branch") else "box"
             note = f"\\nw = {data['weight']}" if "weight" in data else ""
             label = data["label"].replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'  {node} [shape={shape}, label="{label}{note}"];')
-        for a, b, data in self.graph.edges(data=True):
+        for a, b, data in account.paced(self.graph.edges(data=True)):
             style = "bold" if data.get("member") or data.get("feature") else "dashed"
             lines.append(f'  {a} -> {b} [style={style}, label="{data["label"]}"];')
         text = "\n".join([*lines, "}"]) + "\n"
@@ -84,6 +110,8 @@ class CXpForest(_Drawn):
         The CXps, as ints whose bit i is feature i.
     numerators, denominator
         The weight of CXp k is ``numerators[k] / denominator``.
+    budget
+        What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
 
     Examples
     --------
@@ -96,6 +124,7 @@ class CXpForest(_Drawn):
     masks: tuple[int, ...]
     numerators: tuple[int, ...]
     denominator: int
+    budget: Budget | None = field(default=None, repr=False, kw_only=True)
 
     @classmethod
     def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:
@@ -114,9 +143,9 @@ class CXpForest(_Drawn):
         return cls(names, tuple(ordered), tuple(int(masks[m] * denominator) for m in ordered), denominator)
 
     @classmethod
-    def of_sets(cls, found: WeightedSets, features: tuple[str, ...]) -> CXpForest:
+    def of_sets(cls, found: WeightedSets, features: tuple[str, ...], *, budget: Budget | None = None) -> CXpForest:
         """Make a forest of what an engine found, over one common denominator."""
-        return cls(features, found.masks, found.numerators, found.denominator)
+        return cls(features, found.masks, found.numerators, found.denominator, budget=budget)
 
     def __len__(self) -> int:
         """Return n, the number of CXps."""
@@ -173,11 +202,18 @@ class CXpForest(_Drawn):
         its tree, from 1), ``kind`` (``"feature"`` or ``"leaf"``), ``label``, and ``feature`` or
         ``value`` (0 or 1). Roots carry ``weight`` and ``cxp``. An edge has ``member``: whether
         it is taken when the feature is in S. The graph has ``n`` and ``features``.
+
+        Raises
+        ------
+        BudgetError
+            If the forest's budget was spent.
         """
         import networkx as nx
 
         graph = nx.DiGraph(n=len(self), features=self.features)
-        for number, (cxp, weight) in enumerate(self.weights.items(), start=1):
+        of, account = dict(zip(self.masks, self.numerators, strict=True)), self._account()
+        for number, mask in enumerate(account.paced(sorted_sets(of)), start=1):
+            cxp, weight = self._names(mask), Fraction(of[mask], self.denominator)
             self._add_tree(graph, number, cxp, weight)
         return graph
 
@@ -208,6 +244,8 @@ class SharedForest(_Drawn):
         The CXps, as sets of feature numbers.
     dag
         The CXps with their weights.
+    budget
+        What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
 
     Examples
     --------
@@ -224,6 +262,7 @@ class SharedForest(_Drawn):
     features: tuple[str, ...]
     family: SetFamily
     dag: WeightedDag
+    budget: Budget | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def n(self) -> int:
@@ -255,38 +294,47 @@ class SharedForest(_Drawn):
         features. Nodes have ``kind`` (``"branch"`` or ``"end"``) and ``label``. An edge has ``feature``, the
         name of the feature that is changed or None, ``weight``, a Fraction, and ``label``. The weight of a CXp
         is the sum over its paths of the product of the edges' weights. The graph has ``n`` and ``features``.
+
+        Raises
+        ------
+        BudgetError
+            If the forest's budget was spent.
         """
         import networkx as nx
 
+        account = self._account()
         graph = nx.DiGraph(n=self.n, features=self.features)
         last = len(self.dag.arcs)
-        for node in reversed(range(last)):
+        for node in account.paced(reversed(range(last))):
             tested = {e for _, e, _ in self.dag.arcs[node]} - {NO_ELEMENT}
             label = " ".join(self.features[e] for e in sorted(tested)) if node else "end"
             graph.add_node(last - node, kind="branch" if node else "end", label=label)
-        for node, arcs in enumerate(self.dag.arcs):
+        for node, arcs in enumerate(account.paced(self.dag.arcs)):
             for child, element, factor in arcs:
                 name = None if element == NO_ELEMENT else self.features[element]
                 weight = Fraction(factor, 1 if name is None else self.dag.whole)
                 graph.add_edge(last - node, last - child, feature=name, weight=weight, label=_edge_label(name, weight))
         return graph
 
-    def expanded(self, *, limit: int = 10_000) -> CXpForest:
+    def expanded(self, *, limit: int = 10_000, budget: Budget | None = None) -> CXpForest:
         """Return the paper's forest, one tree per CXp.
 
         Raises
         ------
         BudgetError
-            If there are more than `limit` CXps.
+            If there are more than `limit` CXps, or the budget was spent.
         """
         if self.n > limit:
             raise BudgetError(
                 f"A forest of one tree per CXp may have {limit} trees, but there are {self.n} CXps; raise the limit, "
                 "or use the shared graph."
             )
-        names = (tuple(self.features[i] for i in features_of(m)) for m in self.family)
-        weights = (self.dag.weight(m) for m in self.family)
-        return CXpForest.of(dict(zip(names, weights, strict=True)), features=self.features)
+        account = Account(budget, goal="forest", advice="allow more, or use the shared graph")
+        masks = list(account.paced(self.family))
+        weights: dict[Iterable[str], Fraction | int] = {
+            tuple(self.features[i] for i in features_of(m)): self.dag.weight(m) for m in account.paced(masks, at_once=1)
+        }
+        return CXpForest.of(weights, features=self.features)
 
 
 def _edge_label(name: str | None, weight: Fraction) -> str:

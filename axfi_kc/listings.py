@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import BudgetError
 from axfi_kc.explanations import AXp, CXp
-from axfi_kc.sets import minimal_hitting_sets
+from axfi_kc.sets import some_hitting_sets
 
 __all__ = ["cxp_count", "heaviest_cxps", "listed_axps"]
 
@@ -52,21 +52,17 @@ def listed_axps(explanation: Any, *, seconds: float, most: int = _MOST) -> tuple
     most
         How many to take of a family that is too large to list.
     """
-    names_of = explanation.domain.names_of
-    masks, complete = _axp_masks(explanation, Budget(seconds=seconds), most)
+    names_of, account = explanation.domain.names_of, Account(Budget(seconds=seconds), goal="list of AXps")
+    cxps = explanation.cxps
+    masks, complete = _axp_masks(explanation, cxps, account.rest(), most)
     return [AXp(names_of(mask)) for mask in masks], complete
 
 
-def _axp_masks(explanation: Any, budget: Budget, most: int) -> tuple[list[int], bool]:
-    if not isinstance(explanation.cxps, tuple):
+def _axp_masks(explanation: Any, cxps: Any, budget: Budget, most: int) -> tuple[list[int], bool]:
+    if not isinstance(cxps, tuple):
         try:
             family = explanation.cxp_family.hitting_sets(budget=budget)
         except BudgetError:
             return [], False
         return list(islice(family, most)), family.count <= most
-    try:
-        return minimal_hitting_sets(
-            [explanation.domain.mask(c.features) for c in explanation.cxps], budget=budget
-        ), True
-    except BudgetSpent as spent:
-        return spent.found, False
+    return some_hitting_sets([explanation.domain.mask(c.features) for c in cxps], budget=budget)

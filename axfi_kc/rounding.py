@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.domain import Domain
 from axfi_kc.engines import WeightedSets, engine_through
 from axfi_kc.features import Categorical
@@ -180,8 +180,15 @@ def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, 
         The model and the instance.
     found
         Its CXps and weights.
-    max_size, budget
+    max_size
         As they were found with.
+    budget
+        What it may cost.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -190,7 +197,8 @@ def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, 
     error, names = error_bound(problem.model), problem.domain
     if not error:
         return Rounding(error, {names.names_of(m): _ZERO for m in found.masks}, sets_hold=True)
-    near, far = (_explained(problem, found.kind, max_size, budget, shift) for shift in (error, -error))
+    watch = Watch(budget)
+    near, far = (_explained(problem, found.kind, max_size, watch.rest(), shift) for shift in (error, -error))
     affected = {
         names.names_of(mask): Fraction(near[mask] - far[mask])
         if mask in near and mask in far

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.engines import Found
 from axfi_kc.errors import WeightError
 from axfi_kc.families import SetFamily, WeightedDag
@@ -29,11 +30,16 @@ _INT64 = 2**63
 _ZERO = Fraction(0)
 
 
-def shapley_like(forest: CXpForest | SharedForest) -> dict[str, Fraction]:
+def shapley_like(forest: CXpForest | SharedForest, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the Shapley-like score of each feature.
 
     The score of j is (1/n) times the sum of ``w(Y) / |Y|`` over the CXps Y that contain j: the
     Shapley value of the forest.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -45,14 +51,19 @@ def shapley_like(forest: CXpForest | SharedForest) -> dict[str, Fraction]:
     >>> shapley_like(forest)
     {'x1': Fraction(5, 6), 'x2': Fraction(1, 2), 'x3': Fraction(1, 1)}
     """
-    return score(forest, "shapley")
+    return score(forest, "shapley", budget=budget)
 
 
-def banzhaf_like(forest: CXpForest | SharedForest) -> dict[str, Fraction]:
+def banzhaf_like(forest: CXpForest | SharedForest, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the Banzhaf-like score of each feature.
 
     The score of j is (1/n) times the sum of ``w(Y) / 2**(|Y| - 1)`` over the CXps Y that contain
     j: the Banzhaf index of the forest.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -63,15 +74,16 @@ def banzhaf_like(forest: CXpForest | SharedForest) -> dict[str, Fraction]:
     >>> banzhaf_like(CXpForest.of({("a", "b", "c"): 1}, features="abc"))
     {'a': Fraction(1, 4), 'b': Fraction(1, 4), 'c': Fraction(1, 4)}
     """
-    return score(forest, "banzhaf")
+    return score(forest, "banzhaf", budget=budget)
 
 
-def score(forest: CXpForest | SharedForest, kind: str) -> dict[str, Fraction]:
+def score(forest: CXpForest | SharedForest, kind: str, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the score called `kind` (``"shapley"`` or ``"banzhaf"``) of each feature."""
+    account = Account(budget, goal="score", advice="allow more, or limit max_size")
     if isinstance(forest, SharedForest):
-        totals, whole = _spread_shared(forest.family, forest.dag, kind, len(forest.features))
+        totals, whole = _spread_shared(forest.family, forest.dag, kind, len(forest.features), account)
     else:
-        totals, whole = _spread(forest, kind)
+        totals, whole = _spread(forest, kind, account)
     return {name: Fraction(t, whole) if t else _ZERO for name, t in zip(forest.features, totals, strict=True)}
 
 
@@ -87,22 +99,25 @@ def _shares(kind: str, sizes: Iterable[int]) -> tuple[dict[int, int], int]:
     return {size: 1 << largest - size for size in distinct}, 1 << largest - 1
 
 
-def _spread(forest: CXpForest, kind: str) -> tuple[list[int], int]:
+def _spread(forest: CXpForest, kind: str, account: Account) -> tuple[list[int], int]:
     """Return each feature's score as an integer, and what these are divided by."""
     share, common = _shares(kind, (m.bit_count() for m in forest.masks))
     totals = [0] * len(forest.features)
-    for mask, numerator in zip(forest.masks, forest.numerators, strict=True):
+    for mask, numerator in account.paced(zip(forest.masks, forest.numerators, strict=True)):
         part = numerator * share[mask.bit_count()]
         for i in features_of(mask):
             totals[i] += part
     return totals, forest.denominator * common * (len(forest) or 1)
 
 
-def _spread_shared(family: SetFamily, dag: WeightedDag, kind: str, n_features: int) -> tuple[list[int], int]:
+def _spread_shared(
+    family: SetFamily, dag: WeightedDag, kind: str, n_features: int, account: Account | None = None
+) -> tuple[list[int], int]:
     """Return each feature's score as an integer, and what these are divided by, without listing a CXp."""
-    share, common = _shares(kind, family.sizes)
-    largest = max(family.sizes, default=0)
-    totals = dag.spread({size: part * dag.whole ** (largest - size) for size, part in share.items()})
+    sizes = family.dag.numerators_within(account)
+    share, common = _shares(kind, sizes)
+    largest = max(sizes, default=0)
+    totals = dag.spread({size: part * dag.whole ** (largest - size) for size, part in share.items()}, account=account)
     return [totals.get(i, 0) for i in range(n_features)], common * dag.whole**largest * (family.count or 1)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import ALLOWANCE, DONE, Budget, BudgetSpent, Meter
 
-__all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "sorted_sets"]
+__all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "some_hitting_sets", "sorted_sets"]
 
 _ROWS_AT_ONCE = 1 << 10
 
@@ -32,12 +32,33 @@ def features_of(mask: int) -> tuple[int, ...]:
 
 
 def sorted_sets(family: Iterable[int]) -> list[int]:
-    """Return the sets smallest first, then in the order of their features."""
-    return sorted(family, key=lambda s: (s.bit_count(), features_of(s)))
+    """Return the sets smallest first, then in the order of their features.
+
+    Examples
+    --------
+    >>> sorted_sets([0b110, 0b1001, 0b011, 0b100])
+    [4, 3, 9, 6]
+    """
+    sets = list(family)
+    width = max(map(int.bit_length, sets), default=0)
+    # of two sets of one size, that with the greater mirror image has the first feature that only one of them has
+    return sorted(sets, key=lambda s: (s.bit_count() << width) - int(f"{s:0{width}b}"[::-1], 2))
 
 
-def minimal_sets(family: Iterable[int]) -> list[int]:
+def minimal_sets(family: Iterable[int], *, meter: Meter | None = None) -> list[int]:
     """Return the sets that contain no other, sorted.
+
+    Parameters
+    ----------
+    family
+        Sets.
+    meter
+        Whose budget it is held to, if given.
+
+    Raises
+    ------
+    BudgetSpent
+        If that budget was spent.
 
     Notes
     -----
@@ -50,6 +71,8 @@ def minimal_sets(family: Iterable[int]) -> list[int]:
     """
     kept: list[int] = []
     for candidate in sorted_sets(set(family)):
+        if meter is not None and meter.is_spent:
+            raise BudgetSpent([])
         if not any(s & candidate == s for s in kept):
             kept.append(candidate)
     return kept
@@ -80,14 +103,14 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
 
     if budget is not None:
         _compile_kernel()
-    sets = minimal_sets(family)
+    meter = Meter(budget or Budget())
+    sets = minimal_sets(family, meter=meter if budget else None)
     elements = sorted({i for s in sets for i in features_of(s)})
     state = _hitting_state(sets, elements)
     found: list[int] = []
     rows = np.zeros((_ROWS_AT_ONCE, len(elements)), np.uint8)
     registers = np.zeros(kernels.REGISTERS, np.int64)
     registers[kernels.FRESH] = 1
-    meter = Meter(budget or Budget())
     meter.attach(registers)
     while True:
         status = kernels.minimal_hitting_sets(*state, rows, registers)
@@ -99,6 +122,20 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
             return sorted_sets(found)
         if spent:
             raise BudgetSpent(found)
+
+
+def some_hitting_sets(family: Iterable[int], *, budget: Budget) -> tuple[list[int], bool]:
+    """Return minimal sets that meet every set of `family`, and whether these are all; see :func:`minimal_hitting_sets`.
+
+    Examples
+    --------
+    >>> some_hitting_sets([0b011, 0b101], budget=Budget(nodes=100))
+    ([1, 6], True)
+    """
+    try:
+        return minimal_hitting_sets(family, budget=budget), True
+    except BudgetSpent as spent:
+        return spent.found, False
 
 
 @cache

@@ -20,7 +20,6 @@ import numpy as np
 from axfi_kc.adversaries.choices import change, float_ends
 from axfi_kc.adversaries.drawing import draw_between, draw_index, no_mass, value_odds
 from axfi_kc.adversaries.search import Spender
-from axfi_kc.budget import Budget
 from axfi_kc.engines.linear_sides import Side, sides_of
 from axfi_kc.errors import BudgetError
 from axfi_kc.features import Categorical, Feature, Integer, Real
@@ -31,6 +30,7 @@ __all__ = ["draw_linear", "nearest_linear"]
 
 _TRIES = 2_000_000
 _MOST_AT_ONCE = 256
+_VALUES_AT_ONCE = 1024
 
 
 class _Option(NamedTuple):
@@ -97,7 +97,7 @@ def _ways(problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
         yield _Way(side, codes, free, margin, side.strict)
 
 
-def nearest_linear(problem: Problem, free: tuple[int, ...], *, budget: Budget) -> list[float] | None:
+def nearest_linear(problem: Problem, free: tuple[int, ...], *, spender: Spender) -> list[float] | None:
     """Return the codes of the nearest dissimilar point, one per feature of the CXp, or None.
 
     Where real features are involved, the last of them to move is rounded to the next float64 on
@@ -108,7 +108,6 @@ def nearest_linear(problem: Problem, free: tuple[int, ...], *, budget: Budget) -
     Linear in the features when all are real; otherwise a depth-first search over the useful values
     of the discrete ones.
     """
-    spender = Spender(budget)
     found = [answer for way in _ways(problem, free) if (answer := _cheapest(way, spender)) is not None]
     return min(found, key=lambda answer: (answer[0], answer[1]))[1] if found else None
 
@@ -118,7 +117,7 @@ def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | Non
     discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
     real = [i for i in way.free if isinstance(way.side.features[i], Real)]
     reals = sum((max(way.loss(i, way.worst(i)), Fraction(0)) for i in real), Fraction(0))
-    options = _useful(way, discrete, reals)
+    options = _useful(way, discrete, reals, spender)
     most = [max((o.loss for o in row), default=Fraction(0)) for row in options]
     least = [min((o.cost for o in row), default=Fraction(0)) for row in options]
     if not all(options) or not way.is_enough(sum(most, reals)):
@@ -142,10 +141,9 @@ def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | Non
     return best
 
 
-def _useful(way: _Way, discrete: Sequence[int], reals: Fraction) -> list[list[_Option]]:
+def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, spender: Spender) -> list[list[_Option]]:
     """Return per discrete feature its values, cheapest first, each losing more than those before."""
-    rows = [[_Option(change(f, way.codes[i], c), way.loss(i, c), c) for c in _codes(f)]
-            for i in discrete for f in [way.side.features[i]]]  # fmt: skip
+    rows = [_options(way, i, spender) for i in discrete]
     most = [max(o.loss for o in row) for row in rows]
     found = []
     for row, own in zip(rows, most, strict=True):
@@ -157,6 +155,16 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction) -> list[list[_O
                 if way.is_enough(others + option.loss):
                     kept.append(option)
         found.append(kept)
+    return found
+
+
+def _options(way: _Way, i: int, spender: Spender) -> list[_Option]:
+    """Return the values of a discrete feature, of which there may be many."""
+    feature, found = way.side.features[i], list[_Option]()
+    for c in _codes(feature):
+        if not c % _VALUES_AT_ONCE:
+            spender.look()
+        found.append(_Option(change(feature, way.codes[i], c), way.loss(i, c), c))
     return found
 
 
@@ -195,7 +203,7 @@ def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
     return at
 
 
-def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random) -> list[float]:
+def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, spender: Spender) -> list[float]:
     """Return the codes of a random dissimilar point, one per feature of the CXp.
 
     Points are drawn from the smallest box that holds the dissimilar ones, each feature being given
@@ -206,11 +214,12 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random) -> l
     WeightError
         If the dissimilar points have probability 0.
     BudgetError
-        If none came up in two million draws.
+        If none came up in two million draws, or the budget was spent.
     """
-    spans = [_span(problem, free, i) for i in free]
+    spans = [_span(problem, free, i, spender) for i in free]
     tried, size = 0, 8
     while tried < _TRIES:
+        spender.look()
         points = np.tile(problem.codes, (size, 1))
         points[:, list(free)] = [[_draw(f, span, random) for f, span in spans] for _ in range(size)]
         for point, output in zip(points, problem.model.outputs_at(points), strict=True):
@@ -223,7 +232,7 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random) -> l
 _Span = list[tuple[Fraction, Fraction]] | list[int]  # intervals, or the odds of the values
 
 
-def _span(problem: Problem, free: tuple[int, ...], i: int) -> tuple[Feature, _Span]:
+def _span(problem: Problem, free: tuple[int, ...], i: int, spender: Spender) -> tuple[Feature, _Span]:
     """Return which values of feature i some dissimilar point can have."""
     feature = problem.domain.features[i]
     slacks = [(way, _slack(way)) for way in _ways(problem, free)]
@@ -232,6 +241,8 @@ def _span(problem: Problem, free: tuple[int, ...], i: int) -> tuple[Feature, _Sp
         return feature, _merged(_reach(way, i, feature, slack) for way, slack in ways)
     odds = value_odds(feature)
     for k, code in enumerate(_codes(feature)):
+        if not k % _VALUES_AT_ONCE:
+            spender.look()
         if not any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways):
             odds[k] = 0
     if not any(odds):

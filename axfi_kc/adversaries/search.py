@@ -18,19 +18,38 @@ _LOOK = 16  # boxes between two looks at the clock
 
 
 class Spender:
-    """Counts boxes against a budget; 500,000 without one of nodes."""
+    """Counts boxes against a budget that all CXps looked at share; of each CXp 500,000 without one of nodes."""
 
     def __init__(self, budget: Budget) -> None:
-        self._left = budget.nodes or _MOST_NODES
+        self._most = budget.nodes
+        self._used, self._own = 0, 0
         self._watch = Watch(budget)
+
+    def begin(self) -> None:
+        """Start with another CXp."""
+        self._own = 0
 
     def spend(self) -> None:
         """Count one box."""
-        self._left -= 1
-        if self._left < 0 or (not self._left % _LOOK and self._watch.is_spent()):
-            raise BudgetError(
-                "The budget was spent before an adversarial example was found; allow more, or take another CXp."
-            )
+        self._used += 1
+        self._own += 1
+        over = self._own > _MOST_NODES if self._most is None else self._used > self._most
+        if over or (not self._used % _LOOK and self._watch.is_spent()):
+            raise self.error()
+
+    def look(self) -> None:
+        """Raise a BudgetError if the time or the memory is spent."""
+        if self._watch.is_spent():
+            raise self.error()
+
+    def error(self) -> BudgetError:
+        """Return the error that says what was spent."""
+        return BudgetError(
+            f"The budget was spent after {self._used} boxes and {self._watch.seconds:.2f} s, before an adversarial "
+            "example was found; allow more, or take another CXp.",
+            nodes=self._used,
+            seconds=self._watch.seconds,
+        )
 
 
 def _whole(choices: Sequence[Choices]) -> Box:
@@ -51,7 +70,7 @@ def _halves(box: Box) -> Iterator[Box]:
         yield (*low[:side], middle, *low[side + 1 :]), high
 
 
-def nearest_corner(region: Region, choices: Sequence[Choices], *, budget: Budget) -> tuple[int, ...] | None:
+def nearest_corner(region: Region, choices: Sequence[Choices], *, spender: Spender) -> tuple[int, ...] | None:
     """Return the cheapest dissimilar choice of each feature, or None if there is none.
 
     Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
@@ -63,7 +82,7 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, budget: Budget
     """
     if not all(c.cells for c in choices):
         return None
-    spender, heap = Spender(budget), list[tuple[Fraction, Box]]()
+    heap = list[tuple[Fraction, Box]]()
 
     def push(box: Box) -> None:
         spender.spend()
@@ -80,7 +99,7 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, budget: Budget
     return None
 
 
-def cover(region: Region, choices: Sequence[Choices], *, budget: Budget) -> list[Box]:
+def cover(region: Region, choices: Sequence[Choices], *, spender: Spender) -> list[Box]:
     """Return disjoint boxes that together are exactly the dissimilar points.
 
     Notes
@@ -89,7 +108,7 @@ def cover(region: Region, choices: Sequence[Choices], *, budget: Budget) -> list
     """
     if not all(c.cells for c in choices):
         return []
-    spender, found, stack = Spender(budget), list[Box](), [_whole(choices)]
+    found, stack = list[Box](), [_whole(choices)]
     while stack:
         box = stack.pop()
         spender.spend()
@@ -101,7 +120,9 @@ def cover(region: Region, choices: Sequence[Choices], *, budget: Budget) -> list
     return found
 
 
-def grown(region: Region, choices: Sequence[Choices], point: Sequence[int], *, grows: Sequence[bool]) -> Box:
+def grown(
+    region: Region, choices: Sequence[Choices], point: Sequence[int], *, grows: Sequence[bool], spender: Spender
+) -> Box:
     """Return a box around a dissimilar point, all of whose points are dissimilar.
 
     It is widened feature by feature over neighbouring cells (never across the instance's own) for
@@ -113,11 +134,13 @@ def grown(region: Region, choices: Sequence[Choices], point: Sequence[int], *, g
             continue
         while low[side] and choice.cells[low[side] - 1] == choice.cells[low[side]] - 1:
             low[side] -= 1
+            spender.look()
             if not region.verdict((tuple(low), tuple(high)))[1]:
                 low[side] += 1
                 break
         while high[side] < len(choice.cells) and choice.cells[high[side]] == choice.cells[high[side] - 1] + 1:
             high[side] += 1
+            spender.look()
             if not region.verdict((tuple(low), tuple(high)))[1]:
                 high[side] -= 1
                 break

@@ -8,6 +8,7 @@ from axfi_kc.engines.families import (
     check_countable,
     check_weights,
     features_of_members,
+    listed_unless_many,
 )
 from axfi_kc.engines.selection import Engine, engine_for, engine_through
 
@@ -22,4 +23,5 @@ __all__ = [
     "engine_for",
     "engine_through",
     "features_of_members",
+    "listed_unless_many",
 ]

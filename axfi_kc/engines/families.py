@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, paced
 from axfi_kc.errors import WeightError
 from axfi_kc.families import SetFamily, WeightedDag
 from axfi_kc.features import Feature, Real
@@ -29,6 +30,7 @@ __all__ = [
     "check_countable",
     "check_weights",
     "features_of_members",
+    "listed_unless_many",
     "masks_of_words",
     "members_of_words",
     "words_of_masks",
@@ -96,15 +98,22 @@ class SymbolicSets:
     dag: WeightedDag
     kind: str
 
-    def listed(self) -> WeightedSets:
+    def listed(self, *, account: Account | None = None) -> WeightedSets:
         """Return the CXps one by one (cost: the paths of the DAG)."""
         totals: dict[int, int] = {}
-        for mask, numerator in self.dag.sets():
+        for mask, numerator in paced(self.dag.sets(), account):
             totals[mask] = totals.get(mask, 0) + numerator
-        most, whole = max(self.family.sizes, default=0), self.dag.whole
+        most, whole = max(map(int.bit_count, totals), default=0), self.dag.whole
         masks = sorted_sets(totals)
-        scaled = tuple(totals[m] * whole ** (most - m.bit_count()) for m in masks)
+        scaled = tuple(totals[m] * whole ** (most - m.bit_count()) for m in paced(masks, account))
         return WeightedSets(tuple(masks), scaled, whole**most, self.kind)
+
+
+def listed_unless_many(found: WeightedSets | SymbolicSets, most: int, account: Account) -> WeightedSets | SymbolicSets:
+    """Return the CXps one by one, except when there are more than `most`."""
+    if isinstance(found, SymbolicSets) and found.family.count <= most:
+        return found.listed(account=account)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

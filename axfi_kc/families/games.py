@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import comb, lcm
 from operator import mul
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.families.set_families import SetFamily
 from axfi_kc.families.stores import EMPTY, FamilyStore
 
@@ -37,9 +37,11 @@ def shapley_shubik_index(family: SetFamily, *, budget: Budget | None = None) -> 
     >>> shapley_shubik_index(SetFamily.of([0b011, 0b101]))
     {0: Fraction(2, 3), 1: Fraction(1, 6), 2: Fraction(1, 6)}
     """
-    m = family.minimal(budget=budget).support.bit_count()
+    account = _account(budget)
+    minimal = family.minimal(budget=account.rest())
+    m = minimal.support.bit_count()
     whole = lcm(*range(1, m + 1))  # m * comb(m - 1, s) divides it
-    return _index(family, [whole // (m * comb(m - 1, s)) for s in range(m)], whole, budget)
+    return _index(minimal, [whole // (m * comb(m - 1, s)) for s in range(m)], whole, account)
 
 
 def banzhaf_index(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
@@ -62,13 +64,19 @@ def banzhaf_index(family: SetFamily, *, budget: Budget | None = None) -> dict[in
     >>> banzhaf_index(SetFamily.of([0b011, 0b101]))
     {0: Fraction(3, 4), 1: Fraction(1, 4), 2: Fraction(1, 4)}
     """
-    m = family.minimal(budget=budget).support.bit_count()
-    return _index(family, [1] * m, 1 << max(m - 1, 0), budget)
+    account = _account(budget)
+    minimal = family.minimal(budget=account.rest())
+    m = minimal.support.bit_count()
+    return _index(minimal, [1] * m, 1 << max(m - 1, 0), account)
 
 
-def _index(family: SetFamily, shares: Sequence[int], whole: int, budget: Budget | None) -> dict[int, Fraction]:
-    game = _Game.of(family.minimal(budget=budget), budget)
-    swings = game.swings(shares)
+def _account(budget: Budget | None) -> Account:
+    return Account(budget, goal="index of the game", advice="allow more, or limit max_size")
+
+
+def _index(minimal: SetFamily, shares: Sequence[int], whole: int, account: Account) -> dict[int, Fraction]:
+    game = _Game.of(minimal, account.rest())
+    swings = game.swings(shares, account)
     return {e: Fraction(t, whole) for e, t in sorted(zip(game.elements, swings, strict=True))}
 
 
@@ -84,7 +92,7 @@ class _Game:
     levels: list[list[tuple[int, int]]]
 
     @classmethod
-    def of(cls, family: SetFamily, budget: Budget | None) -> _Game:
+    def of(cls, family: SetFamily, budget: Budget) -> _Game:
         store = FamilyStore(budget)
         root = store.load(family.rows)
         used = sorted(set(family.rows[2:, 0].tolist()))
@@ -101,15 +109,15 @@ class _Game:
             states = list(place)
         return cls([family.order[level] for level in used], levels)
 
-    def swings(self, shares: Sequence[int]) -> list[int]:
+    def swings(self, shares: Sequence[int], account: Account) -> list[int]:
         """Return for each element the sum, over the coalitions it makes win, of the share of their size."""
-        above = self._above()
+        above = self._above(account)
         below = [list(shares)]  # one state is left at the end: won
         found = []
         for moves, ways in zip(reversed(self.levels), reversed(above), strict=True):
             total, own = 0, []
             n = len(ways[0]) if ways else 0
-            for (low, high), way in zip(moves, ways, strict=True):
+            for (low, high), way in account.paced(zip(moves, ways, strict=True)):
                 without = below[low] if low >= 0 else [0] * (n + 1)
                 joined = below[high] if high >= 0 else [0] * (n + 1)
                 if low != high:
@@ -119,12 +127,12 @@ class _Game:
             below = own
         return found[::-1]
 
-    def _above(self) -> list[list[list[int]]]:
+    def _above(self, account: Account) -> list[list[list[int]]]:
         """Return for each state the number of coalitions of each size that lead to it."""
         found = [[[1]]] if self.levels and self.levels[0] else [[] for _ in self.levels[:1]]
         for level, moves in enumerate(self.levels[:-1]):
             following = [[0] * (level + 2) for _ in self.levels[level + 1]]
-            for (low, high), way in zip(moves, found[-1], strict=True):
+            for (low, high), way in account.paced(zip(moves, found[-1], strict=True)):
                 for child, shift in ((low, 0), (high, 1)):
                     if child >= 0:
                         into = following[child]

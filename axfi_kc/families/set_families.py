@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.errors import CircuitError
 from axfi_kc.families.orders import linked_order
 from axfi_kc.families.stores import BASE, EMPTY, FamilyStore
@@ -165,9 +165,9 @@ class SetFamily:
                 node, mask = high, mask | 1 << self.order[level]
         return mask
 
-    def smallest(self) -> SetFamily:
+    def smallest(self, *, budget: Budget | None = None) -> SetFamily:
         """Return the family of the members with the fewest elements."""
-        return self.at_most(min(self.sizes, default=0))
+        return self.at_most(int(self.rows[-1, 3]), budget=budget)
 
     def union(self, other: SetFamily, *, budget: Budget | None = None) -> SetFamily:
         """Return the sets that are in one of the families."""
@@ -201,12 +201,12 @@ class SetFamily:
         """
         return self._made(FamilyStore.hitting, budget)
 
-    def counts(self) -> dict[int, int]:
+    def counts(self, *, account: Account | None = None) -> dict[int, int]:
         """Return for each element that occurs the number of sets with it (cost: linear)."""
         below, above = self._counts, [0] * len(self.rows)
         above[-1] = 1
         found: dict[int, int] = {}
-        for node in reversed(range(2, len(above))):
+        for node in paced(reversed(range(2, len(above))), account):
             level, low, high = self._nodes[node]
             element = self.order[level]
             found[element] = found.get(element, 0) + above[node] * below[high]
@@ -214,28 +214,33 @@ class SetFamily:
             above[low] += above[node]
         return found
 
-    def with_elements(self) -> dict[int, dict[int, int]]:
+    def with_elements(self, *, budget: Budget | None = None) -> dict[int, dict[int, int]]:
         """Return for each element that occurs the number of sets with it, by size.
+
+        Raises
+        ------
+        BudgetError
+            If the budget was spent.
 
         Notes
         -----
         Nodes times the square of the number of different sizes.
         """
-        sizes = self.sizes
+        sizes, account = self.sizes, Account(budget, goal="count by sizes", advice="allow more")
         found: dict[int, dict[int, int]] = {e: {} for e in features_of(self.support)}
         for size in sizes:
-            for element, n in self.dag.spread({size: 1}).items():
+            for element, n in self.dag.spread({size: 1}, account=account).items():
                 if n:
                     found[element][size] = n
         return found
 
-    def fewest_with(self) -> dict[int, int]:
+    def fewest_with(self, *, account: Account | None = None) -> dict[int, int]:
         """Return for each element that occurs the size of the smallest set with it (cost: linear)."""
         least, nodes = self.rows[:, 3].tolist(), self._nodes
         above = [len(self.order) + 1] * len(nodes)
         above[-1] = 0
         found: dict[int, int] = {}
-        for node in reversed(range(2, len(nodes))):
+        for node in paced(reversed(range(2, len(nodes))), account):
             level, low, high = nodes[node]
             element, with_it = self.order[level], above[node] + 1
             found[element] = min(found.get(element, with_it + least[high]), with_it + least[high])

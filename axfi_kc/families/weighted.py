@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from operator import mul
 
+from axfi_kc.budget import Account, paced
+
 __all__ = ["NO_ELEMENT", "Arc", "WeightedDag"]
 
 NO_ELEMENT = -1
@@ -52,7 +54,11 @@ class WeightedDag:
     @cached_property
     def numerators(self) -> dict[int, int]:
         """For each size, what the sets of that size weigh together, times ``whole ** size``."""
-        first, prefixes = self._prefixes
+        return self.numerators_within(None)
+
+    def numerators_within(self, account: Account | None) -> dict[int, int]:
+        """Return the `numerators`, held to the budget of an account."""
+        first, prefixes = self._prefixes_within(account)
         return {size: total for size, total in enumerate(prefixes[0], start=first[0]) if total}
 
     def total(self, *, avoiding: int = 0) -> Fraction:
@@ -83,7 +89,7 @@ class WeightedDag:
                     worth[child] = worth.get(child, 0) + found * factor
         return Fraction(worth.get(0, 0), self.whole ** mask.bit_count())
 
-    def spread(self, shares: Mapping[int, int]) -> dict[int, int]:
+    def spread(self, shares: Mapping[int, int], *, account: Account | None = None) -> dict[int, int]:
         """Return for each element the sum over its sets of the share of their size times their numerator.
 
         Parameters
@@ -91,17 +97,19 @@ class WeightedDag:
         shares
             An integer for each size; sizes left out count 0. The numerator of a set is its weight times
             ``whole ** size``.
+        account
+            Under which it is done, if there is a budget.
 
         Notes
         -----
         Arcs times different sizes of what leads to them. With what is above a node by size, and
         what is below it already multiplied by shares, each arc is one scalar product.
         """
-        first, prefixes = self._prefixes
+        first, prefixes = self._prefixes_within(account)
         ends = range(first[0], first[0] + len(prefixes[0]))
         below = [[shares.get(size, 0) for size in ends]]
         found: dict[int, int] = {}
-        for node, arcs in enumerate(self.arcs[1:], start=1):
+        for node, arcs in enumerate(paced(self.arcs[1:], account), start=1):
             above = prefixes[node]
             own: list[int] = []
             for child, element, factor in arcs:
@@ -113,16 +121,22 @@ class WeightedDag:
             below.append(own or [0] * len(above))
         return found
 
-    @cached_property
-    def _prefixes(self) -> tuple[list[int], list[list[int]]]:
-        """For each node the least number of elements on a way there, and from there on what ways of each weigh.
+    def _prefixes_within(self, account: Account | None) -> tuple[list[int], list[list[int]]]:
+        """Return the prefixes, which are made once."""
+        kept = vars(self)
+        if "_prefixes" not in kept:
+            kept["_prefixes"] = self._made_prefixes(account)
+        return kept["_prefixes"]
+
+    def _made_prefixes(self, account: Account | None) -> tuple[list[int], list[list[int]]]:
+        """Return for each node the least number of elements on a way there, and from there on what ways of each weigh.
 
         A node that no way leads to has an empty list.
         """
         first, last = _ranges(self.arcs)
         found = [[0] * (b - a + 1) for a, b in zip(first, last, strict=True)]
         found[-1][0] = 1
-        for node in reversed(range(1, len(self.arcs))):
+        for node in paced(reversed(range(1, len(self.arcs))), account):
             above = found[node]
             for child, element, factor in self.arcs[node] if above else ():
                 shift = first[node] - first[child] + (element != NO_ELEMENT)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account
+from axfi_kc.budget import Account, paced
 from axfi_kc.circuit import DECISION, OR, Circuit
 from axfi_kc.queries.flat import arc_owners
 from axfi_kc.queries.languages import refusal
@@ -56,8 +56,7 @@ def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
     """
     found: list[int] = []
     offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
-    features = circuit.features.tolist()
-    for node, feature in enumerate(features if account is None else account.paced(features)):
+    for node, feature in enumerate(paced(circuit.features.tolist(), account)):
         scope = 1 << feature if feature >= 0 else 0
         for child in children[offsets[node] : offsets[node + 1]]:
             scope |= found[child]
