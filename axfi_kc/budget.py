@@ -199,6 +199,11 @@ class Account:
         return self._watch.seconds
 
     @property
+    def budget(self) -> Budget:
+        """The whole budget."""
+        return self._watch.budget
+
+    @property
     def is_free(self) -> bool:
         """Whether nothing is limited."""
         return self._watch.is_free

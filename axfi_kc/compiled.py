@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc import queries
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit, Size
 from axfi_kc.compilers import compile_target, read_model
 from axfi_kc.compilers.orders import DEFAULT_ORDER, Order
@@ -69,27 +69,37 @@ class CompiledModel:
         """An estimate of the memory it takes."""
         return self.target.bytes
 
-    def count(self, *, check: bool = False) -> int:
+    def count(self, *, check: bool = False, budget: Budget | None = None) -> int:
         """Return the number of points with the output, over the features that are not fixed.
 
         Parameters
         ----------
         check
             Whether to count a second time, by an independent route; see :func:`axfi_kc.queries.count`.
+        budget
+            What it may cost.
 
         Raises
         ------
         CircuitError
             If one of them is real: then points are uncountable; ask for the probability.
+        BudgetError
+            If the budget was spent.
         """
         fixed = [self.domain.index(name) for name in self.fixed]
-        return queries.count(self.circuit, fixed=fixed, check=check)
+        return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
 
-    def probability(self) -> Fraction:
-        """Return the probability of the output, given what is fixed."""
-        return self.target.probability()
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
+        """Return the probability of the output, given what is fixed.
 
-    def condition(self, values: Mapping[str, Any]) -> CompiledModel:
+        Raises
+        ------
+        BudgetError
+            If the budget was spent.
+        """
+        return self.target.probability(budget=budget)
+
+    def condition(self, values: Mapping[str, Any], *, budget: Budget | None = None) -> CompiledModel:
         """Return the circuit with features set to values, as ``{feature name: value}``.
 
         Notes
@@ -100,12 +110,17 @@ class CompiledModel:
         ------
         UnknownFeatureError, DomainError
             For a name or a value that is not the domain's.
+        BudgetError
+            If the budget was spent.
         """
+        watch = Watch(budget)
         both = [name for name in values if name in self.fixed]
         if both:
             raise DomainError(f"Feature {both[0]!r} is fixed already; condition the whole circuit instead.")
         cells = {self.domain.index(name): self._cell(name, value) for name, value in values.items()}
-        made = target_of(self.language, queries.condition(self.circuit, cells), **self._options)
+        conditioned = queries.condition(self.circuit, cells, budget=budget)
+        limits = {} if budget is None else {"budget": watch.rest()}
+        made = target_of(self.language, conditioned, **self._options, **limits)
         return CompiledModel(made, self.output, {**self.fixed, **values}, self._options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

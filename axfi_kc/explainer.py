@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.answers import Batch, Explanation, shown
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
@@ -47,9 +47,9 @@ class Explainer(Manners):
     max_size
         Only CXps of at most so many features (the paper's l0 radius).
     budget
-        What the explanation of one instance may cost, in seconds and search nodes. When it is
-        spent, a BudgetError carries what is certain so far. Single trees need no search and no
-        budget.
+        What the explanation of one instance may cost, in seconds, search nodes and bytes, and what each
+        question to it may (AXps, a score, a counterfactual): the steps of a question share one budget. When
+        it is spent, a BudgetError carries what is certain so far. Single trees need no search and no nodes.
     target
         ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"`` or ``"ddnnf"``: compile the
         circuit of each output met, once, and read the explanations off it; the results are the same, and
@@ -114,10 +114,15 @@ class Explainer(Manners):
             If a value is missing or outside its domain.
         RoundingError
             If the model's own ``predict`` gives another output than exact arithmetic.
+        BudgetError
+            If the budget was spent; it carries the CXps that are certain so far.
         """
         codes = self.domain.encode(one_row(x, self.domain.features))
         self._check(codes)
-        return self._batch(codes, [self._find(codes)], (0,))[0]
+        account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
+        found = self._find(codes)
+        found.scale(account)
+        return self._batch(codes, [found], (0,))[0]
 
     def explain_batch(self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None) -> Batch:
         """Explain the rows of a table.

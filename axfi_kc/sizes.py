@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.compiled import question_about
 from axfi_kc.compilers import base_circuit
@@ -206,6 +206,7 @@ def size_rows(
 
 
 def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
+    watch = Watch(budget)
     options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": budget}
     options |= {"sift": way.reorder, "minimise": way.reorder}
     known = options_of(way.target)
@@ -213,19 +214,21 @@ def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budg
     try:
         made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in known})
         if way.reorder and isinstance(made, Mdd):
-            made = sifted(made, budget=budget)
+            made = sifted(made, budget=watch.rest())
+        seconds = before + time.perf_counter() - begin
+        countable = all(axis.counts is not None for axis in circuit.grid.axes)
+        count = made.count(budget=watch.rest()) if countable else None
+        probability = made.probability(budget=watch.rest())
     except (BudgetError, CircuitError, MissingExtraError) as error:
         return replace(way.row, note=str(error))
-    seconds = before + time.perf_counter() - begin
-    countable = all(axis.counts is not None for axis in circuit.grid.axes)
     return replace(
         way.row,
         nodes=made.size.nodes,
         edges=made.size.edges,
         bytes=made.bytes,
         seconds=seconds,
-        count=made.count() if countable else None,
-        probability=made.probability(),
+        count=count,
+        probability=probability,
         note=getattr(made, "backend", ""),
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["home_boxes", "minimal_misses", "narrow_totals"]
+__all__ = ["antichain", "home_boxes", "minimal_misses", "narrow_totals"]
 
 
 @njit(cache=True, nogil=True)
@@ -50,16 +50,16 @@ def _grown(array: Any, needed: int) -> Any:
 
 @njit(nogil=True)
 def _antichain_in_a_word(
-    cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any
-) -> Any:
-    """Fill the slots for one point of at most 64 features; return how many are alive.
+    cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
+    span: Any, n_slots: int, n_alive: int,
+) -> Any:  # fmt: skip
+    """Fill the slots for one point of at most 64 features with a span of boxes; return how many there are, and alive.
 
     A slot holds a missed set; ``alive`` lists those that contain no other, ``slot_of`` names the
     slot of each box, -1 for none.
     """
     offset, feature, first, last, subset, inside = lits
-    n_slots = n_alive = 0
-    for box in range(len(offset) - 1):
+    for box in range(span[0], span[1]):
         slot_of[box] = -1
         if low <= rank[box] < high:
             continue
@@ -102,14 +102,14 @@ def _antichain_in_a_word(
 
 @njit(nogil=True)
 def _antichain(
-    cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any
-) -> Any:
+    cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
+    span: Any, n_slots: int, n_alive: int,
+) -> Any:  # fmt: skip
     """Do the same for any number of features, word by word."""
     offset, feature, first, last, subset, inside = lits
     n_words = slots.shape[1]
     missed = np.empty(n_words, np.uint64)
-    n_slots = n_alive = 0
-    for box in range(len(offset) - 1):
+    for box in range(span[0], span[1]):
         slot_of[box] = -1
         if low <= rank[box] < high:
             continue
@@ -155,6 +155,19 @@ def _antichain(
 
 
 @njit(cache=True, nogil=True)
+def antichain(
+    cells: Any, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
+    span: Any, n_slots: int, n_alive: int,
+) -> Any:  # fmt: skip
+    """Go on with a span of boxes at the one point of `cells`; return how many slots there are, and how many alive."""
+    if slots.shape[1] == 1:
+        return _antichain_in_a_word(
+            cells, 0, low, high, rank, lits, max_size, slot_of, slots, alive, span, n_slots, n_alive
+        )
+    return _antichain(cells, 0, low, high, rank, lits, max_size, slot_of, slots, alive, span, n_slots, n_alive)
+
+
+@njit(cache=True, nogil=True)
 def minimal_misses(cells: Any, low: Any, high: Any, rank: Any, lits: Any, n_words: int, max_size: int) -> Any:
     """Return for each point the minimal sets of features on which dissimilar boxes miss it.
 
@@ -174,10 +187,12 @@ def minimal_misses(cells: Any, low: Any, high: Any, rank: Any, lits: Any, n_word
     for n in range(len(cells)):
         if n_words == 1:
             n_slots, n_alive = _antichain_in_a_word(
-                cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive
+                cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, (0, n_boxes), 0, 0
             )
         else:
-            n_slots, n_alive = _antichain(cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive)
+            n_slots, n_alive = _antichain(
+                cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, (0, n_boxes), 0, 0
+            )
         start = starts[n]
         starts[n + 1] = start + n_alive
         sets = _grown(sets, start + n_alive)

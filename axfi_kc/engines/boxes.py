@@ -10,12 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from fractions import Fraction
-from math import prod
+from functools import cache
+from math import isqrt, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.engines.families import Found, cell_worths, features_of_members, members_of_words
 from axfi_kc.measures import exact
 from axfi_kc.models import Boxes, TableModel, TreeSum, boxes_of
@@ -25,6 +27,8 @@ __all__ = ["BoxEngine"]
 
 _WORD = 64
 _INT64 = 2**63
+_WORK = 1 << 20  # comparisons of sets between two looks at the clock
+_NO_LIMIT = Budget()
 Cells = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.float64]
 
@@ -49,13 +53,17 @@ class BoxEngine:
         A single tree, a truth table, or boxes.
     similarity
         Which outputs count as similar.
+    budget
+        What one instance may cost, in seconds and bytes; there is no search, and no node.
 
     Notes
     -----
     Per instance: the literals of the dissimilar boxes, plus boxes times CXps.
     """
 
-    def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity) -> None:
+    def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity, budget: Budget = _NO_LIMIT) -> None:
+        self._is_free = budget.seconds is None and budget.bytes is None
+        self._budget = budget
         self.boxes = boxes_of(model)
         self._literals = _literals_of(self.boxes)
         self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
@@ -77,19 +85,38 @@ class BoxEngine:
             The kind of weights.
         max_size
             Only CXps of at most so many features.
+
+        Raises
+        ------
+        BudgetError
+            If the budget was spent.
         """
         from axfi_kc.engines import box_kernels
 
+        if not self._is_free and len(codes) > 1:  # it is each instance's own
+            return Found.joined(
+                [self.explain(codes[n : n + 1], weights=weights, max_size=max_size) for n in range(len(codes))]
+            )
+        _compile_kernels()
+        account = Account(self._budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         cells = self.boxes.grid.locate(codes)
         home = self._home(cells)
         limit = cells.shape[1] if max_size is None else max_size
         words = -(-cells.shape[1] // _WORD)
-        starts, sets, pairs = box_kernels.minimal_misses(
-            cells, self._low[home], self._high[home], self._rank[self.boxes.output], self._literals, words, limit
-        )
+        task = self._rank[self.boxes.output], self._literals
+        if self._is_free or not len(codes):
+            low, high = self._low[home], self._high[home]
+            starts, sets, pairs = box_kernels.minimal_misses(cells, low, high, *task, words, limit)
+        else:
+            low, high = self._low[home[0]], self._high[home[0]]
+            starts, sets, pairs = _misses_within(account, cells, (low, high), *task, words, limit)
         outputs = [self.boxes.outputs[k] for k in home.tolist()]
         worths, wholes = cell_worths(self.boxes.grid, weights)
-        totals = np.ones(len(sets), dtype=np.int64) if weights == "unit" else self._totals(weights, worths, sets, pairs)
+        totals = (
+            np.ones(len(sets), dtype=np.int64)
+            if weights == "unit"
+            else self._totals(weights, worths, sets, pairs, account)
+        )
         return Found(outputs, starts, sets, totals, wholes, weights)
 
     def is_weak_cxp(self, code: Codes, mask: int) -> bool:
@@ -115,7 +142,12 @@ class BoxEngine:
         return self.boxes.output[box_kernels.home_boxes(cells, *self._literals)]
 
     def _totals(
-        self, weights: str, worths: tuple[tuple[int, ...], ...], sets: npt.NDArray[np.uint64], pairs: Cells
+        self,
+        weights: str,
+        worths: tuple[tuple[int, ...], ...],
+        sets: npt.NDArray[np.uint64],
+        pairs: Cells,
+        account: Account,
     ) -> npt.NDArray[Any]:
         """Return for each set the sum over its boxes of the product of their worths."""
         from axfi_kc.engines import box_kernels
@@ -130,7 +162,7 @@ class BoxEngine:
             return box_kernels.narrow_totals(pairs, sets, self._literals.offset, self._literals.feature, of_box)
         totals = [0] * len(sets)
         members = features_of_members(members_of_words(sets, len(worths)))
-        for box, found in pairs.tolist():
+        for box, found in paced(pairs.tolist(), account):
             row = of_box[box]
             totals[found] += prod([row[i] for i in members[found]])
         wide = np.empty(len(sets), dtype=object)
@@ -142,6 +174,37 @@ class BoxEngine:
         table = self.boxes.worths(worths, wide=not narrow)
         box = np.repeat(np.arange(len(self.boxes)), np.diff(self._literals.offset))
         return table[box, self._literals.feature] if narrow else table.tolist()
+
+
+def _misses_within(
+    account: Account, cells: Cells, span: tuple[int, int], rank: Cells, lits: _Literals, words: int, max_size: int
+) -> tuple[Cells, npt.NDArray[np.uint64], Cells]:
+    """Return for one point what the kernel ``minimal_misses`` does, with looks at the clock on the way."""
+    from axfi_kc.engines import box_kernels
+
+    n_boxes, begin, n_slots, n_alive = len(rank), 0, 0, 0
+    slot_of, alive = np.empty(n_boxes, np.int64), np.empty(n_boxes, np.int64)
+    slots = np.empty((n_boxes, words), np.uint64)
+    arrays = (slot_of, slots, alive)
+    of_box = 1 + len(lits.feature) // max(n_boxes, 1)
+    while begin < n_boxes:
+        account.look()
+        end = min(n_boxes, begin + 1 + _WORK // (of_box + n_alive + isqrt(_WORK)))
+        part = (begin, end)
+        n_slots, n_alive = box_kernels.antichain(cells, *span, rank, lits, max_size, *arrays, part, n_slots, n_alive)
+        begin = end
+    place = np.full(n_slots + 1, -1)  # of a slot, among the sets; the last one is for boxes without a slot
+    place[alive[:n_alive]] = np.arange(n_alive)
+    boxes = np.flatnonzero(place[slot_of] >= 0)
+    return np.array([0, n_alive]), slots[alive[:n_alive]], np.stack([boxes, place[slot_of[boxes]]], axis=1)
+
+
+@cache
+def _compile_kernels() -> None:
+    """Compile the kernels, or load them from disk, before a budget's clock starts."""
+    one, cells = np.ones(1, np.int64), np.zeros((1, 1), np.int64)
+    lits = _Literals(np.array([0, 1]), np.zeros(1, np.int64), one, one + 1, -one, np.zeros(0, np.uint8))
+    _misses_within(Account(None, goal="kernel"), cells, (0, 1), one, lits, 1, 1)
 
 
 def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tuple[Cells, Cells, Cells]:

@@ -28,7 +28,9 @@ __all__ = ["cxps_by_duality", "cxps_by_nodes", "cxps_by_size", "find_cxps", "wei
 _MOST_STEPS = 4_000_000  # comparisons of sets before the families of nodes are given up: about a second
 _MOST_SETS = 50_000  # sets of at most max_size features that are all asked for rather than searched
 _FEW_SETS = 500  # asking for so many takes less than making families
-_WEIGHED_AT_ONCE = 256  # CXps between two looks at the clock
+_WEIGHED_AT_ONCE = 256  # CXps between two looks at the clock, of a small circuit
+_ARCS_AT_ONCE = 1 << 20  # and of a large one, arcs gone over
+_PAIRS_AT_ONCE = 1 << 16
 _NOTHING: tuple[int, ...] = ()
 _AT_ONCE = (0,)
 
@@ -72,7 +74,7 @@ def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter, budget: Budg
 
 def _half(budget: Budget) -> Budget:
     nodes = _MOST_STEPS if budget.nodes is None else max(1, min(_MOST_STEPS, budget.nodes // 2))
-    return Budget(seconds=None if budget.seconds is None else budget.seconds / 2, nodes=nodes)
+    return Budget(seconds=None if budget.seconds is None else budget.seconds / 2, nodes=nodes, bytes=budget.bytes)
 
 
 def weigh(boxes: InstanceBoxes, cxps: Sequence[int], kind: str, worths: Worths, *, meter: Meter) -> list[int]:
@@ -86,10 +88,11 @@ def weigh(boxes: InstanceBoxes, cxps: Sequence[int], kind: str, worths: Worths, 
     if kind == "unit":
         return [1] * len(cxps)
     spend, found = _spender(meter), list[int]()
-    for first in range(0, len(cxps), _WEIGHED_AT_ONCE):
-        part = cxps[first : first + _WEIGHED_AT_ONCE]
+    at_once = max(1, min(_WEIGHED_AT_ONCE, _ARCS_AT_ONCE // (1 + len(boxes.region.wires.children))))
+    for first in range(0, len(cxps), at_once):
+        part = cxps[first : first + at_once]
         found += boxes.weigh(part, kind, worths)
-        if not spend(len(part)):
+        if not spend(len(part)) or meter.is_spent:
             raise BudgetSpent(list(cxps))
     return found
 
@@ -115,7 +118,7 @@ def cxps_by_size(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[i
             S = sum(chosen)
             if any(Y & S == Y for Y in found):
                 continue
-            if not spend(1):
+            if not spend(1) or meter.is_spent:
                 raise BudgetSpent(found)
             if boxes.is_weak(S):
                 found.append(S)
@@ -220,8 +223,12 @@ class _Families:
         """Return all unions of one set of each family; scopes are disjoint, so all are minimal."""
         made: Sequence[int] = _AT_ONCE
         for family in sorted(families, key=len):
-            self._spend(1 + len(made) * len(family))
-            made = [S | T for S in made for T in family if (S | T).bit_count() <= self._max_size]
+            rows, united = max(1, _PAIRS_AT_ONCE // (1 + len(family))), list[int]()
+            for first in range(0, len(made), rows):
+                some = made[first : first + rows]
+                self._spend(1 + len(some) * len(family))
+                united += [S | T for S in some for T in family if (S | T).bit_count() <= self._max_size]
+            made = united
         return made
 
 
@@ -247,7 +254,7 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
     axps: list[int] = []
     waiting = [0]
     while waiting:
-        if not spend(1):
+        if not spend(1) or meter.is_spent:  # a step is a pass over the circuit, or many
             raise BudgetSpent(cxps)
         candidate = waiting.pop()
         rest = boxes.all & ~candidate
@@ -258,12 +265,12 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
         cxps.append(found)
         spend(rest.bit_count())
         waiting.append(candidate)
-        waiting = _extended(waiting, axps, found)
+        waiting = _extended(waiting, axps, found, lambda: meter.is_spent)
     return cxps
 
 
-def _extended(waiting: list[int], axps: Sequence[int], found: int) -> list[int]:
-    """Return the minimal hitting sets that also hit `found`, except the AXps."""
+def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Callable[[], bool]) -> list[int]:
+    """Return the minimal hitting sets that also hit `found`, except the AXps; some of them if the budget is spent."""
     missing = [h for h in waiting if not h & found]
     hitting = [h for h in waiting if h & found]
     without: dict[int, list[int]] = {1 << k: [] for k in features_of(found)}
@@ -271,5 +278,9 @@ def _extended(waiting: list[int], axps: Sequence[int], found: int) -> list[int]:
         met = h & found
         if met in without:  # h meets `found` in one element only
             without[met].append(h ^ met)
-    extended = [h | bit for h in missing for bit, rests in without.items() if not any(rest & ~h == 0 for rest in rests)]
+    extended: list[int] = []
+    for h in missing:
+        if is_spent():
+            break
+        extended += [h | bit for bit, rests in without.items() if not any(rest & ~h == 0 for rest in rests)]
     return hitting + extended

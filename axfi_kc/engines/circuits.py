@@ -65,8 +65,10 @@ class CircuitEngine:
         self._regions: dict[Hashable, Region] = {}
         self.constant = self._constant()
 
-    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
-        """Return the CXps and weights of each instance.
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
+        """Return the CXps and weights of each instance; `budget` stands for the engine's own where it is given.
 
         Raises
         ------
@@ -81,8 +83,9 @@ class CircuitEngine:
         weighed, nodes = [], []
         for v, output in zip(cells, outputs, strict=True):
             boxes = self._boxes(v, output)
-            meter = Meter(self._budget)
-            weight_of = self._explain_one(boxes, weights, worths, limit, meter)
+            allowed = budget or self._budget
+            meter = Meter(allowed)
+            weight_of = self._explain_one(boxes, weights, worths, limit, meter, allowed)
             found = sorted_sets(weight_of)
             weighed.append((found, [weight_of[Y] for Y in found]))
             nodes.append(meter.nodes)
@@ -95,12 +98,12 @@ class CircuitEngine:
         return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 
     def _explain_one(
-        self, boxes: InstanceBoxes, kind: str, worths: Worths, max_size: int, meter: Meter
+        self, boxes: InstanceBoxes, kind: str, worths: Worths, max_size: int, meter: Meter, budget: Budget
     ) -> dict[int, int]:
         from axfi_kc.engines.circuit_searches import find_cxps, weigh
 
         try:
-            masks = find_cxps(boxes, max_size=max_size, meter=meter, budget=self._budget)
+            masks = find_cxps(boxes, max_size=max_size, meter=meter, budget=budget)
             totals = weigh(boxes, masks, kind, worths, meter=meter)
         except BudgetSpent as spent:
             raise self._budget_error(boxes.global_masks(spent.found), meter) from None

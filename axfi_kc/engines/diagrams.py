@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account
 from axfi_kc.circuit import Circuit
 from axfi_kc.engines.families import Found, SymbolicSets, cell_worths
 from axfi_kc.engines.ordered_diagrams import OrderedDiagram
@@ -51,22 +52,25 @@ class DiagramEngine(CompiledOutputs[OrderedDiagram]):
         weighed: list[tuple[Sequence[int], Sequence[int]]] = []
         large: dict[int, SymbolicSets] = {}
         for n, (v, output) in enumerate(zip(cells.tolist(), outputs, strict=True)):
+            account = Account(self._budget, goal="explanation", advice="allow more, or limit max_size")
             diagram = self._at(output)
-            cxps = diagram.cxps(v, max_size=max_size, budget=self._budget)
+            cxps = diagram.cxps(v, max_size=max_size, budget=account.rest())
             if cxps.count > _AT_ONCE:
-                large[n] = self._symbolic(diagram, v, cxps, weights)
+                large[n] = self._symbolic(diagram, v, cxps, weights, account)
                 weighed.append(((), ()))
             else:
-                totals = dict.fromkeys(cxps, 1) if weights == "unit" else diagram.totals(v, cxps, worths)
+                totals = dict.fromkeys(cxps, 1) if weights == "unit" else diagram.totals(v, cxps, worths, account)
                 found = sorted_sets(totals)
                 weighed.append((found, [totals[Y] for Y in found]))
         return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, large=large)
 
-    def _symbolic(self, diagram: OrderedDiagram, v: Sequence[int], cxps: SetFamily, weights: str) -> SymbolicSets:
+    def _symbolic(
+        self, diagram: OrderedDiagram, v: Sequence[int], cxps: SetFamily, weights: str, account: Account
+    ) -> SymbolicSets:
         if weights == "unit":
             return SymbolicSets(cxps, cxps.dag, weights)
         worths, wholes = cell_worths(self._model.grid, weights)
-        return SymbolicSets(cxps, diagram.dag(v, cxps, worths, wholes, budget=self._budget), weights)
+        return SymbolicSets(cxps, diagram.dag(v, cxps, worths, wholes, budget=account.rest()), weights)
 
     def is_weak_cxp(self, code: Codes, mask: int) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.

@@ -223,6 +223,13 @@ class Found:
     @cached_property
     def scaled(self) -> tuple[list[int], list[int]]:
         """The CXps' weights as integers, and what those of each instance are divided by."""
+        return self._scaled(None)
+
+    def scale(self, account: Account) -> None:
+        """Make `scaled` now, held to the budget of an account."""
+        vars(self).setdefault("scaled", self._scaled(account))
+
+    def _scaled(self, account: Account | None) -> tuple[list[int], list[int]]:
         if self.kind != "ratio":
             return self.totals.tolist(), [1] * len(self)
         wholes = self.wholes
@@ -238,7 +245,7 @@ class Found:
             union = set().union(*features[a:b])
             denominators.append(divisor * prod([wholes[i] for i in union]))
             if divided:
-                rests = (union.difference(mine) for mine in features[a:b])
+                rests = (union.difference(mine) for mine in paced(features[a:b], account))
                 own = [t * prod([wholes[i] for i in rest]) for t, rest in zip(own, rests, strict=True)]
             numerators += own
         return numerators, denominators

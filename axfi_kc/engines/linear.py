@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Account, Budget
 from axfi_kc.engines.covers import union_covers
 from axfi_kc.engines.families import Found, features_of_members, members_of_words, words_of_masks
 from axfi_kc.engines.linear_batches import BatchWeigher
@@ -42,6 +42,15 @@ Integers = npt.NDArray[Any]  # of Python ints
 _bit_length = np.frompyfunc(int.bit_length, 1, 1)
 
 
+@cache
+def _compile_kernels() -> None:
+    """Compile the kernel, or load it from disk, before a budget's clock starts."""
+    from axfi_kc.engines import linear_kernels as kernels
+
+    one = np.ones((1, 1, 1), np.int64)
+    kernels.minimal_covers(one, one[0], one[0], one[0], 1, 1, 1)
+
+
 class _Tasks(NamedTuple):
     """What the instances of a batch can lose on each side, and must lose; all times ``2**shifts``."""
 
@@ -62,7 +71,7 @@ class LinearEngine:
     similarity
         Which outputs count as similar.
     budget
-        What one instance may cost; a node is a candidate CXp. The weight of one CXp is not interrupted.
+        What one instance may cost; a node is a candidate CXp.
 
     Notes
     -----
@@ -123,18 +132,19 @@ class LinearEngine:
             return Found.joined(
                 [self.explain(codes[n : n + 1], weights=weights, max_size=max_size) for n in range(len(codes))]
             )
-        watch = Watch(self._budget)
+        _compile_kernels()
+        account = Account(self._budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         outputs, tasks = self._tasks(codes)
         most = min(_MOST, self._budget.nodes or _MOST)
-        starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, watch)
-        _check(watch, len(words))
+        starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, account)
+        account.spend(len(words))
         if weights == "unit":
             return Found(outputs, starts, words, np.ones(len(words), np.int64), (1,) * codes.shape[1], weights)
         if self._in_batches is not None and weights == "ratio":
-            found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words)
+            found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words, account=account)
             return Found(outputs, starts, words, found[0], (1,) * codes.shape[1], weights, found[1])
-        features = _features(words, codes.shape[1], watch)
-        totals, divisors = self._weights(tasks, starts, features, weights, watch)
+        features = _features(words, codes.shape[1], account)
+        totals, divisors = self._weights(tasks, starts, features, weights, account)
         column = np.empty(len(totals), dtype=object)
         column[:] = totals
         return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
@@ -195,84 +205,71 @@ class LinearEngine:
         starts: npt.NDArray[np.int64],
         features: Sequence[Sequence[int]],
         kind: str,
-        watch: Watch,
+        account: Account,
     ) -> tuple[list[int], list[int]]:
         found: list[tuple[int, int]] = []
         losses, margins = tasks.losses.tolist(), tasks.margins.tolist()
         spans = list(pairwise(starts.tolist()))
         for n, (home, q) in enumerate(zip(tasks.homes.tolist(), tasks.shifts.tolist(), strict=True)):
             weigher, sides = self._weigher(home, kind), list(zip(losses[n], margins[n], strict=True))
-            for chosen in features[slice(*spans[n])]:
-                _check(watch, 0)
+            for chosen in account.paced(features[slice(*spans[n])], at_once=1):
                 slacks = [sum([row[i] for i in chosen]) - margin for row, margin in sides]
                 if isinstance(weigher, UnionWeigher):
-                    found.append(weigher.weight(chosen, slacks, q))
+                    found.append(weigher.weight(chosen, slacks, q, account=account))
                 else:
-                    found.append(_disjoint_weight(weigher, chosen, slacks, q))
+                    found.append(_disjoint_weight(weigher, chosen, slacks, q, account))
         return [total for total, _ in found], [divisor for _, divisor in found]
 
 
 def _disjoint_weight(
-    weighers: Sequence[SideWeigher], features: Sequence[int], slacks: Sequence[int], shift: int
+    weighers: Sequence[SideWeigher], features: Sequence[int], slacks: Sequence[int], shift: int, account: Account
 ) -> tuple[int, int]:
     """Return the weight of a CXp that sides which exclude each other reach."""
     total, divisor = 0, 1
     for weigher, slack in zip(weighers, slacks, strict=True):
         if slack >= 0:
-            part, divisor = weigher.weight(features, slack, shift)  # the divisor is the same on each side
+            part, divisor = weigher.weight(features, slack, shift, account=account)  # the same divisor on each side
             total += part
     return total, divisor
 
 
-def _features(words: npt.NDArray[np.uint64], n_features: int, watch: Watch) -> list[list[int]]:
+def _features(words: npt.NDArray[np.uint64], n_features: int, account: Account) -> list[list[int]]:
     """Return the features of each set."""
     found: list[list[int]] = []
-    for begin in range(0, len(words), _SETS_AT_ONCE):
+    for begin in account.paced(range(0, len(words), _SETS_AT_ONCE), at_once=1):
         found += features_of_members(members_of_words(words[begin : begin + _SETS_AT_ONCE], n_features))
-        _check(watch, 0)
     return found
 
 
-def _check(watch: Watch, nodes: int) -> None:
-    if watch.is_spent(nodes):
-        raise _spent(watch, nodes)
-
-
-def _spent(watch: Watch, nodes: int) -> BudgetError:
-    return BudgetError(
-        f"The budget was spent after {watch.seconds:.2f} s, before all CXps were found and weighed; allow more, or "
-        "ask for the small ones with max_size.",
-        nodes=nodes,
-        seconds=watch.seconds,
-    )
-
-
 def _covers_within(
-    tasks: _Tasks, max_size: int, most: int, watch: Watch
+    tasks: _Tasks, max_size: int, most: int, account: Account
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return what :func:`_covers` does within the seconds that are left.
 
     The kernel knows no clock, but its work is in proportion to the candidates it meets: it is let meet four times
     as many each time, or as many as there is time for.
     """
-    limit = watch.budget.seconds
-    if limit is None:
-        return _covers(tasks, max_size, most)
+    limit = account.budget.seconds
+    if limit is None and account.budget.bytes is None:
+        return _covers(tasks, max_size, most, account)
     allowed = min(_FIRST, most)
     while True:
-        begin = watch.seconds
+        begin = account.seconds
         try:
-            return _covers(tasks, max_size, allowed)
+            return _covers(tasks, max_size, allowed, account)
         except BudgetError:
             if allowed == most:
                 raise
-        share = (limit - watch.seconds) / max(watch.seconds - begin, 1e-6)
+        account.look()
+        share = 4.0 if limit is None else (limit - account.seconds) / max(account.seconds - begin, 1e-6)
         if share < 1:
-            raise _spent(watch, allowed)
+            raise account.error()
         allowed = min(most, int(allowed * min(share, 4)))
 
 
-def _covers(tasks: _Tasks, max_size: int, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+def _covers(
+    tasks: _Tasks, max_size: int, most: int, account: Account
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """Return the CXps of each instance: starts, and words of 64 features."""
     from axfi_kc.engines import linear_kernels as kernels
 
@@ -285,13 +282,13 @@ def _covers(tasks: _Tasks, max_size: int, most: int) -> tuple[npt.NDArray[np.int
         return starts, words
     parts = [words[a:b] for a, b in pairwise(starts.tolist())]
     for n in np.flatnonzero(states == kernels.UNCERTAIN).tolist():
-        parts[n] = words_of_masks(_exact_covers(tasks, n, max_size, most), tasks.losses.shape[2])
+        parts[n] = words_of_masks(_exact_covers(tasks, n, max_size, most, account), tasks.losses.shape[2])
     return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
 
 
-def _exact_covers(tasks: _Tasks, n: int, max_size: int, most: int) -> list[int]:
+def _exact_covers(tasks: _Tasks, n: int, max_size: int, most: int, account: Account) -> list[int]:
     found: list[int] = []
-    for chosen in union_covers(tasks.losses[n].tolist(), tasks.needs[n].tolist(), max_size=max_size):
+    for chosen in account.paced(union_covers(tasks.losses[n].tolist(), tasks.needs[n].tolist(), max_size=max_size)):
         found.append(sum(1 << i for i in chosen))
         if len(found) > most:
             raise _too_many(most)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account
 from axfi_kc.engines.families import masks_of_words, members_of_words
 from axfi_kc.engines.linear_sides import Side
 from axfi_kc.features import Real
@@ -20,6 +21,7 @@ from axfi_kc.sets import features_of
 
 __all__ = ["BatchWeigher"]
 
+_AT_ONCE = 1 << 10  # CXps between two looks at the clock: some milliseconds
 Integers = npt.NDArray[Any]  # of Python ints
 
 
@@ -49,6 +51,8 @@ class BatchWeigher:
         shifts: npt.NDArray[np.int64],
         starts: npt.NDArray[np.int64],
         words: npt.NDArray[np.uint64],
+        *,
+        account: Account,
     ) -> tuple[Integers, list[int]]:
         """Return totals and divisors, the divisors of one instance all the same.
 
@@ -58,21 +62,37 @@ class BatchWeigher:
             Per instance; see :meth:`axfi_kc.engines.linear_sides.Side.losses`.
         starts, words
             The CXps of each instance.
+        account
+            Under which it is done.
         """
         if not len(words):
             return np.empty(0, dtype=object), []
         numbers = np.diff(starts)
         instance = np.repeat(np.arange(len(numbers)), numbers)
-        powers, sizes = _powers(losses, margins, members_of_words(words, losses.shape[2]), instance)
         largest = np.zeros(len(numbers), dtype=np.int64)
-        np.maximum.at(largest, instance, sizes)
+        np.maximum.at(largest, instance, np.bitwise_count(words).sum(axis=1, dtype=np.int64))
         wholes = [self._whole * factorial(k) << q * k for k, q in zip(largest.tolist(), shifts.tolist(), strict=True)]
+        at_once = len(words) if account.is_free else _AT_ONCE
+        spans = (slice(k, k + at_once) for k in account.paced(range(0, len(words), at_once), at_once=1))
+        parts = [self._totals(losses, margins, shifts, words[s], instance[s], largest) for s in spans]
+        return np.concatenate(parts), [wholes[n] for n in instance.tolist()]
+
+    def _totals(
+        self,
+        losses: Integers,
+        margins: Integers,
+        shifts: npt.NDArray[np.int64],
+        words: npt.NDArray[np.uint64],
+        instance: npt.NDArray[np.int64],
+        largest: npt.NDArray[np.int64],
+    ) -> Integers:
+        """Return the totals of some CXps, over the common divisors of their instances."""
+        powers, sizes = _powers(losses, margins, members_of_words(words, losses.shape[2]), instance)
         missing = largest[instance] - sizes
         factorials = np.array([factorial(k) for k in range(int(largest.max()) + 1)], dtype=object)
         falls = factorials[largest[instance]] // factorials[sizes]
         rests = np.array([self._rest_of(mask) for mask in masks_of_words(words)], dtype=object)
-        totals = np.left_shift(powers * rests * falls, (shifts[instance] * missing).astype(object))
-        return totals, [wholes[n] for n in instance.tolist()]
+        return np.left_shift(powers * rests * falls, (shifts[instance] * missing).astype(object))
 
     def _rest_of(self, mask: int) -> int:
         if mask not in self._rest:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
+from axfi_kc.budget import Account, paced
 from axfi_kc.engines.linear_sides import Side
 from axfi_kc.engines.linear_weights import SideWeigher, check_budget, shares_of
 from axfi_kc.engines.simplices import union_volume
@@ -41,7 +42,9 @@ class UnionWeigher:
         self._weighers = [SideWeigher(side, kind) for side in sides]
         self._kind = kind
 
-    def weight(self, features: Sequence[int], slacks: Sequence[int], shift: int) -> tuple[int, int]:
+    def weight(
+        self, features: Sequence[int], slacks: Sequence[int], shift: int, *, account: Account | None = None
+    ) -> tuple[int, int]:
         """Return the weight of a CXp as a numerator and a denominator.
 
         Parameters
@@ -53,6 +56,8 @@ class UnionWeigher:
             it does not.
         shift
             See :func:`axfi_kc.models.linear.dyadic`.
+        account
+            Under which it is done, if there is a budget.
 
         Raises
         ------
@@ -67,31 +72,38 @@ class UnionWeigher:
         found = _ZERO
         for group in groups.values():
             if len(group) == 1:
-                found += self._alone(features, group[0], slacks[group[0]], shift)
+                found += self._alone(features, group[0], slacks[group[0]], shift, account)
             else:
-                found += self._union(features, real, {k: slacks[k] for k in group}, shift)
+                found += self._union(features, real, {k: slacks[k] for k in group}, shift, account)
         return found.numerator, found.denominator
 
-    def _alone(self, features: Sequence[int], k: int, slack: int, shift: int) -> Fraction:
-        total, divisor = self._weighers[k].weight(features, slack, shift)
+    def _alone(self, features: Sequence[int], k: int, slack: int, shift: int, account: Account | None) -> Fraction:
+        total, divisor = self._weighers[k].weight(features, slack, shift, account=account)
         return Fraction(total, divisor * prod([self._weighers[k].wholes[i] for i in features]))
 
-    def _union(self, features: Sequence[int], real: Sequence[int], slacks: dict[int, int], shift: int) -> Fraction:
-        spent = self._spent(features, slacks, shift)
+    def _union(
+        self, features: Sequence[int], real: Sequence[int], slacks: dict[int, int], shift: int, account: Account | None
+    ) -> Fraction:
+        spent = self._spent(features, slacks, shift, account)
         if not real:
             return sum(spent.values(), _ZERO)
-        return sum((worth * self._volume(real, slacks, shift, used) for used, worth in spent.items()), _ZERO)
+        parts = paced(spent.items(), account, at_once=1)
+        return sum((worth * self._volume(real, slacks, shift, used, account) for used, worth in parts), _ZERO)
 
-    def _volume(self, real: Sequence[int], slacks: dict[int, int], shift: int, used: _Spent) -> Fraction:
+    def _volume(
+        self, real: Sequence[int], slacks: dict[int, int], shift: int, used: _Spent, account: Account | None
+    ) -> Fraction:
         """Return the volume of the union of the simplices that are left when `used` is spent."""
         rows = []
         for (k, slack), spent in zip(slacks.items(), used, strict=True):
             if spent is not None and slack > spent << shift:
                 left = Fraction(slack - (spent << shift), 1 << shift)
                 rows.append([abs(self._sides[k].slope(i)) / left for i in real])
-        return union_volume(rows) if rows else _ZERO
+        return union_volume(rows, account=account) if rows else _ZERO
 
-    def _spent(self, features: Sequence[int], slacks: dict[int, int], shift: int) -> dict[_Spent, Fraction]:
+    def _spent(
+        self, features: Sequence[int], slacks: dict[int, int], shift: int, account: Account | None
+    ) -> dict[_Spent, Fraction]:
         """Return the worth of what the features can spend on each side."""
         limits = [(slack - self._sides[k].strict) >> shift for k, slack in slacks.items()]
         spent: dict[_Spent, Fraction] = {(0,) * len(slacks): Fraction(1)}
@@ -99,8 +111,8 @@ class UnionWeigher:
             options = self._options([self._sides[k] for k in slacks], i)
             check_budget(len(spent) * len(options), self._features, features)
             following: dict[_Spent, Fraction] = {}
-            for used, worth in spent.items():
-                for gaps, share in options:
+            for used, worth in paced(spent.items(), account):
+                for gaps, share in paced(options, account, at_once=1024):
                     now = tuple(map(_spend, used, gaps, limits))
                     if any(n is not None for n in now):
                         following[now] = following.get(now, _ZERO) + worth * share

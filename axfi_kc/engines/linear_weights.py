@@ -18,6 +18,7 @@ from fractions import Fraction
 from itertools import accumulate, repeat
 from math import factorial, lcm
 
+from axfi_kc.budget import Account, paced
 from axfi_kc.engines.linear_sides import Side
 from axfi_kc.errors import BudgetError
 from axfi_kc.features import Categorical, Feature, Integer, Real
@@ -102,7 +103,9 @@ class SideWeigher:
         slope = abs(self._side.slope(i))
         return [share / (slope * width) for share, _, width in self._side.bins(i)]
 
-    def weight(self, features: Sequence[int], slack: int, shift: int) -> tuple[int, int]:
+    def weight(
+        self, features: Sequence[int], slack: int, shift: int, *, account: Account | None = None
+    ) -> tuple[int, int]:
         """Return the weight of a CXp over the product of its features' `wholes`: total, divisor.
 
         Parameters
@@ -113,6 +116,8 @@ class SideWeigher:
             How far h falls below what is needed, times ``2**shift``.
         shift
             See :func:`axfi_kc.models.linear.dyadic`.
+        account
+            Under which it is done, if there is a budget.
 
         Notes
         -----
@@ -124,26 +129,26 @@ class SideWeigher:
             return slack**dimension, factorial(dimension) << shift * dimension
         dimension = sum([self._is_real[i] for i in features])
         if not dimension:
-            return self._total(stepped, (slack - self._side.strict) >> shift), 1
-        spent = self._spent(stepped, slack >> shift)
-        total = sum(worth * (slack - (used << shift)) ** dimension for used, worth in spent.items())
+            return self._total(stepped, (slack - self._side.strict) >> shift, account), 1
+        spent = self._spent(stepped, slack >> shift, account)
+        total = sum(worth * (slack - (used << shift)) ** dimension for used, worth in paced(spent.items(), account))
         return total, factorial(dimension) << shift * dimension
 
-    def _total(self, features: Sequence[int], limit: int) -> int:
+    def _total(self, features: Sequence[int], limit: int, account: Account | None) -> int:
         """Return the worth of all combinations that spend at most `limit`."""
         *others, last = sorted(features, key=lambda i: bisect_right(self._steps_of(i).gaps, limit))
         gaps, below = self._steps_of(last).gaps, self._steps_of(last).below
-        spent = self._spent(others, limit)
-        return sum(worth * below[bisect_right(gaps, limit - used)] for used, worth in spent.items())
+        spent = paced(self._spent(others, limit, account).items(), account)
+        return sum(worth * below[bisect_right(gaps, limit - used)] for used, worth in spent)
 
-    def _spent(self, features: Sequence[int], limit: int) -> dict[int, int]:
+    def _spent(self, features: Sequence[int], limit: int, account: Account | None) -> dict[int, int]:
         """Return the worth of the combinations that spend each amount up to `limit`."""
         spent = {0: 1}
         for i in features:
             steps, following = self._steps_of(i), dict[int, int]()
             check_budget(len(spent) * bisect_right(steps.gaps, limit), self._side.features, features)
-            for used, worth in spent.items():
-                for gap, own in steps.up_to(limit - used):
+            for used, worth in paced(spent.items(), account):
+                for gap, own in paced(steps.up_to(limit - used), account, at_once=1024):
                     following[used + gap] = following.get(used + gap, 0) + worth * own
             spent = following
         return spent

@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from math import lcm
 from typing import Any
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, OR, TRUE, Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.families import FamilyStore, SetFamily, WeightedDag
@@ -172,7 +172,9 @@ class OrderedDiagram:
             if cells != (own,):
                 yield child, sum([worth[c] for c in cells if c != own])
 
-    def totals(self, v: Sequence[int], cxps: SetFamily, worths: Worths) -> dict[int, int]:
+    def totals(
+        self, v: Sequence[int], cxps: SetFamily, worths: Worths, account: Account | None = None
+    ) -> dict[int, int]:
         """Return what the adversarial examples of each CXp are worth.
 
         Parameters
@@ -183,6 +185,8 @@ class OrderedDiagram:
             Its CXps.
         worths
             Per feature, what each cell is worth.
+        account
+            Under which it is done, if there is a budget.
 
         Notes
         -----
@@ -193,6 +197,8 @@ class OrderedDiagram:
         stack = [(cxps.root, 0, {self.root: 1})] if cxps else []
         while stack:
             row, mask, nodes = stack.pop()
+            if account is not None:
+                account.look()
             level, low, high = rows[row]
             kept = self._advanced(nodes, v, level)
             if row == BASE:
@@ -247,6 +253,7 @@ class OrderedDiagram:
         -----
         At most a node for each pair of a node of the diagram and a node of the family.
         """
+        account = Account(budget, goal="weights of the CXps", advice="allow more, or limit max_size")
         whole = lcm(*(wholes[i] for i in features_of(cxps.support)))
         scaled = {i: [w * (whole // wholes[i]) for w in worths[i]] for i in features_of(cxps.support)}
         pairs = self._pairs(v, cxps, scaled, FamilyStore(budget))
@@ -254,7 +261,7 @@ class OrderedDiagram:
         depth = {pair: min(self._levels[pair[0]], rows[pair[1]]) for pair in pairs}
         build = _DagBuilder()
         number = {(self.true, BASE): build.end}
-        for pair in sorted(pairs, key=depth.__getitem__, reverse=True):
+        for pair in account.paced(sorted(pairs, key=depth.__getitem__, reverse=True)):
             if pairs[pair]:
                 number[pair] = build.node([(number.get(to, -1), i, f) for to, i, f in pairs[pair]])
         return build.dag(number.get((self.root, cxps.root), -1), whole)

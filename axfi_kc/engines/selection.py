@@ -49,20 +49,20 @@ class Engine(Protocol):
 def engine_for(model: Any, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
     """Return the engine for a neutral form; building it is the work done once per model.
 
-    The budget limits searches; tables and single trees are explained in one pass and need none.
+    The budget is that of each instance.
     """
     raise UnsupportedModelError(f"No engine explains {type(model).__name__}; expected a neutral form from read_model.")
 
 
 @engine_for.register(TableModel)
 @engine_for.register(Boxes)
-def _boxes(model: TableModel | Boxes, similarity: Similarity, _: Budget = _NO_LIMIT) -> Engine:
-    return BoxEngine(model, similarity)
+def _boxes(model: TableModel | Boxes, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
+    return BoxEngine(model, similarity, budget)
 
 
 @engine_for.register
 def _trees(model: TreeSum, similarity: Similarity, budget: Budget = _NO_LIMIT) -> Engine:
-    return BoxEngine(model, similarity) if model.n_trees == 1 else EnsembleEngine(model, similarity, budget)
+    return (BoxEngine if model.n_trees == 1 else EnsembleEngine)(model, similarity, budget)
 
 
 @engine_for.register

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import factorial, prod
 
+from axfi_kc.budget import Account
 from axfi_kc.errors import BudgetError
 
 __all__ = ["share_below", "union_volume"]
@@ -24,7 +25,7 @@ _LARGEST = 20_000  # splits of one simplex
 Rows = Sequence[Sequence[Fraction]]
 
 
-def union_volume(rows: Rows) -> Fraction:
+def union_volume(rows: Rows, *, account: Account | None = None) -> Fraction:
     """Return the volume of the union of the corner simplices ``{u >= 0 : a . u <= 1}``, a in `rows`.
 
     Notes
@@ -43,7 +44,7 @@ def union_volume(rows: Rows) -> Fraction:
     whole = Fraction(0)
     for a in kept:
         vertices = [[(a[i] - b[i]) / a[i] for b in kept if b is not a] for i in range(len(a))]
-        whole += share_below(vertices) / prod(a)
+        whole += share_below(vertices, account=account) / prod(a)
     return whole / factorial(len(rows[0]))
 
 
@@ -56,18 +57,20 @@ def _undominated(rows: Rows) -> list[Sequence[Fraction]]:
     return kept
 
 
-def share_below(vertices: Rows) -> Fraction:
+def share_below(vertices: Rows, *, account: Account | None = None) -> Fraction:
     """Return the part of a simplex on which several linear functions are all at most zero.
 
     Parameters
     ----------
     vertices
         Per vertex, the functions' values there.
+    account
+        Under which it is done, if there is a budget.
 
     Raises
     ------
     BudgetError
-        If it takes more than 20,000 splits.
+        If it takes more than 20,000 splits, or the budget was spent.
 
     Examples
     --------
@@ -78,6 +81,8 @@ def share_below(vertices: Rows) -> Fraction:
     stack = [(Fraction(1), [tuple(v) for v in vertices])]
     while stack:
         share, simplex = stack.pop()
+        if account is not None:
+            account.look()
         open_functions = _undecided(simplex)
         if open_functions is None:
             continue

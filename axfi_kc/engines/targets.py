@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.engines.circuits import CircuitEngine
 from axfi_kc.engines.families import Found, cell_worths
@@ -39,10 +40,11 @@ class TargetEngine(CompiledOutputs[CircuitEngine]):
             If the budget was spent.
         """
         outputs = self._model.outputs_at(codes)
-        parts = [
-            self._at(output).explain(codes[n : n + 1], weights=weights, max_size=max_size)
-            for n, output in enumerate(outputs)
-        ]
+        parts = []
+        for n, output in enumerate(outputs):
+            watch = Watch(self._budget)
+            engine = self._at(output)
+            parts.append(engine.explain(codes[n : n + 1], weights=weights, max_size=max_size, budget=watch.rest()))
         if parts:
             return Found.joined(parts)
         return Found.of_instances([], [], wholes=cell_worths(self._model.grid, weights)[1], kind=weights)

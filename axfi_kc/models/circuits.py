@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc import queries
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
@@ -23,7 +23,7 @@ from axfi_kc.targets import Mdd, mdd_of
 
 __all__ = ["CircuitModel", "ordered_diagram"]
 
-_SEARCH = Budget(nodes=20_000)  # steps to show that parts exclude each other before a diagram is made
+_STEPS = 20_000  # steps to show that parts exclude each other before a diagram is made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +101,7 @@ class CircuitModel(GriddedModel):
                 f"A circuit tells two different outputs apart, but {outputs!r} was given; give one for where it does "
                 "not hold and one for where it does."
             )
-        found, converted = _countable(circuit, deterministic=deterministic, budget=budget)
+        found, converted = _countable(circuit, deterministic=deterministic, account=_account(budget))
         return cls(circuit.grid, tuple(outputs), (None, found), converted, (None, wires_of(found)[0]))
 
     @classmethod
@@ -116,13 +116,17 @@ class CircuitModel(GriddedModel):
         ----------
         circuits
             The circuit of each output's points, all over the same grid.
-        deterministic, budget
+        deterministic
             As in :meth:`of`, for each circuit.
+        budget
+            What the diagrams may cost together, where some must be made.
 
         Raises
         ------
         CircuitError
             If there are no circuits, their grids differ, or some point belongs to no output or to two.
+        BudgetError
+            If the budget was spent.
 
         Notes
         -----
@@ -144,8 +148,9 @@ class CircuitModel(GriddedModel):
                 "A model needs one or more circuits over one grid, but none was given or their grids differ; build "
                 "them over the same Grid."
             )
-        found = [_countable(circuit, deterministic=deterministic, budget=budget) for circuit in parts]
-        _check_partition([circuit for circuit, _ in found], budget)
+        account = _account(budget)
+        found = [_countable(circuit, deterministic=deterministic, account=account) for circuit in parts]
+        _check_partition([circuit for circuit, _ in found], account)
         return cls(
             parts[0].grid,
             tuple(circuits),
@@ -194,16 +199,23 @@ class CircuitModel(GriddedModel):
         return (parts[0] if len(parts) == 1 else _disjunction(self.grid, parts)), holds
 
 
-def _countable(circuit: Circuit, *, deterministic: bool, budget: Budget | None) -> tuple[Circuit, bool]:
+def _account(budget: Budget | None) -> Account:
+    return Account(budget, goal="model", advice="allow more, or say that the circuit is deterministic if it is")
+
+
+def _countable(circuit: Circuit, *, deterministic: bool, account: Account) -> tuple[Circuit, bool]:
     """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
     found = with_decisions(circuit)
-    if queries.is_decomposable(found) and (deterministic or _is_deterministic(found)):
+    if queries.is_decomposable(found) and (deterministic or _is_deterministic(found, account)):
         return found, False
-    return ordered_diagram(found, budget=budget).to_circuit(), True
+    account.look()
+    return ordered_diagram(found, budget=account.rest()).to_circuit(), True
 
 
-def _is_deterministic(circuit: Circuit) -> bool:
-    return queries.determinism(circuit, budget=_SEARCH).verdict == "proved"
+def _is_deterministic(circuit: Circuit, account: Account) -> bool:
+    rest = account.rest()
+    budget = Budget(seconds=rest.seconds, nodes=_STEPS, bytes=rest.bytes)
+    return queries.determinism(circuit, budget=budget).verdict == "proved"
 
 
 def ordered_diagram(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budget | None = None) -> Mdd:
@@ -246,13 +258,13 @@ def _root_first(circuit: Circuit) -> list[int]:
     return np.argsort(-nearest, kind="stable").tolist()
 
 
-def _disjunction(grid: Grid, circuits: Sequence[Circuit]) -> Circuit:
+def _disjunction(grid: Grid, circuits: Sequence[Circuit], account: Account | None = None) -> Circuit:
     """Return one circuit of the points where one of several holds."""
     build = CircuitBuilder(grid)
     roots = []
     for circuit in circuits:
         found: list[int] = []
-        for node, kind in enumerate(circuit.kinds.tolist()):
+        for node, kind in enumerate(paced(circuit.kinds.tolist(), account)):
             arcs = [(cells, found[child]) for cells, child in circuit.arcs(node)]
             if kind == DECISION:
                 made = build.decision(int(circuit.features[node]), arcs)
@@ -265,15 +277,15 @@ def _disjunction(grid: Grid, circuits: Sequence[Circuit]) -> Circuit:
     return build.circuit(build.disjunction(roots))
 
 
-def _check_partition(circuits: Sequence[Circuit], budget: Budget | None) -> None:
+def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
     """Raise unless each point satisfies exactly one of the circuits.
 
     As many cell vectors in all as the space has, and none left out, means none twice.
     """
     grid = circuits[0].grid
-    held = [_cell_vectors(circuit) for circuit in circuits]
-    union, _ = _countable(_disjunction(grid, circuits), deterministic=False, budget=budget)
-    together = _cell_vectors(union)
+    held = [_cell_vectors(circuit, account) for circuit in circuits]
+    union, _ = _countable(_disjunction(grid, circuits, account), deterministic=False, account=account)
+    together = _cell_vectors(union, account)
     if sum(held) != together:
         raise CircuitError(
             f"Circuits of different outputs must exclude each other, but {sum(held) - together} cell vectors too many "
@@ -286,10 +298,10 @@ def _check_partition(circuits: Sequence[Circuit], budget: Budget | None) -> None
         )
 
 
-def _cell_vectors(circuit: Circuit) -> int:
+def _cell_vectors(circuit: Circuit, account: Account) -> int:
     """Return how many vectors of cells satisfy a deterministic, decomposable circuit."""
     n_cells, found = circuit.grid.n_cells, list[Fraction]()
-    for node, kind in enumerate(circuit.kinds.tolist()):
+    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
         arcs = circuit.arcs(node)
         if kind == DECISION:
             total = sum((len(cells) * found[child] for cells, child in arcs), Fraction(0))

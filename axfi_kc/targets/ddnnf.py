@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from axfi_kc import queries
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.targets.arrays import InArrays
 from axfi_kc.targets.ddnnf_nodes import shrunk
@@ -19,7 +19,7 @@ from axfi_kc.targets.mdd import mdd_of
 
 __all__ = ["Ddnnf", "ddnnf_of"]
 
-_SEARCH = Budget(nodes=20_000)  # steps to show that parts exclude each other before a diagram is made
+_STEPS = 20_000  # steps to show that parts exclude each other before a diagram is made
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,9 +95,11 @@ def ddnnf_of(
     >>> same.size, ddnnf_of(same).size
     (Size(nodes=7, edges=9), Size(nodes=6, edges=9))
     """
+    watch = Watch(budget)
+    search = Budget(seconds=watch.budget.seconds, nodes=_STEPS, bytes=watch.budget.bytes)
     kept = queries.is_decomposable(circuit) and (
-        deterministic or queries.determinism(circuit, budget=_SEARCH).verdict == "proved"
+        deterministic or queries.determinism(circuit, budget=search).verdict == "proved"
     )
-    source = circuit if kept else mdd_of(circuit, budget=budget).circuit
+    source = circuit if kept else mdd_of(circuit, budget=watch.rest()).circuit
     small = min(shrunk(source), source, key=lambda c: (c.size.nodes, c.size.edges))
-    return Ddnnf(queries.smooth(small) if smooth else small, not kept, smooth)
+    return Ddnnf(queries.smooth(small, budget=watch.rest()) if smooth else small, not kept, smooth)
