@@ -159,7 +159,7 @@ class Explanation(Views):
         return some_hitting_sets(found.masks, budget=trial)
 
     def _unfinished(self, axps: Sequence[int], account: Account) -> BudgetError:
-        known = () if isinstance(self._found, SymbolicSets) else self._found.masks
+        known = () if isinstance(self._found, SymbolicSets) else self._found.masks[:_NODES_TO_SEARCH]
         return BudgetError(
             f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
             "allow more, or use the CXps alone.",

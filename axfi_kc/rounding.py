@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Account, Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import WeightedSets, engine_through
 from axfi_kc.features import Categorical
@@ -197,13 +197,13 @@ def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, 
     error, names = error_bound(problem.model), problem.domain
     if not error:
         return Rounding(error, {names.names_of(m): _ZERO for m in found.masks}, sets_hold=True)
-    watch = Watch(budget)
-    near, far = (_explained(problem, found.kind, max_size, watch.rest(), shift) for shift in (error, -error))
+    account = Account(budget, goal="bound on rounding", advice="allow more, or limit max_size")
+    near, far = (_explained(problem, found.kind, max_size, account.rest(), shift) for shift in (error, -error))
     affected = {
         names.names_of(mask): Fraction(near[mask] - far[mask])
         if mask in near and mask in far
         else _all(names, mask, found.kind)
-        for mask in found.masks
+        for mask in account.paced(found.masks)
     }
     return Rounding(error, affected, sets_hold=near.keys() == far.keys() == set(found.masks))
 

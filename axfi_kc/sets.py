@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import ALLOWANCE, DONE, Budget, BudgetSpent, Meter
+from axfi_kc.budget import ALLOWANCE, DONE, Account, Budget, BudgetSpent, Meter, paced
+from axfi_kc.errors import BudgetError
 
 __all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "some_hitting_sets", "sorted_sets"]
 
@@ -31,7 +32,7 @@ def features_of(mask: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def sorted_sets(family: Iterable[int]) -> list[int]:
+def sorted_sets(family: Iterable[int], *, account: Account | None = None) -> list[int]:
     """Return the sets smallest first, then in the order of their features.
 
     Examples
@@ -42,22 +43,22 @@ def sorted_sets(family: Iterable[int]) -> list[int]:
     sets = list(family)
     width = max(map(int.bit_length, sets), default=0)
     # of two sets of one size, that with the greater mirror image has the first feature that only one of them has
-    return sorted(sets, key=lambda s: (s.bit_count() << width) - int(f"{s:0{width}b}"[::-1], 2))
+    return sorted(paced(sets, account), key=lambda s: (s.bit_count() << width) - int(f"{s:0{width}b}"[::-1], 2))
 
 
-def minimal_sets(family: Iterable[int], *, meter: Meter | None = None) -> list[int]:
+def minimal_sets(family: Iterable[int], *, account: Account | None = None) -> list[int]:
     """Return the sets that contain no other, sorted.
 
     Parameters
     ----------
     family
         Sets.
-    meter
-        Whose budget it is held to, if given.
+    account
+        Under which it is done, if there is a budget.
 
     Raises
     ------
-    BudgetSpent
+    BudgetError
         If that budget was spent.
 
     Notes
@@ -70,9 +71,7 @@ def minimal_sets(family: Iterable[int], *, meter: Meter | None = None) -> list[i
     [1, 6]
     """
     kept: list[int] = []
-    for candidate in sorted_sets(set(family)):
-        if meter is not None and meter.is_spent:
-            raise BudgetSpent([])
+    for candidate in paced(sorted_sets(set(family), account=account), account, at_once=1):
         if not any(s & candidate == s for s in kept):
             kept.append(candidate)
     return kept
@@ -103,10 +102,13 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
 
     if budget is not None:
         _compile_kernel()
-    meter = Meter(budget or Budget())
-    sets = minimal_sets(family, meter=meter if budget else None)
-    elements = sorted({i for s in sets for i in features_of(s)})
-    state = _hitting_state(sets, elements)
+    meter, account = Meter(budget or Budget()), Account(budget, goal="list of hitting sets")
+    try:
+        sets = minimal_sets(family, account=account)
+        elements = sorted({i for s in account.paced(sets) for i in features_of(s)})
+        state = _hitting_state(sets, elements, account)
+    except BudgetError:
+        raise BudgetSpent([]) from None
     found: list[int] = []
     rows = np.zeros((_ROWS_AT_ONCE, len(elements)), np.uint8)
     registers = np.zeros(kernels.REGISTERS, np.int64)
@@ -156,11 +158,11 @@ def _masks(rows: npt.NDArray[np.uint8], elements: list[int]) -> list[int]:
     return [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
 
 
-def _hitting_state(sets: list[int], elements: list[int]) -> tuple[npt.NDArray[np.generic], ...]:
+def _hitting_state(sets: list[int], elements: list[int], account: Account) -> tuple[npt.NDArray[np.generic], ...]:
     """Return the arguments of the kernel before its first step."""
     n, words = len(elements), max(1, -(-len(sets) // 64))
     members = np.zeros((64 * words, n), np.uint8)
-    for row, s in enumerate(sets):
+    for row, s in enumerate(account.paced(sets)):
         members[row] = [s >> e & 1 for e in elements]
     occurs = np.ascontiguousarray(np.packbits(members.T, axis=1, bitorder="little")).view(np.uint64)
     depth = min(n, len(sets)) + 2

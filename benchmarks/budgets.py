@@ -1,10 +1,13 @@
-"""How far each long operation runs past its budget of seconds, in percent.
+"""How far each long operation runs past its budget of seconds, or of bytes, in percent.
 
 Every operation gets a problem that it cannot finish and a budget of 1 second (--seconds); it must end with a
 BudgetError. Overshoot is what it took beyond the budget; one that finishes in time says so. Calls into dd and
-PySDD are bounded only between calls.
+PySDD are bounded only between calls. --load keeps the other cores busy meanwhile. --megabytes gives budgets of memory
+instead, and compares them with the largest resident memory that the system saw (Linux).
 
     python benchmarks/budgets.py --seconds 2
+    python benchmarks/budgets.py --load
+    python benchmarks/budgets.py --megabytes 64
 """
 
 from __future__ import annotations
@@ -12,94 +15,101 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gc
+import os
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import axfi_kc as ax
-from axfi_kc import queries
 from axfi_kc.budget import BudgetSpent
 from axfi_kc.errors import BudgetError
-from axfi_kc.families import SetFamily, shapley_shubik_index
-from axfi_kc.models import CircuitModel
-from axfi_kc.sets import minimal_hitting_sets
-from axfi_kc.targets import TARGETS, mdd_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests import hard_problems as hard
-from tests.large_circuits import deterministic_dag
+from tests.long_operations import OPERATIONS, REPORTS, Work
 
-Work = Callable[[ax.Budget], Any]
-
-
-def explaining(model: Any, x: Any, **options: Any) -> Work:
-    return lambda budget: ax.Explainer(model, model.domain, budget=budget, **options).explain(x)
+MOST_SECONDS = 8.0  # of a budget of memory: what does not take so much ends then
 
 
-def operations() -> dict[str, Work]:
-    trees, middle = hard.boosted()
-    weighted = hard.weighted_bits()
-    zeros = [0] * len(weighted.domain)
-    classes, origin = hard.classes()
-    large = deterministic_dag(30_000, n_features=300)
-    found: dict[str, Work] = {
-        "explain, ensemble": explaining(trees, middle),
-        "explain, linear": explaining(weighted, zeros),
-        "explain, linear of three classes": explaining(classes, origin),
-        "explain, linear through mdd": explaining(weighted, zeros, target="mdd"),
-        "determinism": lambda budget: queries.determinism(hard.hidden_pair(), budget=budget),
-        "count, checked": lambda budget: queries.count(large, check=True, budget=budget),
-        "circuit model of clauses": lambda budget: CircuitModel.of(hard.hidden_pair(), budget=budget),
-        "mdd of clauses": lambda budget: mdd_of(hard.hidden_pair(), budget=budget),
-        "minimal hitting sets, listed": lambda b: minimal_hitting_sets(hard.crossing_sets(), budget=b),
-        "minimal hitting sets, family": lambda b: SetFamily.of(hard.crossing_sets()).hitting_sets(budget=b),
-        "Shapley-Shubik index": lambda b: shapley_shubik_index(SetFamily.of(hard.crossing_sets()), budget=b),
-    }
-    for target in TARGETS:
-        found[f"compile_model, boosted trees, {target}"] = lambda budget, target=target: ax.compile_model(
-            trees, trees.domain, target=target, budget=budget
-        )
-        found[f"compile_model, linear, {target}"] = lambda budget, target=target: ax.compile_model(
-            weighted, weighted.domain, target=target, budget=budget
-        )
-    return found
+@contextlib.contextmanager
+def loaded(n: int) -> Iterator[None]:
+    """Keep n processes spinning meanwhile."""
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
 
 
-def measured(work: Work, seconds: float) -> dict[str, Any]:
+def ended(work: Work, budget: ax.Budget) -> str:
+    try:
+        work(budget)
+    except (BudgetError, BudgetSpent):
+        return "stopped"
+    except ax.AxfiError as error:
+        return type(error).__name__
+    return "finished"
+
+
+def timed(work: Work, seconds: float) -> dict[str, Any]:
     gc.collect()
     begin = perf_counter()
-    try:
-        work(ax.Budget(seconds=seconds))
-        end = "finished"
-    except (BudgetError, BudgetSpent):
-        end = "stopped"
-    except ax.AxfiError as error:
-        end = type(error).__name__
+    end = ended(work, ax.Budget(seconds=seconds))
     took = perf_counter() - begin
     return {"end": end, "seconds": round(took, 3), "overshoot_percent": round(max(took / seconds - 1, 0) * 100, 1)}
+
+
+def weighed(work: Work, megabytes: int) -> dict[str, Any]:
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts again
+    before, begin = memory("VmRSS"), perf_counter()
+    end = ended(work, ax.Budget(bytes=megabytes << 20, seconds=MOST_SECONDS))
+    grown = (memory("VmHWM") - before) / 1024
+    return {
+        "end": end,
+        "seconds": round(perf_counter() - begin, 3),
+        "grown_mb": round(grown, 1),
+        "overshoot_percent": round(max(grown / megabytes - 1, 0) * 100, 1),
+    }
+
+
+def memory(name: str) -> int:
+    """Return a line of the process's status, in kilobytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name + ":"))
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1.0, help="[%(default)s]")
+    parser.add_argument("--megabytes", type=int, help="budgets of memory instead of seconds")
+    parser.add_argument("--load", action="store_true", help="with the other cores busy")
     parser.add_argument("--only", help="operations whose name contains this")
     parser.add_argument("--quick", action="store_true", help="the default; here for uniformity")
     options = parser.parse_args(arguments)
     rows = {}
-    for name, work in operations().items():
-        if options.only is None or options.only in name:
-            with contextlib.suppress(BudgetError, BudgetSpent):
-                work(ax.Budget(seconds=0.01))  # kernels are compiled outside the measurement
-            rows[name] = measured(work, options.seconds)
-            row = rows[name]
-            print(f"{name:45} {row['end']:9} {row['seconds']:8.3f} s {row['overshoot_percent']:7.1f} %", flush=True)
-    print(
-        "written:", save("budgets", stamp(("numpy", "numba", "dd", "PySDD"), seconds=options.seconds) | {"rows": rows})
-    )
+    with loaded(max(1, (os.cpu_count() or 2) - 1) if options.load else 0):
+        for name, work in (OPERATIONS | REPORTS).items():
+            if options.only is None or options.only in name:
+                with contextlib.suppress(BudgetError, BudgetSpent):
+                    work(ax.Budget(seconds=0.01))  # kernels are compiled outside the measurement
+                row = timed(work, options.seconds) if options.megabytes is None else weighed(work, options.megabytes)
+                rows[name] = row
+                shown = "" if options.megabytes is None else f"{row['grown_mb']:9.1f} MB"
+                print(
+                    f"{name:45} {row['end']:9} {row['seconds']:8.3f} s {shown} {row['overshoot_percent']:7.1f} %",
+                    flush=True,
+                )
+    kind = "budgets" if options.megabytes is None else "budgets_bytes"
+    settings = {"seconds": options.seconds, "megabytes": options.megabytes, "load": options.load}
+    made_with = stamp(("numpy", "numba", "dd", "PySDD"), **settings)
+    print("written:", save(kind + ("_load" if options.load else ""), made_with | {"rows": rows}))
     return 0
 
 

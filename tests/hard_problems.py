@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -9,8 +12,11 @@ import numpy as np
 
 import axfi_kc as ax
 from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.engines import WeightedSets
+from axfi_kc.families import SetFamily
 from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import Argmax, LinearModel, Positive, Slope, TreeNodes, TreeSum
+from axfi_kc.targets import Mdd, mdd_of
 
 
 def bits(n: int) -> ax.Domain:
@@ -46,14 +52,14 @@ def classes(n: int = 22) -> tuple[LinearModel, list[float]]:
     return LinearModel.of(domain, parts, base=[50 * n, 0, 0], rule=Argmax(("a", "b", "c"))), [0.0] * n
 
 
-def hidden_pair(n: int = 60) -> Circuit:
+def hidden_pair(n: int = 60, *, clauses_each: int | None = None) -> Circuit:
     """Return a disjunction of two circuits that share no point, though no literal shows it."""
     rng = Random(2)
     build = CircuitBuilder(Grid.of_values(bits(n)))
     parts = []
     for _ in range(2):
         clauses = []
-        for _ in range(4 * n):
+        for _ in range(clauses_each or 4 * n):
             chosen = rng.sample(range(n), 3)
             clauses.append(build.disjunction(build.literal(i, [rng.randrange(2)]) for i in chosen))
         parts.append(build.conjunction(clauses))
@@ -79,3 +85,99 @@ def crossing_sets(n: int = 60) -> list[int]:
     """Return random sets with more minimal hitting sets than can be listed."""
     rng = Random(4)
     return [sum(1 << i for i in rng.sample(range(n), 8)) for _ in range(120)]
+
+
+@cache
+def many_sets(n: int = 60, number: int = 6_000) -> tuple[int, ...]:
+    """Return random sets of one size, none of which contains another."""
+    rng = Random(5)
+    return tuple({sum(1 << i for i in rng.sample(range(n), 12)) for _ in range(number)})
+
+
+@cache
+def large_family() -> SetFamily:
+    """Return a family of many sets that share little."""
+    return SetFamily.of(many_sets(number=20_000))
+
+
+@cache
+def finely_weighted(n: int = 200, width: int = 200) -> Circuit:
+    """Return an ordered diagram over features whose probabilities have long denominators."""
+    rng = Random(7)
+    shares = [Fraction(rng.getrandbits(150) | 1, 2**151 + 2 * k + 1) for k in range(n)]
+    features = [ax.Integer(f"x{i}", 0, 1, weights=[p, 1 - p]) for i, p in enumerate(shares)]
+    build = CircuitBuilder(Grid.of_values(ax.Domain(features)))
+    below = [build.false, build.true]
+    for i in reversed(range(n)):
+        below = [build.decision(i, [([0], rng.choice(below)), ([1], rng.choice(below))]) for _ in range(width)]
+    return build.circuit(below[0])
+
+
+@cache
+def threshold(n: int = 20) -> ax.Explanation:
+    """Return an explanation with a CXp for each half of the features."""
+    domain = ax.Domain([ax.Real(f"x{i}", 0, 1) for i in range(n)])
+    model = LinearModel.of(domain, [Slope((2,))] * n, base=[1 - n], rule=Positive((0, 1)))
+    return ax.Explainer(model, domain, weights="unit").explain([0.0] * n)
+
+
+def explanation_of(masks: tuple[int, ...], budget: ax.Budget) -> ax.Explanation:
+    """Return an explanation whose CXps are said to be the given sets of bits."""
+    model = weighted_bits()
+    problem = ax.Problem.of(model, model.domain, [0] * len(model.domain))
+    return ax.Explanation(problem, None, WeightedSets(masks, (1,) * len(masks), 1, "unit"), budget)
+
+
+def within(explanation: ax.Explanation, budget: ax.Budget) -> ax.Explanation:
+    """Return the same explanation, asked with another budget and nothing known yet."""
+    return replace(explanation, _budget=budget)
+
+
+def fine_steps(n_classes: int = 2) -> tuple[LinearModel, list[int]]:
+    """Return a linear model with one CXp of three features of many values, whose weight takes long."""
+    most = 2_100
+    domain = ax.Domain([ax.Integer(name, 0, most) for name in "abc"])
+    parts = [Slope((0, *(1_000 + 7 * i + 3 * k for k in range(n_classes - 1)))) for i in range(3)]
+    base = [2 * most * 1_015, *[0] * (n_classes - 1)]
+    return LinearModel.of(domain, parts, base=base, rule=Argmax(tuple(range(n_classes)))), [0, 0, 0]
+
+
+def corner(n: int = 13) -> tuple[LinearModel, list[float]]:
+    """Return a linear model whose one CXp fills less than a billionth of any box around it."""
+    domain = ax.Domain([ax.Real(f"x{i}", 0, 1) for i in range(n)])
+    return LinearModel.of(domain, [Slope((2,))] * n, base=[1 - 2 * n], rule=Positive((0, 1))), [0.0] * n
+
+
+@cache
+def deep_tree(n_features: int = 300, depth: int = 15) -> tuple[TreeSum, list[float]]:
+    """Return one tree with many leaves, most of which differ from an instance in sets that are minimal."""
+    return boosted(n_features, 1, depth)
+
+
+@cache
+def parity(n: int = 60) -> Circuit:
+    """Return the diagram of the points with an even sum."""
+    build = CircuitBuilder(Grid.of_values(bits(n)))
+    even, odd = build.true, build.false
+    for i in reversed(range(n)):
+        even, odd = (build.decision(i, [([0], a), ([1], b)]) for a, b in ((even, odd), (odd, even)))
+    return build.circuit(even)
+
+
+@cache
+def shuffled_sum(n: int = 40) -> Mdd:
+    """Return the diagram of a sum of products in an order that keeps partners apart: sifting it takes long."""
+    build = CircuitBuilder(Grid.of_values(bits(n)))
+    half = n // 2
+    pairs = [build.conjunction([build.literal(i, [1]), build.literal(half + i, [1])]) for i in range(min(half, 12))]
+    return mdd_of(build.circuit(build.disjunction(pairs)), order=range(n))
+
+
+@cache
+def many_terms(n: int = 40, number: int = 3_000) -> Circuit:
+    """Return a disjunction of terms that differ in pairs, though no one feature tells all of them apart."""
+    rng = Random(8)
+    build = CircuitBuilder(Grid.of_values(bits(n)))
+    points = {tuple(rng.randrange(2) for _ in range(n)) for _ in range(number)}
+    terms = [build.conjunction(build.literal(i, [b]) for i, b in enumerate(point)) for point in points]
+    return build.circuit(build.disjunction(terms))

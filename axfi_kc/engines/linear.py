@@ -34,6 +34,7 @@ _WORD = 64
 _BITS = 61  # of a sum of losses that the kernel holds in int64
 _MOST = 2_000_000  # CXps of one instance
 _FIRST = 1 << 12  # candidates of the first attempt where seconds are limited
+_CAUTION = 0.8  # of the time left, because the next attempt may be slower
 _SETS_AT_ONCE = 1 << 14
 _NO_LIMIT = Budget()
 Codes = npt.NDArray[np.float64]
@@ -261,7 +262,7 @@ def _covers_within(
             if allowed == most:
                 raise
         account.look()
-        share = 4.0 if limit is None else (limit - account.seconds) / max(account.seconds - begin, 1e-6)
+        share = 4.0 if limit is None else _CAUTION * (limit - account.seconds) / max(account.seconds - begin, 1e-6)
         if share < 1:
             raise account.error()
         allowed = min(most, int(allowed * min(share, 4)))

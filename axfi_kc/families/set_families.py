@@ -65,15 +65,18 @@ class SetFamily:
         ------
         CircuitError
             If an element of a set is not in the order.
+        BudgetError
+            If the budget was spent.
         """
         sets = list(masks)
-        chosen = linked_order(sets) if order is None else tuple(order)
+        account = Account(budget, goal="family of sets", advice="allow more, or limit max_size")
+        chosen = linked_order(sets, account=account) if order is None else tuple(order)
         level = {e: k for k, e in enumerate(chosen)}
-        strange = next((e for s in sets for e in features_of(s) if e not in level), None)
+        strange = next((e for s in account.paced(sets) for e in features_of(s) if e not in level), None)
         if strange is not None:
             raise CircuitError(f"An order must hold every element of the sets, but {strange} is missing; add it.")
-        store = FamilyStore(budget)
-        found = store.union_all([store.chain([level[e] for e in features_of(s)]) for s in sets])
+        store = FamilyStore(None if budget is None else account.rest())
+        found = store.union_all([store.chain([level[e] for e in features_of(s)]) for s in account.paced(sets)])
         return cls(chosen, store.rows(found))
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ __all__ = ["BASE", "EMPTY", "FamilyStore"]
 EMPTY, BASE = 0, 1  # the family without a set; the family of the empty set
 _TERMINAL = 2**31 - 1  # a level below every other
 _SMALLEST = 1 << 10  # rows at first
+_MOVED_AT_ONCE = 1 << 16  # entries of a table that grows, between two looks at the clock
 Rows = npt.NDArray[np.int32]
 
 
@@ -149,19 +150,23 @@ class FamilyStore:
 
     def _extend(self) -> None:
         if not self._meter.extend():
-            raise BudgetError(
-                f"The budget was spent after {self._meter.nodes} steps and {self._meter.seconds:.2f} s on families of "
-                "sets, and nothing of the unfinished family is kept; allow more, or limit max_size.",
-                nodes=self._meter.nodes,
-                seconds=self._meter.seconds,
-            )
+            raise self._error()
+
+    def _error(self) -> BudgetError:
+        return BudgetError(
+            f"The budget was spent after {self._meter.nodes} steps and {self._meter.seconds:.2f} s on families of "
+            "sets, and nothing of the unfinished family is kept; allow more, or limit max_size.",
+            nodes=self._meter.nodes,
+            seconds=self._meter.seconds,
+        )
 
     def _make_room(self) -> None:
         if len(self) + 1 >= len(self._rows):
             self._grow(len(self) + 1)
         if 2 * self._registers[self._kernels.N_KNOWN] >= len(self._known):
             known = np.zeros((4 * len(self._known), 4), np.int32)
-            self._kernels.remember(known, self._known)
+            for first in self._spans(0, len(self._known)):
+                self._kernels.remember(known, self._known[first : first + _MOVED_AT_ONCE])
             self._known = known
 
     def _grow(self, needed: int) -> None:
@@ -172,8 +177,16 @@ class FamilyStore:
         rows = np.empty((size, 5), np.int32)
         rows[: len(self)] = self._rows[: len(self)]
         self._table = np.zeros(2 * size, np.int32)
-        self._kernels.rehash(rows, self._table, len(self))
+        for first in self._spans(2, len(self)):
+            self._kernels.rehash(rows, self._table, first, min(first + _MOVED_AT_ONCE, len(self)))
         self._rows = rows
+
+    def _spans(self, begin: int, end: int) -> Iterator[int]:
+        """Yield where parts of a large table begin, with a look at the clock before each."""
+        for first in range(begin, end, _MOVED_AT_ONCE):
+            if first > begin and self._meter.is_spent:
+                raise self._error()
+            yield first
 
 
 @cache

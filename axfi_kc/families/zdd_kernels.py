@@ -75,9 +75,9 @@ def make_row(rows, table, reg, level, low, high):
 
 
 @njit(cache=True, nogil=True)
-def rehash(rows, table, n_rows):
-    """Fill an empty table after growth."""
-    for k in range(2, n_rows):
+def rehash(rows, table, first, end):
+    """Fill a table after growth with the rows from `first` to `end`."""
+    for k in range(first, end):
         slot = _slot(rows[k, 0], rows[k, 1], rows[k, 2], len(table))
         while table[slot]:
             slot = (slot + 1) & (len(table) - 1)

@@ -26,6 +26,7 @@ from axfi_kc.queries.structure import require_decomposable
 __all__ = ["count", "is_implicant", "is_valid", "point_worths", "probability", "weighted_count"]
 
 _CHUNK = 1 << 12  # nodes between two rounds of forgetting
+_LONG = 1_000  # bits of a base from which each node takes a while
 _FEW_ARCS = 20_000  # below this, loading the kernels costs more than they save
 
 
@@ -206,6 +207,7 @@ class _Pass:
         self._base = base
         self._twos = base.bit_length() - 1 if base & (base - 1) == 0 else 0
         self._powers: dict[int, int] = {}
+        self._at_once = 1 if base.bit_length() > _LONG else 16
         scaled = [w * (base // d) for w, d in zip(shares.worths, shares.wholes, strict=True)]
         self._weights = [scaled[k] for k in shares.of_arc.tolist()]
         self._found = [0] * len(circuit.kinds)
@@ -219,7 +221,7 @@ class _Pass:
         dying = last.argsort(kind="stable").tolist()
         deaths = last[dying].tolist()
         gone, found, exponents = 0, self._found, self._exponents
-        for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
+        for node, kind in enumerate(account.paced(circuit.kinds.tolist(), at_once=self._at_once)):
             first, end = offsets[node], offsets[node + 1]
             below = children[first:end]
             if kind == AND:
