@@ -52,17 +52,31 @@ def classes(n: int = 22) -> tuple[LinearModel, list[float]]:
     return LinearModel.of(domain, parts, base=[50 * n, 0, 0], rule=Argmax(("a", "b", "c"))), [0.0] * n
 
 
-def hidden_pair(n: int = 60, *, clauses_each: int | None = None) -> Circuit:
+def hidden_pair(n: int = 60) -> Circuit:
     """Return a disjunction of two circuits that share no point, though no literal shows it."""
+    return _pair_of_clauses(n, 4 * n, lambda build, literals: build.disjunction(build.literal(*x) for x in literals))
+
+
+@cache
+def hidden_pair_of_decisions(n: int = 120) -> Circuit:
+    """Return the like with clauses of decisions, so that only its root is to be checked; few points fit both parts."""
+
+    def clause(build: CircuitBuilder, literals: list[tuple[int, list[int]]]) -> int:
+        made = build.false
+        for i, cells in literals:
+            made = build.decision(i, [(cells, build.true), ([1 - cells[0]], made)])
+        return made
+
+    return _pair_of_clauses(n, 9 * n // 4, clause)
+
+
+def _pair_of_clauses(n: int, number: int, clause: Any) -> Circuit:
     rng = Random(2)
     build = CircuitBuilder(Grid.of_values(bits(n)))
     parts = []
     for _ in range(2):
-        clauses = []
-        for _ in range(clauses_each or 4 * n):
-            chosen = rng.sample(range(n), 3)
-            clauses.append(build.disjunction(build.literal(i, [rng.randrange(2)]) for i in chosen))
-        parts.append(build.conjunction(clauses))
+        chosen = [rng.sample(range(n), 3) for _ in range(number)]
+        parts.append(build.conjunction(clause(build, [(i, [rng.randrange(2)]) for i in some]) for some in chosen))
     return build.circuit(build.disjunction(parts))
 
 
@@ -149,7 +163,7 @@ def corner(n: int = 13) -> tuple[LinearModel, list[float]]:
 
 
 @cache
-def deep_tree(n_features: int = 300, depth: int = 15) -> tuple[TreeSum, list[float]]:
+def deep_tree(n_features: int = 150, depth: int = 17) -> tuple[TreeSum, list[float]]:
     """Return one tree with many leaves, most of which differ from an instance in sets that are minimal."""
     return boosted(n_features, 1, depth)
 

@@ -159,7 +159,7 @@ def shap_of_margins(budget: ax.Budget) -> Any:
 CIRCUITS: dict[str, Work] = {
     "count, checked": lambda b: queries.count(dag(), check=True, budget=b),
     "probability": lambda b: queries.probability(hard.finely_weighted(), budget=b),
-    "determinism": lambda b: queries.is_deterministic(hard.hidden_pair(150, clauses_each=330), budget=b),
+    "determinism": lambda b: queries.is_deterministic(hard.hidden_pair_of_decisions(), budget=b),
     "determinism of many parts": lambda b: queries.is_deterministic(hard.many_terms(), budget=b),
     "is_equivalent": lambda b: queries.is_equivalent(diagram(), diagram(3), budget=b),
     "entails": lambda b: queries.entails(diagram(), diagram(3), budget=b),

@@ -28,6 +28,7 @@ __all__ = ["BoxEngine"]
 _WORD = 64
 _INT64 = 2**63
 _WORK = 1 << 20  # comparisons of sets between two looks at the clock
+_ROWS = 1 << 10
 _NO_LIMIT = Budget()
 Cells = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.float64]
@@ -156,7 +157,7 @@ class BoxEngine:
         narrow = prod(sorted(map(sum, worths))[-largest:]) < _INT64
         key = (weights, narrow)
         if key not in self._worths:
-            self._worths[key] = self._worth_of_boxes(worths, narrow=narrow)
+            self._worths[key] = self._worth_of_boxes(worths, narrow, account)
         of_box = self._worths[key]
         if narrow:
             return box_kernels.narrow_totals(pairs, sets, self._literals.offset, self._literals.feature, of_box)
@@ -169,11 +170,14 @@ class BoxEngine:
         wide[:] = totals
         return wide
 
-    def _worth_of_boxes(self, worths: tuple[tuple[int, ...], ...], *, narrow: bool) -> Any:
+    def _worth_of_boxes(self, worths: tuple[tuple[int, ...], ...], narrow: bool, account: Account) -> Any:
         """Return what boxes are worth: int64 per literal, or rows of Python ints per box."""
-        table = self.boxes.worths(worths, wide=not narrow)
+        table = self.boxes.worths(worths, wide=not narrow, account=account)
+        if not narrow:
+            firsts = account.paced(range(0, len(table), _ROWS), at_once=1)
+            return [row for k in firsts for row in table[k : k + _ROWS].tolist()]
         box = np.repeat(np.arange(len(self.boxes)), np.diff(self._literals.offset))
-        return table[box, self._literals.feature] if narrow else table.tolist()
+        return table[box, self._literals.feature]
 
 
 def _misses_within(

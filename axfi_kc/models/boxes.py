@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, paced
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.grid import Grid
 from axfi_kc.models.circuits import CircuitModel
@@ -86,7 +87,7 @@ class Boxes(GriddedModel):
         at = cells[:, np.newaxis]
         return (at < self.first[:, feature]) | (at >= self.last[:, feature])
 
-    def worths(self, worth: Sequence[Sequence[int]], *, wide: bool) -> npt.NDArray[Any]:
+    def worths(self, worth: Sequence[Sequence[int]], *, wide: bool, account: Account | None = None) -> npt.NDArray[Any]:
         """Return what each box is worth on each feature: the sum over its cells.
 
         Parameters
@@ -95,10 +96,12 @@ class Boxes(GriddedModel):
             Per feature, the worth of each cell.
         wide
             Whether to hold Python integers (any size) or int64.
+        account
+            Under which it is done, if there is a budget.
         """
         dtype = object if wide else np.int64
         found = np.empty(self.first.shape, dtype=dtype)
-        for i, of_cell in enumerate(worth):
+        for i, of_cell in enumerate(paced(worth, account, at_once=1)):
             inside = self.subsets.get(i)
             if inside is not None:
                 found[:, i] = inside.astype(dtype) @ np.array(of_cell, dtype=dtype)
