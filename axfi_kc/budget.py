@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -33,6 +34,7 @@ __all__ = [
     "BudgetSpent",
     "Meter",
     "Watch",
+    "interruptible",
     "paced",
 ]
 
@@ -263,6 +265,24 @@ class Account:
 def paced(items: Iterable[_T], account: Account | None, *, at_once: int = _PASSED_AT_ONCE) -> Iterable[_T]:
     """Return the items as :meth:`Account.paced` does, or as they are if there is no account."""
     return items if account is None else account.paced(items, at_once=at_once)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C through a kernel that returns arrays.
+
+    A signal waits until a kernel ends. If numba is then in the middle of making Python objects of what the
+    kernel returns, it turns the KeyboardInterrupt into a SystemError.
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            raise
+        raise KeyboardInterrupt from None
 
 
 class Meter:

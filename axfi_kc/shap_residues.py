@@ -10,7 +10,7 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account
+from axfi_kc.budget import Account, interruptible
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.flat import arc_owners
 from axfi_kc.queries.shares import Shares, product, shares_of
@@ -91,7 +91,8 @@ class ResidueSweep:
             mixed = (shares + kept * gains) % mod
             scale = [weight.numerator * pow(weight.denominator, -1, q) * self.whole % q for q in primes]
             arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children, self.shares.of_arc)
-            changed = shap_kernels.changes(*arrays, mixed, gains, mod, n_features)
+            with interruptible():
+                changed = shap_kernels.changes(*arrays, mixed, gains, mod, n_features)
             found = (found + changed * np.array(scale, dtype=np.uint64)) % mod
         return found
 

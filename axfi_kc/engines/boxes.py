@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account, Budget, paced
+from axfi_kc.budget import Account, Budget, interruptible, paced
 from axfi_kc.engines.families import Found, cell_worths, features_of_members, members_of_words
 from axfi_kc.measures import exact
 from axfi_kc.models import Boxes, TableModel, TreeSum, boxes_of
@@ -107,7 +107,8 @@ class BoxEngine:
         task = self._rank[self.boxes.output], self._literals
         if self._is_free or not len(codes):
             low, high = self._low[home], self._high[home]
-            starts, sets, pairs = box_kernels.minimal_misses(cells, low, high, *task, words, limit)
+            with interruptible():
+                starts, sets, pairs = box_kernels.minimal_misses(cells, low, high, *task, words, limit)
         else:
             low, high = self._low[home[0]], self._high[home[0]]
             starts, sets, pairs = _misses_within(account, cells, (low, high), *task, words, limit)

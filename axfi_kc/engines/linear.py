@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, interruptible
 from axfi_kc.engines.covers import union_covers
 from axfi_kc.engines.families import Found, features_of_members, members_of_words, words_of_masks
 from axfi_kc.engines.linear_batches import BatchWeigher
@@ -276,7 +276,8 @@ def _covers(
 
     losses, low, high, rounded = _rounded(tasks)
     n_words = -(-losses.shape[2] // _WORD)
-    starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, most)
+    with interruptible():
+        starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, most)
     if (states == kernels.TOO_MANY).any():
         raise _too_many(most)
     if not (states == kernels.UNCERTAIN).any():

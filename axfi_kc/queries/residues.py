@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account
+from axfi_kc.budget import Account, interruptible
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.shares import Shares
 from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing
@@ -51,7 +51,8 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Acco
     for first in account.paced(range(0, needed, _AT_ONCE), at_once=1):
         some = primes[first : first + _AT_ONCE]
         mod = np.array(some, dtype=np.uint64)
-        found += kernels.residues(*arrays, _shares_modulo(shares, some), mod).tolist()
+        with interruptible():
+            found += kernels.residues(*arrays, _shares_modulo(shares, some), mod).tolist()
     return combined([r * (whole % q) % q for r, q in zip(found, primes, strict=True)], primes)
 
 
