@@ -292,9 +292,6 @@ def test_an_interrupted_compilation_gives_its_memory_back(target: str) -> None:
 
 def test_what_numba_makes_of_an_interrupt_is_an_interrupt_again() -> None:
     with pytest.raises(KeyboardInterrupt), interruptible():
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as interrupt:
-            raise SystemError from interrupt
+        raise SystemError from KeyboardInterrupt()
     with pytest.raises(SystemError), interruptible():
         raise SystemError
