@@ -261,12 +261,26 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
         if not boxes.is_weak(rest):
             axps.append(candidate)
             continue
-        found = boxes.shrink(rest)
+        found = _shrunk(boxes, rest, meter)
+        if found is None:
+            raise BudgetSpent(cxps)
         cxps.append(found)
         spend(rest.bit_count())
         waiting.append(candidate)
         waiting = _extended(waiting, axps, found, lambda: meter.is_spent)
     return cxps
+
+
+def _shrunk(boxes: InstanceBoxes, mask: int, meter: Meter) -> int | None:
+    """Return what ``boxes.shrink`` does, on large circuits with a look at the clock at each feature; None if late."""
+    if len(boxes.region.wires.children) * mask.bit_count() < _ARCS_AT_ONCE:
+        return boxes.shrink(mask)
+    for k in features_of(mask):
+        if meter.is_spent:
+            return None
+        if boxes.is_weak(mask & ~(1 << k)):
+            mask &= ~(1 << k)
+    return mask
 
 
 def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Callable[[], bool]) -> list[int]:

@@ -22,6 +22,7 @@ from axfi_kc import queries
 from axfi_kc.budget import Budget, BudgetSpent, Watch, interruptible
 from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.families import SetFamily
+from axfi_kc.models import CircuitModel
 from axfi_kc.targets import TARGETS
 from tests import hard_problems as hard
 from tests.large_circuits import deterministic_dag
@@ -295,3 +296,11 @@ def test_what_numba_makes_of_an_interrupt_is_an_interrupt_again() -> None:
         raise SystemError from KeyboardInterrupt()
     with pytest.raises(SystemError), interruptible():
         raise SystemError
+
+
+def test_a_large_circuit_is_searched_as_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = CircuitModel.of(deterministic_dag(120, n_features=12), deterministic=True)
+    x = [0] * 12
+    usual = ax.Explainer(model, model.domain).explain(x).cxps
+    monkeypatch.setattr("axfi_kc.engines.circuit_searches._ARCS_AT_ONCE", 1)
+    assert ax.Explainer(model, model.domain).explain(x).cxps == usual
