@@ -76,7 +76,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         *_cxps(searches),
         *_completeness(searches),
         *_weights(searches),
-        *_scores(claim),
+        *_scores(searches),
         *_values(claim),
         *_sizes(claim),
         *_counterfactuals(searches),
@@ -267,13 +267,15 @@ def _compared(kind: str, names: tuple[str, ...], claimed: Any, right: Any, metho
     return Check(kind, names, "failed", method, detail=f"the explanation says {claimed}, but it is {right}")
 
 
-def _scores(claim: Claim) -> Iterator[Check]:
+def _scores(searches: Searches) -> Iterator[Check]:
     """Check scores, their floats and relevance against the claimed CXps, AXps and weights."""
+    claim, late = searches.claim, searches.allowance.is_late
+    axps = None if claim.is_bounded else claim.axps
     if claim.partial:
         yield Check("score", (), "sampled", "not looked at: there are too many CXps to list")
         return
     for kind, claimed in claim.scores.items():
-        found = score_by_definition(kind, claim.cxps, claim.domain.names, None if claim.is_bounded else claim.axps)
+        found = score_by_definition(kind, claim.cxps, claim.domain.names, axps, hurry=late)
         if found is None:
             why = "its AXps or coalitions are too many" if kind in KINDS else "no score of that name is known"
             yield Check("score", (kind,), "sampled", f"not looked at: {why}")

@@ -14,7 +14,7 @@ __all__ = ["KINDS", "forest_value", "score_by_definition"]
 
 _MOST_PLAYERS = 9  # of the forest's game, whose values are Fractions
 _MOST_VOTERS = 20  # of the game of weak AXps, whose values are bits
-_MOST_MEETINGS = 1 << 28  # of a coalition with a CXp
+_MOST_MEETINGS, _FEW_MEETINGS = 1 << 28, 1 << 20  # of a coalition with a CXp
 _FOREST = ("shapley", "banzhaf")
 _SHARES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")
 _VOTES = ("shapley_shubik", "banzhaf_waxp")
@@ -40,7 +40,7 @@ def forest_value(weighted: Weighted, S: Iterable[str]) -> Fraction:
 
 
 def score_by_definition(
-    kind: str, weighted: Weighted, names: tuple[str, ...], axps: Family | None = None
+    kind: str, weighted: Weighted, names: tuple[str, ...], axps: Family | None = None, *, hurry: bool = False
 ) -> Scored | None:
     """Return the score of each feature, and how it was computed; None where that is not possible.
 
@@ -54,6 +54,8 @@ def score_by_definition(
         All features.
     axps
         The AXps, where they are known.
+    hurry
+        Whether games that take more than a moment are left.
 
     Notes
     -----
@@ -69,7 +71,7 @@ def score_by_definition(
     if kind in _FOREST:
         return _of_forest(kind, weighted, names)
     if kind in _VOTES:
-        return _of_votes(kind, weighted, names)
+        return _of_votes(kind, weighted, names, _FEW_MEETINGS if hurry else _MOST_MEETINGS)
     name = kind.removesuffix("_cxp")
     family = weighted.keys() if name != kind else axps
     if name not in _SHARES or family is None:
@@ -117,11 +119,11 @@ def _by_parts(kind: str, weighted: Weighted, players: list[str]) -> dict[str, Fr
     return found
 
 
-def _of_votes(kind: str, cxps: Collection[frozenset[str]], names: tuple[str, ...]) -> Scored | None:
+def _of_votes(kind: str, cxps: Collection[frozenset[str]], names: tuple[str, ...], most: int) -> Scored | None:
     """Return the index of the game in which a coalition wins if it meets every CXp."""
     players = [n for n in names if any(n in cxp for cxp in cxps)]
     zero = {n: Fraction(0) for n in names}
-    if len(players) > _MOST_VOTERS or len(cxps) << len(players) > _MOST_MEETINGS:
+    if len(players) > _MOST_VOTERS or len(cxps) << len(players) > most:
         return None
     coalitions = np.arange(1 << len(players), dtype=np.int64)
     wins = np.ones(len(coalitions), dtype=np.bool_)
