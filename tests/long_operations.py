@@ -70,6 +70,8 @@ def problem_of(made: Made) -> ax.Problem:
 
 @cache
 def _tree_engine() -> BoxEngine:
+    small, x = hard.boosted(5, 1, 3)
+    BoxEngine(small, Similarity()).explain(np.array([x]))  # all kernels are compiled, however short a budget is
     return BoxEngine(hard.deep_tree()[0], Similarity())
 
 
