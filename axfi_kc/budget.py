@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -123,6 +124,8 @@ class Watch:
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self._begin = time.perf_counter()
+        if self.budget.bytes is not None:
+            import_module("numba")  # whose own size no question should pay for
         self._before = 0 if self.budget.bytes is None else _resident()
         self._looked, self._growth = 0.0, 0
 
@@ -149,6 +152,10 @@ class Watch:
     def is_free(self) -> bool:
         """Whether nothing is limited."""
         return self.budget == _FREE
+
+    def fits(self, more: int) -> bool:
+        """Tell whether the memory may grow by so many bytes more."""
+        return self.budget.bytes is None or self._grown() + more <= self.budget.bytes
 
     def _grown(self) -> int:
         """Return by how much memory has grown, as of some milliseconds ago: asking the system takes a while."""
@@ -227,6 +234,11 @@ class Account:
     def look(self) -> None:
         """Raise a BudgetError if the budget is spent."""
         if self._watch.is_spent(self.nodes):
+            raise self.error()
+
+    def require(self, more: int) -> None:
+        """Raise a BudgetError if the memory may not grow by so many bytes more."""
+        if not self._watch.fits(more):
             raise self.error()
 
     def paced(self, items: Iterable[_T], *, at_once: int = _PASSED_AT_ONCE) -> Iterable[_T]:
@@ -309,6 +321,10 @@ class Meter:
     def is_spent(self) -> bool:
         """Whether the budget is spent."""
         return self._watch.is_spent(self.nodes)
+
+    def fits(self, more: int) -> bool:
+        """Tell whether the memory may grow by so many bytes more."""
+        return self._watch.fits(more)
 
     def attach(self, registers: npt.NDArray[np.int64]) -> None:
         """Meter another kernel from now on."""

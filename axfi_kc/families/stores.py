@@ -164,16 +164,25 @@ class FamilyStore:
         if len(self) + 1 >= len(self._rows):
             self._grow(len(self) + 1)
         if 2 * self._registers[self._kernels.N_KNOWN] >= len(self._known):
-            known = np.zeros((4 * len(self._known), 4), np.int32)
+            known = np.zeros((self._times_known() * len(self._known), 4), np.int32)
             for first in self._spans(0, len(self._known)):
                 self._kernels.remember(known, self._known[first : first + _MOVED_AT_ONCE])
             self._known = known
+
+    def _times_known(self) -> int:
+        """Return by how much the table of known results grows; entries lie anywhere, so all of it is used at once."""
+        found = next((times for times in (4, 2) if self._meter.fits(times * self._known.nbytes)), None)
+        if found is None:
+            raise self._error()
+        return found
 
     def _grow(self, needed: int) -> None:
         """Make room for at least twice the rows, or for `needed` ones."""
         size = 2 * len(self._rows)
         while size <= needed:
             size *= 2
+        if not self._meter.fits(self._rows.nbytes + 2 * size * self._table.itemsize):
+            raise self._error()
         rows = np.empty((size, 5), np.int32)
         rows[: len(self)] = self._rows[: len(self)]
         self._table = np.zeros(2 * size, np.int32)

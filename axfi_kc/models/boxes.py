@@ -100,6 +100,8 @@ class Boxes(GriddedModel):
             Under which it is done, if there is a budget.
         """
         dtype = object if wide else np.int64
+        if account is not None:
+            account.require(self.first.size * np.dtype(dtype).itemsize)
         found = np.empty(self.first.shape, dtype=dtype)
         for i, of_cell in enumerate(paced(worth, account, at_once=1)):
             inside = self.subsets.get(i)
