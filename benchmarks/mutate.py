@@ -1,269 +1,363 @@
 """Small changes to the library's own code, to see whether the tests notice them.
 
-    python benchmarks/mutate.py --module axfi_kc.scores --most 40
-    python benchmarks/mutate.py --all --most 20
+    python benchmarks/mutate.py --module axfi_kc.scores
+    python benchmarks/mutate.py --all --results mutants.jsonl
+    python benchmarks/mutate.py --again mutants.jsonl --longest 60     # only what survived
+    python benchmarks/mutate.py --report mutants.jsonl
 
-A mutant is a module with one changed operator, comparison, condition or constant, or without one statement.
-Each runs in a forked process: first the module's doctests and some dozens of random problems of
-`benchmarks/soak.py` against brute force, then, if those notice nothing, the module's own test files, with
-at most 25 examples of each property. One that
-passes everything survives and is listed with its line; docs/mutation.md says why. A mutant that loops is stopped
-after --seconds and counts as noticed. With --most, a seeded sample of the mutants of a module.
+`benchmarks/mutants.py` says what a mutant is. The judges are doctests, random problems of `benchmarks/soak.py` against
+brute force, and test files with at most 25 examples of each property. Each is first run on the library as it is, for
+its time and the lines it reaches. A mutant is then judged, in a forked process, by those that reach its line, those
+that noticed most per second first, until one notices or --longest seconds of them have passed. A mutant on a line
+that none reaches is "never run"; one for which the compiler makes the same code is "same code". A judge that takes much
+longer than before notices too ("time"). Kernels run as Python (NUMBA_DISABLE_JIT), so theirs are like all others.
+Results are appended to a file of JSON lines, and what is in there is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import doctest
+import gc
 import importlib
-import importlib.abc
-import importlib.util
-import io
+import json
 import os
 import signal
 import sys
+import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any
 
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.provenance import save, stamp  # noqa: E402
+from benchmarks.mutants import NAMES, Mutant, live_functions, mutant, places  # noqa: E402
 
-SEEDS = range(49)
+SEEDS = range(140)
 EXAMPLES = 25  # of each property, at most
-# the tests of each module beside the soak
-TESTS: dict[str, list[str]] = {
-    "axfi_kc.scores": [
-        "tests/unit/test_mutants.py",
-        "tests/properties/test_explanations.py",
-        "tests/properties/test_families.py",
-    ],
-    "axfi_kc.family_scores": ["tests/properties/test_families.py"],
-    "axfi_kc.sets": ["tests/unit/test_mutants.py", "tests/properties/test_families.py"],
-    "axfi_kc.queries.totals": ["tests/unit/test_queries.py", "tests/unit/test_queries_map.py"],
-    "axfi_kc.queries.shares": ["tests/unit/test_queries.py", "tests/unit/test_queries_map.py"],
-    "axfi_kc.engines.boxes": ["tests/unit/test_mutants.py", "tests/properties/test_explanations.py"],
-    "axfi_kc.engines.families": ["tests/properties/test_explanations.py", "tests/properties/test_linear.py"],
-    "axfi_kc.engines.diagrams": ["tests/properties/test_diagrams.py"],
-    "axfi_kc.engines.ordered_diagrams": ["tests/properties/test_diagrams.py"],
-    "axfi_kc.engines.linear_weights": ["tests/properties/test_linear.py"],
-    "axfi_kc.engines.covers": ["tests/properties/test_linear.py"],
-    "axfi_kc.families.set_families": ["tests/properties/test_families.py"],
-    "axfi_kc.families.weighted": ["tests/properties/test_families.py", "tests/properties/test_diagrams.py"],
-    "axfi_kc.families.games": ["tests/properties/test_families.py"],
-}
-SWAPS: dict[type, type] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-}
+SLOWEST = 1.0  # seconds of a judge; slower ones are left out
+TESTS = [
+    "tests/unit/test_mutants.py",
+    "tests/unit/test_kernel_mutants.py",
+    "tests/properties",
+    "tests/paper/test_paper.py",
+    "tests/unit/test_queries.py",
+    "tests/unit/test_queries_map.py",
+    "tests/unit/test_shap_circuits.py",
+    "tests/unit/test_shap_margins.py",
+    "tests/unit/test_ensembles.py",
+    "tests/unit/test_budgets.py",
+    "tests/unit/test_compiled.py",
+    "tests/unit/test_errors.py",
+    "tests/unit/test_sums.py",
+    "axfi_kc/engines",
+    "axfi_kc/families",
+    "axfi_kc/queries",
+    "axfi_kc/models",
+]
+UNTOLD = ("survived", "never run")
 
 
-def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Yield what can be changed within functions: a node, and how."""
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef):
-            for statement in function.body:
-                yield from _within(statement)
+def path_of(name: str) -> Path:
+    return ROOT / (name.replace(".", "/") + ".py")
 
 
-def _within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.FunctionDef | ast.ClassDef):
-        return  # messages are no results; functions within are visited on their own
-    if isinstance(node, ast.keyword) and node.arg == "strict":
-        return  # a guard against mistakes of our own, without effect while there are none
-    if isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in SWAPS:
-        yield node, "operator"
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
-        yield node, "comparison"
-    if isinstance(node, ast.If | ast.IfExp | ast.While):
-        yield node, "condition"
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        yield node, "constant"
-    if isinstance(node, ast.AugAssign) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
-        yield node, "dropped"
-    for name, value in ast.iter_fields(node):
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and name not in ("annotation", "returns"):
-                yield from _within(child)
+@dataclass
+class Judge:
+    """Something that fails when results are wrong: what it takes, which lines it reaches, and what it noticed."""
+
+    name: str
+    stage: str
+    passes: Callable[[], bool]
+    seconds: float = 0.0
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    kills: Counter[str] = field(default_factory=Counter)
+
+    def reaches(self, m: Mutant) -> bool:
+        lines = self.lines.get(m.module, ())
+        return any(line in lines for line in range(m.first, m.last + 1))
+
+    def promise(self, m: Mutant) -> float:
+        """What to expect of a second of this judge: mutants noticed in the same function, and in the module."""
+        noticed = 3 * self.kills[f"{m.module} {m.function}"] + self.kills[m.module]
+        return (noticed + 0.3) / (self.seconds + 0.01)
 
 
-def mutated(source: str, number: int) -> tuple[ast.Module, str]:
-    """Return the module with place `number` changed, and what was changed."""
-    tree = ast.parse(source)
-    node, how = list(places(tree))[number]
-    before = ast.unparse(node).splitlines()[0]
-    if how == "operator":
-        node.op = SWAPS[type(node.op)]()
-    elif how == "comparison":
-        node.ops[0] = SWAPS[type(node.ops[0])]()
-    elif how == "condition":
-        node.test = ast.UnaryOp(ast.Not(), node.test)
-    elif how == "constant":
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
-    else:
-        for parent in ast.walk(tree):
-            for _, value in ast.iter_fields(parent):
-                if isinstance(value, list) and node in value:
-                    value[value.index(node)] = ast.Pass()
-    after = "(dropped)" if how == "dropped" else ast.unparse(node).splitlines()[0]
-    return ast.fix_missing_locations(tree), f"line {node.lineno}: {before}  ->  {after}"
+def soak_judges() -> list[Judge]:
+    from benchmarks import soak
+
+    def passes(seed: int) -> bool:
+        soak.check_seed(seed)
+        return True
+
+    return [Judge(f"soak {seed}", "soak", lambda seed=seed: passes(seed)) for seed in SEEDS]
 
 
-class _Loader(importlib.abc.Loader, importlib.abc.MetaPathFinder):
-    """Gives one module other code; its file stays as it is."""
+def item_judge(item: Any) -> Judge:
+    from _pytest.runner import runtestprotocol
 
-    def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
-        self._name, self._path, self._tree = name, path, tree
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        if fullname != self._name:
-            return None
-        return importlib.util.spec_from_file_location(fullname, self._path, loader=self)
-
-    def create_module(self, spec: Any) -> None:
-        return None
-
-    def exec_module(self, module: Any) -> None:
-        exec(compile(self._tree, str(self._path), "exec"), module.__dict__)
+    stage = "doctests" if item.nodeid.startswith("axfi_kc") else "tests"
+    return Judge(item.nodeid, stage, lambda: not any(r.failed for r in runtestprotocol(item, log=False, nextitem=None)))
 
 
-def _noticed(name: str, tests: list[str]) -> str:
-    """Return which tests notice the mutant; "" if none does."""
-    try:
-        if doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS).failed:
-            return "doctests"
-        from benchmarks import soak
-
-        for seed in SEEDS:
-            soak.check_seed(seed)
-    except BaseException:
-        return "soak"
-    import pytest
-
-    _shorten_properties()
-    arguments = [
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "--no-header",
-        "-m",
-        "not slow",
-        "-W",
-        "ignore",
-    ]
-    return "tests" if pytest.main([*arguments, *tests]) else ""
+def in_child(work: Callable[[], Any], *, seconds: float | None = None) -> tuple[Any, int]:
+    """Return what `work` returns in a forked process (None if it fails), and the signal that ended that process."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        if seconds is not None:
+            limit(seconds)
+        try:
+            text = json.dumps(work())
+        except BaseException:
+            text = "null"
+        with os.fdopen(write, "w") as stream:
+            stream.write(text)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as stream:
+        text = stream.read()
+    _, status = os.waitpid(child, 0)
+    return json.loads(text or "null"), os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 
-def _shorten_properties() -> None:
-    """Let every property try a few examples only: one mutant should take seconds."""
+def limit(seconds: float) -> None:
+    """End this process when it has computed for so long, or has waited for much longer."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 10 * seconds + 20)
+
+
+def timed(judge: Judge) -> float | None:
+    """Return the seconds a judge takes; None if it does not pass or is too slow."""
+
+    def work() -> float | None:
+        begin = time.process_time()
+        return time.process_time() - begin if judge.passes() else None
+
+    return in_child(work, seconds=SLOWEST)[0]
+
+
+def reached(judge: Judge, modules: dict[str, str]) -> dict[str, list[int]]:
+    """Return the lines of the modules' files that a judge reaches."""
+
+    def work() -> dict[str, list[int]]:
+        lines: defaultdict[str, set[int]] = defaultdict(set)
+
+        def line(frame: FrameType, event: str, _: Any) -> Any:
+            lines[modules[frame.f_code.co_filename]].add(frame.f_lineno)
+            return line
+
+        def call(frame: FrameType, event: str, _: Any) -> Any:
+            return line if frame.f_code.co_filename in modules else None
+
+        threading.settrace(call)
+        sys.settrace(call)
+        try:
+            judge.passes()
+        finally:
+            sys.settrace(None)
+        return {name: sorted(found) for name, found in lines.items()}
+
+    return in_child(work, seconds=60 * SLOWEST)[0] or {}
+
+
+def measured(judges: Iterable[Judge], known: Path | None) -> list[Judge]:
+    """Return the judges that pass within the time, with their seconds and lines; `known` keeps these."""
+    modules = {str(path_of(name)): name for name in NAMES}
+    notes = json.loads(known.read_text()) if known and known.exists() else {}
+    kept = []
+    for judge in judges:
+        if judge.name not in notes:
+            seconds = timed(judge)
+            notes[judge.name] = [seconds, {} if seconds is None else reached(judge, modules)]
+            if known:
+                known.write_text(json.dumps(notes))
+        seconds, lines = notes[judge.name]
+        if seconds is None:
+            print(f"left out: {judge.name}", flush=True)
+            continue
+        judge.seconds, judge.lines = seconds, {name: set(found) for name, found in lines.items()}
+        kept.append(judge)
+    return kept
+
+
+def chosen(judges: list[Judge], m: Mutant, longest: float) -> list[Judge]:
+    """Return the judges that reach a mutant's line, best first, as many as fit into `longest` seconds."""
+    found, total = [], 0.0
+    for judge in sorted((j for j in judges if j.reaches(m)), key=lambda j: j.promise(m), reverse=True):
+        if total + judge.seconds <= longest or not found:
+            total += judge.seconds
+            found.append(judge)
+    return found
+
+
+def judged(m: Mutant, judges: list[Judge], live: dict[Any, Any], longest: float) -> tuple[str, str]:
+    """Return how a mutant ended, and who noticed it."""
+    if not m.code:
+        return "same code", ""
+    order = chosen(judges, m, longest)
+    if not order:
+        return "never run", ""
+    read, write = os.pipe()  # the number of each judge as it begins: known even when the process is stopped
+
+    def work() -> str:
+        for key, code in m.code.items():
+            for function in live[key]:
+                function.__code__ = code
+        for number, judge in enumerate(order):
+            os.write(write, number.to_bytes(2, "big"))
+            limit(1.0 + 5 * judge.seconds)
+            try:
+                if not judge.passes():
+                    return judge.stage
+            except BaseException:
+                return judge.stage
+        return "survived"
+
+    end, stopped = in_child(work)
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        begun = stream.read()
+    last = order[int.from_bytes(begun[-2:], "big")] if begun else order[0]
+    if end == "survived":
+        return end, ""
+    last.kills.update([m.module, f"{m.module} {m.function}"])
+    return end or ("time" if stopped in (signal.SIGPROF, signal.SIGALRM) else "crash"), last.name
+
+
+class Mutation:
+    """A plugin that runs mutants where pytest would run tests."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._old = read_results(options.results)
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        options = self._options
+        judges = soak_judges() + [item_judge(item) for item in session.items]
+        gc.collect()
+        gc.freeze()
+        begin = time.perf_counter()
+        judges = measured(judges, options.lines)
+        total = sum(j.seconds for j in judges)
+        print(f"{len(judges)} judges of {total:.0f} s, {time.perf_counter() - begin:.0f} s to measure", flush=True)
+        live = live_functions({name: path_of(name) for name in NAMES})
+        for name in options.module:
+            self._run(name, judges, live[name])
+        return True
+
+    def _run(self, name: str, judges: list[Judge], live: dict[Any, Any]) -> None:
+        options = self._options
+        source = path_of(name).read_text()
+        everything = range(len(places(ast.parse(source))))
+        numbers = sorted(Random(f"{name} {options.seed}").sample(everything, min(options.most, len(everything))))
+        begin, ends = time.perf_counter(), Counter()
+        for number in numbers:
+            m = mutant(name, source, number)
+            old = self._old.get(f"{name} {number}", {})
+            if old.get("what") == m.what and not (options.again and old["end"] in UNTOLD):
+                continue
+            start = time.perf_counter()
+            end, judge = judged(m, judges, live, options.longest)
+            ends[end] += 1
+            self._note(m, end, judge, time.perf_counter() - start)
+        seconds = time.perf_counter() - begin
+        print(f"{name}: {sum(ends.values())} of {len(everything)}, {dict(ends)}, {seconds:.0f} s", flush=True)
+
+    def _note(self, m: Mutant, end: str, judge: str, seconds: float) -> None:
+        found = {"module": m.module, "number": m.number, "function": m.function, "line": m.line, "what": m.what}
+        with self._options.results.open("a") as stream:
+            stream.write(json.dumps(found | {"end": end, "judge": judge, "seconds": round(seconds, 3)}) + "\n")
+
+
+def read_results(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what is known of each mutant: the last line about it."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    found = map(json.loads, lines)
+    return {f"{one['module']} {one['number']}": one for one in found}
+
+
+def report(path: Path) -> None:
+    """Print a row per module, and what survived."""
+    stages = ("doctests", "soak", "tests", "time", "crash", "same code", "never run", "survived")
+    rows = read_results(path)
+    print(f"| module | mutants | {' | '.join(stages)} |\n{'|---' * (len(stages) + 2)}|")
+    for name in [*dict.fromkeys(one["module"] for one in rows.values()), "all"]:
+        ends = Counter(one["end"] for one in rows.values() if name in (one["module"], "all"))
+        print(f"| `{name}` | {ends.total()} | {' | '.join(str(ends[s] or '') for s in stages)} |")
+    for one in rows.values():
+        if one["end"] in UNTOLD:
+            print(
+                f"{one['module']} #{one['number']} {one['function']} line {one['line']}: {one['what']}  [{one['end']}]"
+            )
+    for end in stages:
+        took = [one["seconds"] for one in rows.values() if one["end"] == end]
+        if took:
+            print(f"{end}: {len(took)} mutants, {sum(took) / len(took):.2f} s each")
+
+
+def shorten_properties() -> None:
+    """Let every property try a few examples only, always the same, and stop at the first failure."""
     import hypothesis
 
     begin = hypothesis.settings.__init__
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    fixed = {"phases": phases, "database": None, "deadline": None, "derandomize": True}
 
     def capped(self: Any, *arguments: Any, **options: Any) -> None:
+        options |= fixed | {"suppress_health_check": list(hypothesis.HealthCheck)}
         options["max_examples"] = min(options.get("max_examples") or EXAMPLES, EXAMPLES)
         begin(self, *arguments, **options)
 
     hypothesis.settings.__init__ = capped
-
-
-def verdict(name: str, path: Path, tree: ast.Module, tests: list[str], seconds: float) -> str:
-    """Return how a mutant ended: "doctests", "soak", "tests", "time" or "survived"."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        os.close(read)
-        sys.meta_path.insert(0, _Loader(name, path, tree))
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            try:
-                found = _noticed(name, tests) or "survived"
-            except BaseException:
-                found = "tests"
-        os.write(write, found.encode())
-        os._exit(0)
-    os.close(write)
-    os.set_blocking(read, False)
-    end = time.monotonic() + seconds
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
-        if time.monotonic() > end:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            break
-        time.sleep(0.02)
-    try:
-        found = os.read(read, 100).decode()
-    except BlockingIOError:
-        found = ""
-    os.close(read)
-    return found or ("time" if time.monotonic() > end else "crash")
-
-
-def run(name: str, *, most: int, seed: int, seconds: float) -> dict[str, Any]:
-    path = ROOT / (name.replace(".", "/") + ".py")
-    source = path.read_text()
-    everything = range(len(list(places(ast.parse(source)))))
-    chosen = sorted(Random(f"{name} {seed}").sample(everything, min(most, len(everything))))
-    ends: Counter[str] = Counter()
-    survivors = []
-    if verdict(name, path, ast.parse(source), TESTS[name], seconds) != "survived":
-        raise SystemExit(f"{name} fails its tests without any change")
-    for number in chosen:
-        tree, what = mutated(source, number)
-        end = verdict(name, path, tree, TESTS[name], seconds)
-        ends[end] += 1
-        if end == "survived":
-            survivors.append(what)
-            print(f"  {name} #{number} survived, {what}", flush=True)
-    print(f"{name}: {len(chosen)} of {len(everything)} mutants, {dict(ends)}", flush=True)
-    return {"module": name, "mutants": len(chosen), "of": len(everything), "ends": dict(ends), "survivors": survivors}
+    hypothesis.settings.register_profile("mutants", hypothesis.settings(max_examples=EXAMPLES))
+    hypothesis.settings.load_profile("mutants")
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--module", choices=TESTS, action="append", default=[])
-    parser.add_argument("--all", action="store_true", help="every module that has tests listed here")
+    parser.add_argument("--module", choices=NAMES, action="append", default=[], metavar="NAME")
+    parser.add_argument("--all", action="store_true", help="every module listed in this file")
     parser.add_argument("--most", type=int, default=1_000_000, help="mutants per module [all]")
     parser.add_argument("--seed", type=int, default=0, help="of the sample [%(default)s]")
-    parser.add_argument("--seconds", type=float, default=180, help="the longest one mutant may take [%(default)s]")
+    parser.add_argument("--longest", type=float, default=8, help="seconds of judges for a mutant [%(default)s]")
+    parser.add_argument("--results", type=Path, default=Path("mutants.jsonl"), help="where to append [%(default)s]")
+    parser.add_argument("--lines", type=Path, help="where to keep which lines each judge reaches")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="run what survived in FILE again, and append there")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="print what is in FILE, and run nothing")
     options = parser.parse_args(arguments)
-    for package in ("numba", "networkx", "pandas", "pytest", "hypothesis", "dd.autoref", "pysdd"):
-        importlib.import_module(package)  # once, before forking; nothing of the library itself
+    if options.report:
+        report(options.report)
+        return 0
+    if options.again:
+        options.results = options.again
+        options.module = options.module or sorted({one["module"] for one in read_results(options.again).values()})
+    options.module = NAMES if options.all else options.module
     os.chdir(ROOT)
-    names = list(TESTS) if options.all else options.module
-    results = [run(name, most=options.most, seed=options.seed, seconds=options.seconds) for name in names]
-    save("mutation", stamp((), most=options.most, seed=options.seed) | {"modules": results})
-    return 0
+    import numpy as np
+    import pytest
+
+    np.seterr(all="ignore")  # kernels wrap around on purpose
+    shorten_properties()
+    for package in ("numba", "networkx", "pandas", "sklearn.tree", "dd.autoref", "pysdd.sdd", *NAMES):
+        importlib.import_module(package)
+    flags = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:logging", "--no-header", "-W", "ignore"]
+    there = [test for test in [*TESTS, *map(str, sorted(Path("axfi_kc").glob("*.py")))] if Path(test).exists()]
+    return int(pytest.main([*flags, "-m", "not slow and not orange", *there], plugins=[Mutation(options)]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+"""Kernels and engines with their limits made tiny, so that what happens at a limit happens at every step.
+
+Stacks of one row, allowances of one node and tables of four rows change no answer: random problems are judged by
+brute force as ever. Mutation testing (docs/mutation.md) found these ways taken by too few tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import axfi_kc as ax
+from axfi_kc import budget, explainer, sets, shap_circuits
+from axfi_kc.engines import circuit_regions, circuit_searches, diagrams, linear, per_output
+from axfi_kc.engines.ensemble import engine as ensembles
+from axfi_kc.engines.ensemble import search
+from axfi_kc.errors import ConstantModelError
+from axfi_kc.families import stores
+from axfi_kc.models import Positive, TreeSum
+from axfi_kc.queries import exclusions, totals
+from benchmarks import soak
+from tests.oracle import Judge, space_of, subsets
+from tests.random_problems import _Tree
+
+Patches = list[tuple[ModuleType, str, Any]]
+
+
+def _cut(make: Any) -> Any:
+    """Return `make` with arrays of one row."""
+
+    def made(*arguments: Any) -> Any:
+        arrays = make(*arguments)
+        return type(arrays)(*(a[:1].copy() for a in arrays))
+
+    return made
+
+
+LIMITS: dict[str, Patches] = {
+    "nodes": [(budget, "_CHUNK", 1)],
+    "stacks": [(search, name, _cut(getattr(search, name))) for name in ("_stack", "_boxes", "_family")],
+    "rows": [(sets, "_ROWS_AT_ONCE", 1), (explainer, "_ROWS_AT_ONCE", 2), (stores, "_SMALLEST", 4)],
+    "residues": [(totals, "_FEW_ARCS", -1), (circuit_regions, "_PRIMES_AT_LEAST", 1), (shap_circuits, "_LARGE", 0)],
+    "forgetting": [(totals, "_CHUNK", 1), (per_output, "_KEPT", 1), (ensembles, "_KEPT", 1)],
+    "families": [(diagrams, "_AT_ONCE", 0), (circuit_searches, "_FEW_SETS", 0), (exclusions, "_LITERALS", 1)],
+    "duality": [(circuit_searches, "_MOST_STEPS", 1), (circuit_searches, "_MOST_SETS", 0)],
+    "sizes": [(circuit_searches, "_MOST_STEPS", 1), (circuit_searches, "_WEIGHED_AT_ONCE", 1)],
+    "rounding": [(linear, "_BITS", 2), (linear, "_SETS_AT_ONCE", 1)],
+}
+KINDS = {
+    "stacks": ["ensemble"],
+    "forgetting": ["ensemble", "circuit", "classes"],
+    "duality": ["circuit", "classes"],
+    "sizes": ["circuit", "classes"],
+    "rounding": ["linear", "plane"],
+}
+
+
+@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("name", LIMITS)
+def test_answers_do_not_depend_on_limits(name: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, limit, value in LIMITS[name]:
+        monkeypatch.setattr(module, limit, value)
+    seeds = [s for s in range(200, 300) if soak.kind_of(s) in KINDS.get(name, [soak.kind_of(s)])]
+    for seed in seeds[2 * part : 2 * part + 2]:
+        soak.check_seed(seed)
+
+
+MEMBERS = (2, 63, 64, 129)  # at the edges of words of 64 features
+
+
+def _wide_model(rng: Random, n_trees: int) -> tuple[TreeSum, ax.Domain, Any, ax.Domain]:
+    """Return trees over 130 features that test four of them, and the same as a function of these four."""
+    small = ax.Domain([ax.Integer(f"x{i}", 0, 2) for i in MEMBERS])
+    domain = ax.Domain([ax.Integer(f"x{i}", 0, 2 if i in MEMBERS else 1) for i in range(130)])
+    trees = [_Tree(rng, small, 1, 7, (-2.0, -1.0, 0.0, 1.0, 2.0)) for _ in range(n_trees)]
+    position = np.array([*MEMBERS, -1])
+    nodes = [replace(made, column=position[made.column]) for made in (tree.nodes() for tree in trees)]
+    model = TreeSum.of(domain, nodes, rule=Positive((0, 1)))
+    return model, domain, lambda x: int(sum(tree.scores(x)[0] for tree in trees) > 0), small
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_trees_over_several_words_of_features(n_trees: int, seed: int) -> None:
+    rng = Random(seed)
+    model, domain, function, small = _wide_model(rng, n_trees)
+    v = tuple(rng.randint(0, 2) for _ in MEMBERS)
+    judge = Judge(space_of(small), function, v)
+    expected = {tuple(f"x{MEMBERS[i]}" for i in sorted(Y)): judge.ratio(Y) for Y in judge.cxps()}
+    point = [v[MEMBERS.index(i)] if i in MEMBERS else rng.randint(0, 1) for i in range(130)]
+    if len({function(x) for x in product(range(3), repeat=4)}) == 1:
+        with pytest.raises(ConstantModelError):
+            ax.Explainer(model, domain).explain(point)
+        return
+    for most in (1, 2, None):
+        found = ax.Explainer(model, domain, max_size=most).explain(point)
+        assert {c.features: c.weight for c in found.cxps} == {
+            Y: w for Y, w in expected.items() if most is None or len(Y) <= most
+        }
+    for S in subsets(4):
+        assert ax.is_wcxp(found.problem, [f"x{MEMBERS[i]}" for i in S]) == judge.is_wcxp(S)
