@@ -11,6 +11,7 @@ import gc
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -174,7 +175,7 @@ def _lines(statement: ast.stmt) -> tuple[int, int]:
 def mutant(module: str, source: str, number: int) -> Mutant:
     """Return the module's mutant `number`; its code is empty if the compiler makes the same of it."""
     tree = ast.parse(source)
-    before = functions_of(tree)
+    before = _unchanged(source)
     place = places(tree)[number]
     node, shown = place.node, _shown(place)
     if place.how == "operator":
@@ -191,6 +192,11 @@ def mutant(module: str, source: str, number: int) -> Mutant:
     changed = {key: code for key, code in after.items() if code != before[key]}
     what = f"{shown}  ->  {'(dropped)' if place.how == 'dropped' else _shown(place)}"
     return Mutant(module, number, place.function, node.lineno, place.first, place.last, what, changed)
+
+
+@cache
+def _unchanged(source: str) -> dict[Key, CodeType]:
+    return functions_of(ast.parse(source))
 
 
 def _shown(place: Place) -> str:

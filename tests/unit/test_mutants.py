@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import prod
+from typing import Any
 
+import numpy as np
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.engines import diagrams
 from axfi_kc.errors import WeightError
-from axfi_kc.models import LinearModel, Positive, Slope
+from axfi_kc.grid import Cut
+from axfi_kc.models import LinearModel, Positive, Slope, TreeNodes, TreeSum
 from axfi_kc.sets import minimal_hitting_sets
 from tests.oracle import Judge, space_of
 
@@ -82,3 +87,88 @@ def test_cxps_over_several_words_of_features(n: int) -> None:
     pairs = {(f"x{a}", f"x{b}") for k, a in enumerate(members) for b in members[k + 1 :]}
     assert {c.features for c in found} == pairs
     assert {c.weight for c in found} == {Fraction(1, 4)}
+
+
+def _tree(domain: ax.Domain, form: Any) -> TreeSum:
+    """Return a tree: ``(column, cut, left, right)``, up to the cut to the left, or the value of a leaf, 0 or 1."""
+    nodes, column, split, left, right, value = [form], [], [], [], [], []
+    for node in nodes:  # grows while it is gone through
+        is_leaf = not isinstance(node, tuple)
+        column.append(-1 if is_leaf else node[0])
+        split.append(None if is_leaf else Cut(node[1], closed=True))
+        value.append([float(node) - 0.5 if is_leaf else 0.0])
+        left.append(-1 if is_leaf else len(nodes))
+        right.append(-1 if is_leaf else len(nodes) + 1)
+        nodes += [] if is_leaf else node[2:]
+    arrays = (np.array(row) for row in (column, left, right))
+    first, second, third = arrays
+    return TreeSum.of(domain, [TreeNodes(first, split, second, third, np.array(value))], rule=Positive((0, 1)))
+
+
+def _batch_scores(model: Any, domain: ax.Domain, kind: str, **options: Any) -> list[Fraction]:
+    """Return the scores at the lowest values, from the integers of a batch."""
+    batch = ax.Explainer(model, domain, **options).explain_batch([[f.low for f in domain.features]] * 2)
+    numerators, denominators = batch.score_numerators(kind)
+    first, second = ([Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True))
+    assert first == second
+    return first
+
+
+def _any_of(columns: list[int]) -> Any:
+    form: Any = 0
+    for i in reversed(columns):
+        form = (i, 0.5, form, 1)
+    return form
+
+
+def _all_of(columns: list[int]) -> Any:
+    form: Any = 1
+    for i in reversed(columns):
+        form = (i, 0.5, 0, form)
+    return form
+
+
+@pytest.mark.parametrize(("kind", "share"), [("shapley", Fraction(1, 2)), ("banzhaf", Fraction(1, 2))])
+def test_counts_whose_sum_passes_int64(kind: str, share: Fraction) -> None:
+    """Five CXps {a, b} of 2**61 points each: the weights fit int64, their sum does not."""
+    domain = ax.Domain([ax.Integer("a", 0, 2**31), *(ax.Integer(f"b{k}", 0, 2**30) for k in range(5))])
+    found = _batch_scores(_tree(domain, (0, 0.5, 0, _any_of([1, 2, 3, 4, 5]))), domain, kind, weights="count")
+    assert found == [2**61 * share] + [2**61 * share / 5] * 5
+
+
+@pytest.mark.parametrize(("weights", "size"), [("count", 2**53), ("ratio", 2**45)])
+def test_weights_times_shares_that_pass_int64(weights: str, size: int) -> None:
+    """One CXp of one feature and one of twelve: the weight fits int64, times the common denominator it does not."""
+    domain = ax.Domain([ax.Integer("a", 0, size - 1), *(ax.Integer(f"c{k}", 0, 1) for k in range(12))])
+    model = _tree(domain, (0, 0.5, _all_of(list(range(1, 13))), 1))
+    large, small = (size - 1, 1) if weights == "count" else (Fraction(size - 1, size), Fraction(1, 2**12))
+    assert (
+        _batch_scores(model, domain, "banzhaf", weights=weights)
+        == [Fraction(large) / 2] + [Fraction(small) / 2**12] * 12
+    )
+    assert (
+        _batch_scores(model, domain, "shapley", weights=weights) == [Fraction(large) / 2] + [Fraction(small) / 24] * 12
+    )
+
+
+def test_numerators_of_exactly_two_to_the_63() -> None:
+    """The whole is 2**63 and the one CXp certain, so the score's numerator is the first that int64 does not hold."""
+    domain = ax.Domain([ax.Integer("a", 0, 1, weights=[0, 1]), *(ax.Integer(f"b{k}", 0, 1) for k in range(63))])
+    for kind in ("shapley", "banzhaf"):
+        assert _batch_scores(_tree(domain, (0, 0.5, 0, 1)), domain, kind) == [1] + [0] * 63
+
+
+def test_small_counts_over_features_with_many_values() -> None:
+    """Totals are Python integers because they might be large, and are small."""
+    domain = ax.Domain([ax.Integer("a", 0, 2**40), ax.Integer("b", 0, 2**40)])
+    model = _tree(domain, (0, 2**40 - 1.5, 0, (1, 2**40 - 1.5, 0, 1)))
+    assert _batch_scores(model, domain, "shapley", weights="count") == [2, 2]
+
+
+def test_numerators_of_families_beyond_int64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The product of the wholes fits int64, what a family is scaled by does not."""
+    monkeypatch.setattr(diagrams, "_AT_ONCE", 0)
+    primes = (10007, 10009, 10037, 10039)
+    domain = ax.Domain([ax.Integer(f"x{p}", 0, 1, weights=[1, p - 1]) for p in primes])
+    found = _batch_scores(_tree(domain, _all_of([0, 1, 2, 3])), domain, "shapley", target="mdd")
+    assert found == [prod(Fraction(p - 1, p) for p in primes) / 4] * 4
