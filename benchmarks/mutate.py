@@ -47,6 +47,7 @@ SLOWEST = 1.0  # seconds of a judge; slower ones are left out
 TESTS = [
     "tests/unit/test_mutants.py",
     "tests/unit/test_kernel_mutants.py",
+    "tests/unit/test_family_mutants.py",
     "tests/properties",
     "tests/paper/test_paper.py",
     "tests/unit/test_queries.py",
@@ -232,7 +233,7 @@ def judged(m: Mutant, judges: list[Judge], live: dict[Any, Any], longest: float)
             function.__code__ = code
         for number, judge in enumerate(order):
             os.write(write, number.to_bytes(2, "big"))
-            limit(1.0 + 5 * judge.seconds)
+            limit(0.5 + 4 * judge.seconds)
             try:
                 if not judge.passes():
                     return judge.stage

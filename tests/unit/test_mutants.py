@@ -172,3 +172,9 @@ def test_numerators_of_families_beyond_int64(monkeypatch: pytest.MonkeyPatch) ->
     domain = ax.Domain([ax.Integer(f"x{p}", 0, 1, weights=[1, p - 1]) for p in primes])
     found = _batch_scores(_tree(domain, _all_of([0, 1, 2, 3])), domain, "shapley", target="mdd")
     assert found == [prod(Fraction(p - 1, p) for p in primes) / 4] * 4
+
+
+@pytest.mark.parametrize("e", [63, 64, 65, 79, 80, 127, 128, 191, 192, 300])
+def test_hitting_sets_of_few_elements_with_large_numbers(e: int) -> None:
+    assert minimal_hitting_sets([1 | 1 << e, 2 | 1 << e, 1 << 5 | 1 << e]) == [1 << e, 1 | 2 | 1 << 5]
+    assert minimal_hitting_sets([1 << e]) == [1 << e]
