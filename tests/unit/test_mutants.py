@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import prod
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.circuit import CircuitBuilder
 from axfi_kc.engines import diagrams
-from axfi_kc.errors import WeightError
-from axfi_kc.grid import Cut
+from axfi_kc.errors import CircuitError, WeightError
+from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import LinearModel, Positive, Slope, TreeNodes, TreeSum
+from axfi_kc.queries import count, is_valid, probability, totals
 from axfi_kc.sets import minimal_hitting_sets
-from tests.oracle import Judge, space_of
+from tests.circuit_forms import circuit_of, holds, random_form
+from tests.oracle import Judge, space_of, subsets
 
 
 def test_scores_of_a_batch_with_more_cxps_than_can_be_listed() -> None:
@@ -178,3 +183,91 @@ def test_numerators_of_families_beyond_int64(monkeypatch: pytest.MonkeyPatch) ->
 def test_hitting_sets_of_few_elements_with_large_numbers(e: int) -> None:
     assert minimal_hitting_sets([1 | 1 << e, 2 | 1 << e, 1 << 5 | 1 << e]) == [1 << e, 1 | 2 | 1 << 5]
     assert minimal_hitting_sets([1 << e]) == [1 << e]
+
+
+def test_totals_of_exactly_two_to_the_63() -> None:
+    """Every feature of the one CXp has whole 2 and is changed for certain: the total is the first beyond int64."""
+    domain = ax.Domain([ax.Integer(f"x{k}", 0, 2, weights=[0, 1, 1]) for k in range(63)])
+    found = ax.Explainer(_tree(domain, _all_of(list(range(63)))), domain).explain([0] * 63).cxps
+    assert [(len(c.features), c.weight) for c in found] == [(63, 1)]
+
+
+def test_many_cxps_of_one_instance() -> None:
+    """More CXps, and more boxes behind them, than there is room for at first."""
+    domain = ax.Domain([ax.Integer(f"x{k}", 0, 1) for k in range(70)])
+    for n in (1, 4, 5, 9, 30, 70):
+        found = ax.Explainer(_tree(domain, _any_of(list(range(n)))), domain, weights="count").explain([0] * 70).cxps
+        assert [(c.features, c.weight) for c in found] == [((f"x{k}",), 1) for k in range(n)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_trees_that_split_several_features_by_sets(seed: int) -> None:
+    """Sets of categories that are no intervals, for three features of one tree."""
+    rng = Random(seed)
+    domain = ax.Domain([ax.Categorical(f"c{k}", range(4)) for k in range(3)])
+    splits = [frozenset(map(float, rng.sample(range(4), 2))) for _ in range(7)]
+    columns = [0, 1, 2, rng.randrange(3), rng.randrange(3), rng.randrange(3), rng.randrange(3)]
+    leaves = [rng.randint(0, 1) for _ in range(8)]
+
+    def model(x: tuple[int, ...]) -> int:
+        node = 0
+        while node < 7:
+            node = 2 * node + (1 if x[columns[node]] in splits[node] else 2)
+        return leaves[node - 7]
+
+    inner = range(7)
+    nodes = TreeNodes(
+        np.array([*columns, *[-1] * 8]),
+        [*splits, *[None] * 8],
+        np.array([*(2 * k + 1 for k in inner), *[-1] * 8]),
+        np.array([*(2 * k + 2 for k in inner), *[-1] * 8]),
+        np.array([*[[0.0]] * 7, *([y - 0.5] for y in leaves)]),
+    )
+    tree = TreeSum.of(domain, [nodes], rule=Positive((0, 1)))
+    points = list(product(range(4), repeat=3))
+    if len({model(x) for x in points}) == 1:
+        return
+    batch = ax.Explainer(tree, domain).explain_batch(points)
+    for v, e in zip(points, batch, strict=True):
+        assert e.prediction == model(v)
+    for v in rng.sample(points, 4):
+        judge, e = Judge(space_of(domain), model, v), batch[points.index(v)]
+        expected = {Y: judge.ratio(Y) for Y in judge.cxps()}
+        assert {frozenset(map(domain.names.index, c.features)): c.weight for c in e.cxps} == expected
+        for S in subsets(3):
+            assert ax.is_wcxp(e.problem, [f"c{i}" for i in S]) == judge.is_wcxp(S)
+
+
+@pytest.mark.parametrize("way", ["integers", "residues"])
+@pytest.mark.parametrize("values", [2, 3, 4, 6])
+def test_counts_of_circuits_over_features_of_one_size(values: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(totals, "_FEW_ARCS", -1 if way == "residues" else 10**6)
+    monkeypatch.setattr(totals, "_CHUNK", 2)
+    grid = Grid.of_values(ax.Domain([ax.Integer(f"x{k}", 0, values - 1) for k in range(4)]))
+    for seed in range(8):
+        form = random_form(Random(f"{values} {seed}"), [0, 1, 2, 3], grid.n_cells)
+        circuit = circuit_of(form, grid)
+        expected = sum(holds(form, x) for x in product(range(values), repeat=4))
+        assert count(circuit) == count(circuit, check=True) == expected
+        assert probability(circuit) == Fraction(expected, values**4)
+        assert is_valid(circuit) == (expected == values**4)
+
+
+def test_a_second_count_notices_points_counted_twice() -> None:
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])))
+    circuit = build.circuit(build.disjunction([build.literal(0, [1]), build.literal(1, [1])]))
+    assert count(circuit) == 5
+    with pytest.raises(CircuitError, match="another number"):
+        count(circuit, check=True)
+
+
+def test_points_counted_more_often_than_floats_can_say() -> None:
+    """A bound that is no float is no bound; Python integers then tell that points were counted more than once."""
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)])))
+    p, q = build.literal(0, [0]), build.literal(0, [0, 1])
+    for _ in range(1100):
+        p, q = build.disjunction([p, q]), build.disjunction([p, q, build.literal(1, [1])])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(totals, "_FEW_ARCS", -1)
+        with pytest.raises(CircuitError, match="counted more than once"):
+            count(build.circuit(p))
