@@ -200,14 +200,27 @@ def test_many_cxps_of_one_instance() -> None:
         assert [(c.features, c.weight) for c in found] == [((f"x{k}",), 1) for k in range(n)]
 
 
+def _complete_tree(domain: ax.Domain, columns: list[int], splits: list[Any], leaves: list[int]) -> TreeSum:
+    """Return a tree of seven inner nodes and eight leaves; the children of node k are 2k + 1 and 2k + 2."""
+    nodes = TreeNodes(
+        np.array([*columns, *[-1] * 8]),
+        [*splits, *[None] * 8],
+        np.array([*(2 * k + 1 for k in range(7)), *[-1] * 8]),
+        np.array([*(2 * k + 2 for k in range(7)), *[-1] * 8]),
+        np.array([*[[0.0]] * 7, *([y - 0.5] for y in leaves)]),
+    )
+    return TreeSum.of(domain, [nodes], rule=Positive((0, 1)))
+
+
 @pytest.mark.parametrize("seed", range(8))
-def test_trees_that_split_several_features_by_sets(seed: int) -> None:
-    """Sets of categories that are no intervals, for three features of one tree."""
-    rng = Random(seed)
-    domain = ax.Domain([ax.Categorical(f"c{k}", range(4)) for k in range(3)])
+@pytest.mark.parametrize("n", [3, 130])
+def test_trees_that_split_several_features_by_sets(n: int, seed: int) -> None:
+    """Sets of categories that are no intervals, for three features of one tree, alone or among many."""
+    rng, where = Random(seed), [0, n // 2, n - 1]
+    domain = ax.Domain([ax.Categorical(f"c{k}", range(4 if k in where else 2)) for k in range(n)])
     splits = [frozenset(map(float, rng.sample(range(4), 2))) for _ in range(7)]
     columns = [0, 1, 2, rng.randrange(3), rng.randrange(3), rng.randrange(3), rng.randrange(3)]
-    leaves = [rng.randint(0, 1) for _ in range(8)]
+    leaves = [0, 1, *(rng.randint(0, 1) for _ in range(6))]
 
     def model(x: tuple[int, ...]) -> int:
         node = 0
@@ -215,27 +228,19 @@ def test_trees_that_split_several_features_by_sets(seed: int) -> None:
             node = 2 * node + (1 if x[columns[node]] in splits[node] else 2)
         return leaves[node - 7]
 
-    inner = range(7)
-    nodes = TreeNodes(
-        np.array([*columns, *[-1] * 8]),
-        [*splits, *[None] * 8],
-        np.array([*(2 * k + 1 for k in inner), *[-1] * 8]),
-        np.array([*(2 * k + 2 for k in inner), *[-1] * 8]),
-        np.array([*[[0.0]] * 7, *([y - 0.5] for y in leaves)]),
-    )
-    tree = TreeSum.of(domain, [nodes], rule=Positive((0, 1)))
-    points = list(product(range(4), repeat=3))
-    if len({model(x) for x in points}) == 1:
-        return
-    batch = ax.Explainer(tree, domain).explain_batch(points)
-    for v, e in zip(points, batch, strict=True):
-        assert e.prediction == model(v)
-    for v in rng.sample(points, 4):
-        judge, e = Judge(space_of(domain), model, v), batch[points.index(v)]
-        expected = {Y: judge.ratio(Y) for Y in judge.cxps()}
-        assert {frozenset(map(domain.names.index, c.features)): c.weight for c in e.cxps} == expected
-        for S in subsets(3):
-            assert ax.is_wcxp(e.problem, [f"c{i}" for i in S]) == judge.is_wcxp(S)
+    tree = _complete_tree(domain, [where[k] for k in columns], splits, leaves)
+    small = ax.Domain([domain.features[k] for k in where])
+    points = rng.sample(list(product(range(4), repeat=3)), 12)
+    rows = [[v[where.index(k)] if k in where else rng.randint(0, 1) for k in range(n)] for v in points]
+    for most in (None, 1, 2):
+        batch = ax.Explainer(tree, domain, max_size=most).explain_batch(rows)
+        for v, e in zip(points[: 12 if most is None else 3], batch, strict=False):
+            judge = Judge(space_of(small), model, v)
+            expected = {Y: judge.ratio(Y) for Y in judge.cxps() if most is None or len(Y) <= most}
+            found = {frozenset(where.index(int(name[1:])) for name in c.features): c.weight for c in e.cxps}
+            assert (e.prediction, found) == (model(v), expected)
+    for S in subsets(3):
+        assert ax.is_wcxp(e.problem, [f"c{where[i]}" for i in S]) == judge.is_wcxp(S)
 
 
 @pytest.mark.parametrize("way", ["integers", "residues"])
