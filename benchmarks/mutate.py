@@ -11,7 +11,8 @@ its time and the lines it reaches. A mutant is then judged, in a forked process,
 that noticed most per second first, until one notices or --longest seconds of them have passed. A mutant on a line
 that none reaches is "never run"; one for which the compiler makes the same code is "same code". A judge that takes much
 longer than before notices too ("time"). Kernels run as Python (NUMBA_DISABLE_JIT), so theirs are like all others.
-Results are appended to a file of JSON lines, and what is in there is not run again.
+Results are appended to a file of JSON lines, and what is in there is not run again: a file belongs to one state
+of the modules.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.mutants import NAMES, Mutant, live_functions, mutant, places  # noqa: E402
 
 SEEDS = range(140)
+ALONE = range(1000, 1350)
 EXAMPLES = 25  # of each property, at most
 SLOWEST = 1.0  # seconds of a judge; slower ones are left out
 TESTS = [
@@ -92,18 +94,28 @@ class Judge:
     def promise(self, m: Mutant) -> float:
         """What to expect of a second of this judge: mutants noticed in the same function, and in the module."""
         noticed = 3 * self.kills[f"{m.module} {m.function}"] + self.kills[m.module]
-        hope = 3.0 if "mutants" in self.name else 0.3  # those tests go where others do not
+        hope = 0.6 if "mutants" in self.name else 0.3  # those tests go where others do not
         return (noticed + hope) / (self.seconds + 0.01)
 
 
 def soak_judges() -> list[Judge]:
+    """Return the soak's models: each through every target, and more of them through their own engine only."""
     from benchmarks import soak
 
     def passes(seed: int) -> bool:
         soak.check_seed(seed)
         return True
 
-    return [Judge(f"soak {seed}", "soak", lambda seed=seed: passes(seed)) for seed in SEEDS]
+    def passes_alone(seed: int) -> bool:
+        kept = soak.TARGETS, soak.check_circuit
+        soak.TARGETS, soak.check_circuit = ("auto",), lambda truth, rng: None
+        try:
+            return passes(seed)
+        finally:
+            soak.TARGETS, soak.check_circuit = kept
+
+    alone = [Judge(f"soak {seed} auto", "soak", lambda seed=seed: passes_alone(seed)) for seed in ALONE]
+    return alone + [Judge(f"soak {seed}", "soak", lambda seed=seed: passes(seed)) for seed in SEEDS]
 
 
 def item_judge(item: Any) -> Judge:
@@ -189,16 +201,18 @@ def reached(judge: Judge, modules: dict[str, str]) -> dict[str, list[int]]:
 
 
 def measured(judges: Iterable[Judge], known: Path | None) -> list[Judge]:
-    """Return the judges that pass within the time, with their seconds and lines; `known` keeps these."""
+    """Return the judges that pass within the time, with their seconds and lines; `known`, JSON lines, keeps these."""
     modules = {str(path_of(name)): name for name in NAMES}
-    notes = json.loads(known.read_text()) if known and known.exists() else {}
+    there = known.read_text().splitlines() if known and known.exists() else []
+    notes = {name: (seconds, lines) for name, seconds, lines in map(json.loads, there)}
     kept = []
     for judge in judges:
         if judge.name not in notes:
             seconds = timed(judge)
-            notes[judge.name] = [seconds, {} if seconds is None else reached(judge, modules)]
+            notes[judge.name] = seconds, {} if seconds is None else reached(judge, modules)
             if known:
-                known.write_text(json.dumps(notes))
+                with known.open("a") as stream:
+                    stream.write(json.dumps([judge.name, *notes[judge.name]]) + "\n")
         seconds, lines = notes[judge.name]
         if seconds is None:
             print(f"left out: {judge.name}", flush=True)
@@ -284,10 +298,10 @@ class Mutation:
         numbers = sorted(Random(f"{name} {options.seed}").sample(everything, min(options.most, len(everything))))
         begin, ends = time.perf_counter(), Counter()
         for number in numbers:
-            m = mutant(name, source, number)
-            old = self._old.get(f"{name} {number}", {})
-            if old.get("what") == m.what and not (options.again and old["end"] in UNTOLD):
+            old = self._old.get(f"{name} {number}")
+            if old and not (options.again and old["end"] in UNTOLD):
                 continue
+            m = mutant(name, source, number)
             start = time.perf_counter()
             end, judge = judged(m, judges, live, options.longest)
             ends[end] += 1

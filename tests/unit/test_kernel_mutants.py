@@ -7,6 +7,7 @@ brute force as ever. Mutation testing (docs/mutation.md) found these ways taken 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from random import Random
 from types import ModuleType
@@ -22,9 +23,11 @@ from axfi_kc.engines.ensemble import engine as ensembles
 from axfi_kc.engines.ensemble import search
 from axfi_kc.errors import ConstantModelError
 from axfi_kc.families import stores
-from axfi_kc.models import Positive, TreeSum
+from axfi_kc.grid import Cut
+from axfi_kc.models import Argmax, Positive, TreeNodes, TreeSum
 from axfi_kc.queries import exclusions, totals
 from benchmarks import soak
+from tests import random_problems
 from tests.oracle import Judge, space_of, subsets
 from tests.random_problems import _Tree
 
@@ -105,3 +108,51 @@ def test_trees_over_several_words_of_features(n_trees: int, seed: int) -> None:
         }
     for S in subsets(4):
         assert ax.is_wcxp(found.problem, [f"x{MEMBERS[i]}" for i in S]) == judge.is_wcxp(S)
+
+
+@pytest.mark.parametrize("seed", [516, 190, 515, 73, 29, 594])  # with up to nine CXps
+def test_ensembles_with_many_cxps(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More features and trees than the soak has, so that CXps found early cut boxes that wait on the stack."""
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(7)])
+    monkeypatch.setattr(random_problems, "random_domain", lambda rng, *, finite: domain)
+    monkeypatch.setattr(soak, "TARGETS", ("auto",))
+    monkeypatch.setattr(soak, "check_circuit", lambda truth, rng: None)
+    rng = Random(seed)
+    truth = random_problems.ensemble(rng, 3, n_trees=10 + seed % 5)
+    soak.check_model(truth, rng)
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_of_stumps(n_scores: int, seed: int) -> None:
+    """A tree for each of seven features, and dozens of CXps, each of one point."""
+    rng, n = Random(seed), 7
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(n)])
+    tiny = 2.0**-80 if seed % 2 else 1.0  # beyond what one word holds next to 8
+    gains = [[rng.choice((-2.0, -1.0, 1.0, 2.0, 8.0, tiny, -tiny)) for _ in range(n_scores)] for _ in range(n)]
+    trees = [
+        TreeNodes(
+            np.array([i, -1, -1]),
+            [Cut(0.5, closed=True), None, None],
+            np.array([1, -1, -1]),
+            np.array([2, -1, -1]),
+            np.array([[0.0] * n_scores, [0.0] * n_scores, gains[i]]),
+        )
+        for i in rng.sample(range(n), n)
+    ]
+    rule = Positive((0, 1)) if n_scores == 1 else Argmax((0, 1, 2))
+    model = TreeSum.of(domain, trees, rule=rule)
+
+    def output(x: tuple[int, ...]) -> int:
+        sums = [sum((Fraction(gains[i][k]) for i in range(n) if x[i]), Fraction(0)) for k in range(n_scores)]
+        return int(sums[0] > 0) if n_scores == 1 else sums.index(max(sums))
+
+    for v in rng.sample(list(product((0, 1), repeat=n)), 4):
+        other = [x for x in product((0, 1), repeat=n) if output(x) != output(v)]
+        changed = {frozenset(i for i in range(n) if x[i] != v[i]) for x in other}
+        expected = sorted(sorted(Y) for Y in changed if not any(T < Y for T in changed))
+        found = ax.Explainer(model, domain, weights="count").explain(v)
+        assert sorted([int(name[1:]) for name in c.features] for c in found.cxps) == expected
+        assert {c.weight for c in found.cxps} == {1}
+        few = ax.Explainer(model, domain, weights="count", max_size=2).explain(v)
+        assert sorted([int(name[1:]) for name in c.features] for c in few.cxps) == [Y for Y in expected if len(Y) <= 2]
