@@ -247,7 +247,7 @@ def judged(m: Mutant, judges: list[Judge], live: dict[Any, Any], longest: float)
             function.__code__ = code
         for number, judge in enumerate(order):
             os.write(write, number.to_bytes(2, "big"))
-            limit(0.5 + 4 * judge.seconds)
+            limit(0.25 + 3 * judge.seconds)
             try:
                 if not judge.passes():
                     return judge.stage

@@ -156,3 +156,45 @@ def test_sums_of_stumps(n_scores: int, seed: int) -> None:
         assert {c.weight for c in found.cxps} == {1}
         few = ax.Explainer(model, domain, weights="count", max_size=2).explain(v)
         assert sorted([int(name[1:]) for name in c.features] for c in few.cxps) == [Y for Y in expected if len(Y) <= 2]
+
+
+def _stump(i: int, gain: float) -> TreeNodes:
+    children = np.array([1, -1, -1]), np.array([2, -1, -1])
+    splits = [Cut(0.5, closed=True), None, None]
+    return TreeNodes(np.array([i, -1, -1]), splits, *children, np.array([[0.0], [0.0], [gain]]))
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_sums_that_cancel_but_for_the_last_bit(seed: int) -> None:
+    """Leaves of magnitudes that take several words, and a base that leaves 1, 0 or -1 in the last place of all."""
+    rng, n = Random(seed), 3
+    finest = rng.choice((100, 130, 160, 230))
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(n)])
+    tiny = [2.0 ** -rng.choice((30, 60, 70, 90, finest)) for _ in range(n)]
+    gains = [(rng.choice((-3.0, -1.0, 1.0, 3.0)), rng.choice((-3.0, -1.0, 1.0)) * tiny[i]) for i in range(n)]
+    trees = [_stump(i, gain) for i in range(n) for gain in gains[i]]
+    exact = [Fraction(a) + Fraction(b) for a, b in gains]
+    meant = rng.sample(range(n), rng.randint(1, n))
+    base = -sum(exact[i] for i in meant) + Fraction(rng.choice((-1, 0, 1)), 2**finest)
+    model = TreeSum.of(domain, trees, rule=Positive((0, 1)), base=[base])
+    points = list(product((0, 1), repeat=n))
+    output = {x: int(sum((exact[i] for i in range(n) if x[i]), base) > 0) for x in points}
+    if len(set(output.values())) == 1:
+        return
+    for v, e in zip(points, ax.Explainer(model, domain, weights="count").explain_batch(points), strict=True):
+        changed = {frozenset(i for i in range(n) if x[i] != v[i]) for x in points if output[x] != output[v]}
+        expected = sorted(sorted(Y) for Y in changed if not any(T < Y for T in changed))
+        assert e.prediction == output[v]
+        assert sorted([int(name[1:]) for name in c.features] for c in e.cxps) == expected
+        assert {c.weight for c in e.cxps} <= {1}
+
+
+def test_fractions_of_all_trees_carry() -> None:
+    """Two leaves and the base are each just below a whole of the first word, and together just above zero."""
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)])
+    tiny = Fraction(1, 2**90)
+    trees = [_stump(0, -1.0), _stump(0, float(-tiny)), _stump(1, 2.0), _stump(1, float(3 * tiny))]
+    model = TreeSum.of(domain, trees, rule=Positive((0, 1)), base=[-1 - tiny])
+    e = ax.Explainer(model, domain).explain([1, 0])
+    assert e.prediction == 0
+    assert [(c.features, c.weight) for c in e.cxps] == [(("b",), Fraction(1, 2))]
