@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from math import comb
 from random import Random
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,7 @@ from axfi_kc import budget, explainer, sets, shap_circuits
 from axfi_kc.engines import circuit_regions, circuit_searches, diagrams, linear, per_output
 from axfi_kc.engines.ensemble import engine as ensembles
 from axfi_kc.engines.ensemble import search
-from axfi_kc.errors import ConstantModelError
+from axfi_kc.errors import BudgetError, ConstantModelError
 from axfi_kc.families import stores
 from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, Positive, TreeNodes, TreeSum
@@ -198,3 +199,47 @@ def test_fractions_of_all_trees_carry() -> None:
     e = ax.Explainer(model, domain).explain([1, 0])
     assert e.prediction == 0
     assert [(c.features, c.weight) for c in e.cxps] == [(("b",), Fraction(1, 2))]
+
+
+def test_a_cover_of_more_boxes_than_there_is_room_for() -> None:
+    """One CXp of ten features: all must leave cell 0, and more of them for cell 1 than for cell 2."""
+    n = 10
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 2) for i in range(n)])
+    trees = [
+        TreeNodes(
+            np.array([i, -1, i, -1, -1]),
+            [Cut(0.5, closed=True), None, Cut(1.5, closed=True), None, None],
+            np.array([1, -1, 3, -1, -1]),
+            np.array([2, -1, 4, -1, -1]),
+            np.array([[0.0], [-20.0], [0.0], [1.0], [-1.0]]),
+        )
+        for i in range(n)
+    ]
+    e = ax.Explainer(TreeSum.of(domain, trees, rule=Positive((0, 1))), domain).explain([0] * n)
+    expected = sum(comb(n, k) for k in range(n // 2 + 1, n + 1))
+    assert [(len(c.features), c.weight) for c in e.cxps] == [(n, Fraction(expected, 3**n))]
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 5])
+def test_a_budget_of_nodes_is_kept_by_ensembles(nodes: int) -> None:
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(6)])
+    model = TreeSum.of(domain, [_stump(i, 1.0) for i in range(6)], rule=Positive((0, 1)), base=[Fraction(-5, 2)])
+    with pytest.raises(BudgetError) as caught:
+        ax.Explainer(model, domain, budget=ax.Budget(nodes=nodes)).explain([0] * 6)
+    assert caught.value.nodes == nodes
+    enough = ax.Explainer(model, domain).explain([0] * 6).nodes
+    assert len(ax.Explainer(model, domain, budget=ax.Budget(nodes=enough)).explain([0] * 6).cxps) == 20
+    with pytest.raises(BudgetError):
+        ax.Explainer(model, domain, budget=ax.Budget(nodes=enough - 1)).explain([0] * 6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ensembles_that_split_by_sets(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Categories in sets that are no intervals, with more values than the soak has."""
+    domain = ax.Domain([ax.Categorical(f"c{i}", range(6)) for i in range(2)] + [ax.Integer("x", 0, 4)])
+    monkeypatch.setattr(random_problems, "random_domain", lambda rng, *, finite: domain)
+    monkeypatch.setattr(soak, "TARGETS", ("auto",))
+    monkeypatch.setattr(soak, "check_circuit", lambda truth, rng: None)
+    rng = Random(seed)
+    truth = random_problems.ensemble(rng, 6, n_trees=3 + seed % 3)
+    soak.check_model(truth, rng)
