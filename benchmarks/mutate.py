@@ -223,13 +223,18 @@ def measured(judges: Iterable[Judge], known: Path | None) -> list[Judge]:
 
 
 def chosen(judges: list[Judge], m: Mutant, longest: float) -> list[Judge]:
-    """Return the judges that reach a mutant's line, best first, as many as fit into `longest` seconds."""
-    found, total = [], 0.0
-    for judge in sorted((j for j in judges if j.reaches(m)), key=lambda j: j.promise(m), reverse=True):
-        if total + judge.seconds <= longest or not found:
-            total += judge.seconds
-            found.append(judge)
-    return found
+    """Return judges that reach a mutant's line: for half of `longest` seconds the best ones, then the quick ones."""
+    reaching = [j for j in judges if j.reaches(m)]
+    best = sorted(reaching, key=lambda j: j.promise(m), reverse=True)
+    quick = sorted(reaching, key=lambda j: j.seconds)
+    found: dict[str, Judge] = {}
+    total = 0.0
+    for order, most in ((best, longest / 2), (quick, longest)):
+        for judge in order:
+            if judge.name not in found and (total + judge.seconds <= most or not found):
+                total += judge.seconds
+                found[judge.name] = judge
+    return list(found.values())
 
 
 def judged(m: Mutant, judges: list[Judge], live: dict[Any, Any], longest: float) -> tuple[str, str]:

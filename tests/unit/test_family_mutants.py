@@ -42,8 +42,8 @@ def test_hitting_sets_equal_those_of_a_listing(
     monkeypatch.setattr(feature_sets, "_ROWS_AT_ONCE", rows)
     monkeypatch.setattr(budgets, "_CHUNK", nodes)
     rng = Random(seed)
-    for _ in range(6):
-        family = _random_sets(rng)
+    pairs = [[17, 40, 34, 24, 3, 13], [sum(1 << e for e in rng.sample(range(N), 2)) for _ in range(7)]]
+    for family in [*pairs, *(_random_sets(rng) for _ in range(5))]:
         assert minimal_hitting_sets(family) == _hitting(family)
         assert minimal_hitting_sets(family, budget=Budget(seconds=600)) == _hitting(family)
 

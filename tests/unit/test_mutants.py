@@ -94,7 +94,7 @@ def test_cxps_over_several_words_of_features(n: int) -> None:
     assert {c.weight for c in found} == {Fraction(1, 4)}
 
 
-def _tree(domain: ax.Domain, form: Any) -> TreeSum:
+def _tree_nodes(form: Any) -> TreeNodes:
     """Return a tree: ``(column, cut, left, right)``, up to the cut to the left, or the value of a leaf, 0 or 1."""
     nodes, column, split, left, right, value = [form], [], [], [], [], []
     for node in nodes:  # grows while it is gone through
@@ -105,9 +105,12 @@ def _tree(domain: ax.Domain, form: Any) -> TreeSum:
         left.append(-1 if is_leaf else len(nodes))
         right.append(-1 if is_leaf else len(nodes) + 1)
         nodes += [] if is_leaf else node[2:]
-    arrays = (np.array(row) for row in (column, left, right))
-    first, second, third = arrays
-    return TreeSum.of(domain, [TreeNodes(first, split, second, third, np.array(value))], rule=Positive((0, 1)))
+    first, second, third = (np.array(row) for row in (column, left, right))
+    return TreeNodes(first, split, second, third, np.array(value))
+
+
+def _tree(domain: ax.Domain, form: Any) -> TreeSum:
+    return TreeSum.of(domain, [_tree_nodes(form)], rule=Positive((0, 1)))
 
 
 def _batch_scores(model: Any, domain: ax.Domain, kind: str, **options: Any) -> list[Fraction]:
@@ -159,8 +162,20 @@ def test_weights_times_shares_that_pass_int64(weights: str, size: int) -> None:
 def test_numerators_of_exactly_two_to_the_63() -> None:
     """The whole is 2**63 and the one CXp certain, so the score's numerator is the first that int64 does not hold."""
     domain = ax.Domain([ax.Integer("a", 0, 1, weights=[0, 1]), *(ax.Integer(f"b{k}", 0, 1) for k in range(63))])
+    without_effect: Any = 0
+    for i in range(1, 64):
+        without_effect = (i, 0.5, 0, without_effect)
     for kind in ("shapley", "banzhaf"):
-        assert _batch_scores(_tree(domain, (0, 0.5, 0, 1)), domain, kind) == [1] + [0] * 63
+        assert _batch_scores(_tree(domain, (0, 0.5, without_effect, 1)), domain, kind) == [1] + [0] * 63
+
+
+def test_a_large_count_next_to_a_large_cxp() -> None:
+    """A sum of two trees, whose counts are int64: 2**53 - 1 times 2**11 is beyond it."""
+    domain = ax.Domain([ax.Integer("a", 0, 2**53 - 1), *(ax.Integer(f"c{k}", 0, 1) for k in range(12))])
+    parts = [_tree_nodes((0, 0.5, 0, 1)), _tree_nodes(_all_of(list(range(1, 13))))]  # -1/2 or 1/2 each
+    model = TreeSum.of(domain, parts, rule=Positive((0, 1)), base=[Fraction(1, 2)])
+    found = _batch_scores(model, domain, "banzhaf", weights="count")
+    assert found == [Fraction(2**53 - 1, 2)] + [Fraction(1, 2**12)] * 12
 
 
 def test_small_counts_over_features_with_many_values() -> None:
@@ -187,8 +202,12 @@ def test_hitting_sets_of_few_elements_with_large_numbers(e: int) -> None:
 
 def test_totals_of_exactly_two_to_the_63() -> None:
     """Every feature of the one CXp has whole 2 and is changed for certain: the total is the first beyond int64."""
-    domain = ax.Domain([ax.Integer(f"x{k}", 0, 2, weights=[0, 1, 1]) for k in range(63)])
-    found = ax.Explainer(_tree(domain, _all_of(list(range(63)))), domain).explain([0] * 63).cxps
+    domain = ax.Domain([*(ax.Integer(f"x{k}", 0, 2, weights=[0, 1, 1]) for k in range(63)), ax.Integer("y", 0, 1)])
+    without_effect: Any = 0
+    for i in range(63):
+        without_effect = (i, 1.5, 0, without_effect)
+    model = _tree(domain, (63, 0.5, _all_of(list(range(63))), without_effect))
+    found = ax.Explainer(model, domain).explain([0] * 64).cxps
     assert [(len(c.features), c.weight) for c in found] == [(63, 1)]
 
 
