@@ -75,7 +75,7 @@ def test_answers_do_not_depend_on_limits(name: str, part: int, monkeypatch: pyte
         soak.check_seed(seed)
 
 
-MEMBERS = (1, 63, 65, 129)  # at the edges of words of 64 features, and at the same places of several
+MEMBERS = (1, 64, 65, 129)  # in several words of 64 features, at the same places of each and next to each other
 
 
 def _wide_model(rng: Random, n_trees: int) -> tuple[TreeSum, ax.Domain, Any, ax.Domain]:
@@ -123,17 +123,17 @@ def test_ensembles_with_many_cxps(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     soak.check_model(truth, rng)
 
 
-@pytest.mark.parametrize("n_scores", [1, 3])
-@pytest.mark.parametrize("seed", range(6))
-def test_sums_of_stumps(n_scores: int, seed: int) -> None:
-    """A tree for each of seven features, and dozens of CXps, each of one point."""
+@pytest.mark.parametrize(("n_scores", "first"), [(1, 0), (3, 0), (1, 60), (3, 61)])
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_of_stumps(n_scores: int, first: int, seed: int) -> None:
+    """A tree for each of seven features, from `first` on, and dozens of CXps, each of one point."""
     rng, n = Random(seed), 7
-    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(n)])
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(first + n)])
     tiny = 2.0**-80 if seed % 2 else 1.0  # beyond what one word holds next to 8
     gains = [[rng.choice((-2.0, -1.0, 1.0, 2.0, 8.0, tiny, -tiny)) for _ in range(n_scores)] for _ in range(n)]
     trees = [
         TreeNodes(
-            np.array([i, -1, -1]),
+            np.array([first + i, -1, -1]),
             [Cut(0.5, closed=True), None, None],
             np.array([1, -1, -1]),
             np.array([2, -1, -1]),
@@ -148,15 +148,19 @@ def test_sums_of_stumps(n_scores: int, seed: int) -> None:
         sums = [sum((Fraction(gains[i][k]) for i in range(n) if x[i]), Fraction(0)) for k in range(n_scores)]
         return int(sums[0] > 0) if n_scores == 1 else sums.index(max(sums))
 
-    for v in rng.sample(list(product((0, 1), repeat=n)), 4):
-        other = [x for x in product((0, 1), repeat=n) if output(x) != output(v)]
+    outputs = {x: output(x) for x in product((0, 1), repeat=n)}
+    for v in rng.sample(list(outputs), 4):
+        other = [x for x, y in outputs.items() if y != outputs[v]]
         changed = {frozenset(i for i in range(n) if x[i] != v[i]) for x in other}
         expected = sorted(sorted(Y) for Y in changed if not any(T < Y for T in changed))
-        found = ax.Explainer(model, domain, weights="count").explain(v)
-        assert sorted([int(name[1:]) for name in c.features] for c in found.cxps) == expected
+        point = [*([0] * first), *v]
+        found = ax.Explainer(model, domain, weights="count").explain(point)
+        assert sorted([int(name[1:]) - first for name in c.features] for c in found.cxps) == expected
         assert {c.weight for c in found.cxps} == {1}
-        few = ax.Explainer(model, domain, weights="count", max_size=2).explain(v)
-        assert sorted([int(name[1:]) for name in c.features] for c in few.cxps) == [Y for Y in expected if len(Y) <= 2]
+        few = ax.Explainer(model, domain, weights="unit", max_size=2).explain(point)
+        assert sorted([int(name[1:]) - first for name in c.features] for c in few.cxps) == [
+            Y for Y in expected if len(Y) <= 2
+        ]
 
 
 def _stump(i: int, gain: float) -> TreeNodes:
@@ -224,13 +228,15 @@ def test_a_cover_of_more_boxes_than_there_is_room_for() -> None:
 def test_a_budget_of_nodes_is_kept_by_ensembles(nodes: int) -> None:
     domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(6)])
     model = TreeSum.of(domain, [_stump(i, 1.0) for i in range(6)], rule=Positive((0, 1)), base=[Fraction(-5, 2)])
-    with pytest.raises(BudgetError) as caught:
-        ax.Explainer(model, domain, budget=ax.Budget(nodes=nodes)).explain([0] * 6)
-    assert caught.value.nodes == nodes
-    enough = ax.Explainer(model, domain).explain([0] * 6).nodes
-    assert len(ax.Explainer(model, domain, budget=ax.Budget(nodes=enough)).explain([0] * 6).cxps) == 20
-    with pytest.raises(BudgetError):
-        ax.Explainer(model, domain, budget=ax.Budget(nodes=enough - 1)).explain([0] * 6)
+    for weights in ("unit", "ratio"):
+        with pytest.raises(BudgetError) as caught:
+            ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=nodes)).explain([0] * 6)
+        assert caught.value.nodes == nodes
+        enough = ax.Explainer(model, domain, weights=weights).explain([0] * 6).nodes
+        found = ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=enough)).explain([0] * 6)
+        assert len(found.cxps) == 20
+        with pytest.raises(BudgetError):
+            ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=enough - 1)).explain([0] * 6)
 
 
 @pytest.mark.parametrize("seed", range(8))

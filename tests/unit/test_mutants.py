@@ -295,3 +295,20 @@ def test_points_counted_more_often_than_floats_can_say() -> None:
         patch.setattr(totals, "_FEW_ARCS", -1)
         with pytest.raises(CircuitError, match="counted more than once"):
             count(build.circuit(p))
+
+
+@pytest.mark.parametrize(("a", "b"), [(2**40, 2**40), (2**32, 2**31), (2**32 - 1, 2**31)])
+def test_counts_of_ensembles_at_the_edge_of_int64(a: int, b: int) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, a), ax.Integer("b", 0, b)])
+    parts = [_tree_nodes((0, 0.5, 0, 1)), _tree_nodes((1, 0.5, 0, 1))]
+    model = TreeSum.of(domain, parts, rule=Positive((0, 1)), base=[Fraction(-1, 2)])
+    e = ax.Explainer(model, domain, weights="count").explain([0, 0])
+    assert [(c.features, c.weight) for c in e.cxps] == [(("a", "b"), a * b)]
+    assert _batch_scores(model, domain, "shapley", weights="count") == [Fraction(a * b, 2)] * 2
+
+
+def test_counts_of_families_need_discrete_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagrams, "_AT_ONCE", 0)
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Real("b", 0, 1)])
+    with pytest.raises(WeightError, match="'b', which is real"):
+        ax.Explainer(_tree(domain, _all_of([0, 1])), domain, weights="count", target="mdd").explain([0, 0])
