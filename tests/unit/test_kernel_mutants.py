@@ -249,3 +249,27 @@ def test_ensembles_that_split_by_sets(seed: int, monkeypatch: pytest.MonkeyPatch
     rng = Random(seed)
     truth = random_problems.ensemble(rng, 6, n_trees=3 + seed % 3)
     soak.check_model(truth, rng)
+
+
+def _two_leaves(i: int, low: float, high: float) -> TreeNodes:
+    return replace(_stump(i, high), values=np.array([[0.0], [low], [high]]))
+
+
+def test_fractions_just_below_a_whole() -> None:
+    """Both leaves that count are -tiny: -1 in the first word and nearly 1 in the rest, as far as a sum can be off."""
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)])
+    tiny = Fraction(1, 2**90)
+    trees = [_two_leaves(0, float(-tiny), -8.0), _two_leaves(1, -8.0, float(-tiny))]
+    model = TreeSum.of(domain, trees, rule=Positive((0, 1)), base=[3 * tiny])
+    e = ax.Explainer(model, domain).explain([0, 0])
+    assert (e.prediction, [(c.features, c.weight) for c in e.cxps]) == (0, [(("b",), Fraction(1, 2))])
+
+
+def test_a_carry_of_two() -> None:
+    """Three parts of 5/8 of the first word's unit, and a base just below zero."""
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abcd"])
+    part = 5 * 2.0**-50
+    trees = [_stump(0, part), _stump(1, part), _stump(2, part), _stump(3, -8.0)]
+    model = TreeSum.of(domain, trees, rule=Positive((0, 1)), base=[Fraction(-1, 2**90)])
+    e = ax.Explainer(model, domain).explain([0, 0, 0, 0])
+    assert (e.prediction, [c.features for c in e.cxps]) == (0, [("a",), ("b",), ("c",)])
