@@ -18,6 +18,8 @@ from axfi_kc.errors import CircuitError, WeightError
 from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import LinearModel, Positive, Slope, TreeNodes, TreeSum
 from axfi_kc.queries import count, is_valid, probability, totals
+from axfi_kc.queries.residues import residue_total
+from axfi_kc.queries.shares import shares_of
 from axfi_kc.sets import minimal_hitting_sets
 from tests.circuit_forms import circuit_of, holds, random_form
 from tests.oracle import Judge, space_of, subsets
@@ -312,3 +314,29 @@ def test_counts_of_families_need_discrete_features(monkeypatch: pytest.MonkeyPat
     domain = ax.Domain([ax.Integer("a", 0, 1), ax.Real("b", 0, 1)])
     with pytest.raises(WeightError, match="'b', which is real"):
         ax.Explainer(_tree(domain, _all_of([0, 1])), domain, weights="count", target="mdd").explain([0, 0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_residues_of_circuits_that_count_points_many_times(seed: int) -> None:
+    """Sums of up to hundreds of bits, each part computed alongside from its definition."""
+    rng, n, values = Random(seed), 12, 5
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer(f"x{k}", 0, values - 1) for k in range(n)])))
+    made: list[tuple[int, set[int], Fraction]] = []
+    for i in range(n):
+        cells = rng.sample(range(values), rng.randint(1, 3))
+        made.append((build.literal(i, cells), {i}, Fraction(len(cells), values)))
+    for _ in range(120):
+        (a, of_a, x), (b, of_b, y) = rng.choice(made[-6:]), rng.choice(made[-12:])
+        i = rng.randrange(n)
+        if a == b:
+            continue
+        if not of_a & of_b:
+            made.append((build.conjunction([a, b]), of_a | of_b, x * y))
+        elif i not in of_a | of_b:
+            made.append((build.decision(i, [([0, 1], a), ([2], b)]), of_a | of_b | {i}, (2 * x + y) / values))
+        else:
+            made.append((build.disjunction([a, b]), of_a | of_b, x + y))
+    for root, _, value in (made[-1], max(made, key=lambda one: one[2]), rng.choice(made)):
+        circuit = build.circuit(root)
+        shares = shares_of(circuit, [[1] * values] * n, [values] * n)
+        assert residue_total(circuit, shares, values**n) == value * values**n
