@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isqrt
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from axfi_kc import sets as feature_sets
 from axfi_kc.budget import Budget, BudgetSpent
 from axfi_kc.errors import BudgetError
 from axfi_kc.families import SetFamily, banzhaf_index, shapley_shubik_index, stores
+from axfi_kc.residues import primes_not_dividing
 from axfi_kc.sets import features_of, minimal_hitting_sets
 from tests.oracle import banzhaf, shapley
 
@@ -140,3 +142,12 @@ def test_a_budget_of_nodes_is_kept_by_families() -> None:
         assert 0 < caught.value.nodes <= nodes
         with pytest.raises(BudgetError):
             shapley_shubik_index(family, budget=Budget(nodes=nodes))
+
+
+def test_primes_are_those_of_trial_division() -> None:
+    def is_prime(n: int) -> bool:
+        return all(n % d for d in range(2, 1 + isqrt(n)))
+
+    expected = [n for n in range(2**31 - 1, 2**31 - 400, -2) if is_prime(n)]
+    assert primes_not_dividing([], count=len(expected)) == expected
+    assert primes_not_dividing([expected[1] * 6, 10], count=3) == [expected[0], *expected[2:4]]

@@ -273,3 +273,22 @@ def test_a_carry_of_two() -> None:
     model = TreeSum.of(domain, trees, rule=Positive((0, 1)), base=[Fraction(-1, 2**90)])
     e = ax.Explainer(model, domain).explain([0, 0, 0, 0])
     assert (e.prediction, [c.features for c in e.cxps]) == (0, [("a",), ("b",), ("c",)])
+
+
+@pytest.mark.parametrize("limits", [None, "families", "duality", "sizes"])
+@pytest.mark.parametrize("target", ["auto", "mdd", "ddnnf"])
+def test_small_cxps_only(target: str, limits: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, limit, value in LIMITS[limits] if limits else []:
+        monkeypatch.setattr(module, limit, value)
+    for kind in ("table", "circuit"):
+        rng = Random(f"{kind} {target}")
+        for _ in range(4):
+            truth = random_problems.random_truth(rng, kind, n_instances=2)
+            rows = [dict(zip(truth.domain.names, truth.point(v), strict=True)) for v in truth.instances]
+            for most in (1, 2) if not truth.is_constant else ():
+                explainer = ax.Explainer(
+                    truth.model, truth.domain, delta=truth.delta, max_size=most, target=target, weights="unit"
+                )
+                for v, e in zip(truth.instances, explainer.explain_batch(rows, progress=False), strict=True):
+                    expected = sorted(Y for Y in truth.answer(v).ratios if Y.bit_count() <= most)
+                    assert sorted(soak.masks(e.cxps, truth.domain.names)) == expected
