@@ -51,6 +51,7 @@ TESTS = [
     "tests/unit/test_mutants.py",
     "tests/unit/test_kernel_mutants.py",
     "tests/unit/test_family_mutants.py",
+    "tests/unit/test_scope_kernels.py",
     "tests/properties",
     "tests/paper/test_paper.py",
     "tests/unit/test_queries.py",

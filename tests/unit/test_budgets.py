@@ -202,6 +202,8 @@ _INTERRUPTED = """
     from tests import hard_problems as hard
     from tests.long_operations import OPERATIONS
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
     def answer(target):
         model, x = hard.boosted(8, 12, 3)
         e = ax.Explainer(model, model.domain, target=target).explain(x)
@@ -255,6 +257,7 @@ _KILLED = """
     import axfi_kc as ax
     from tests import hard_problems as hard
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     model, target = hard.weighted_bits(), sys.argv[1]
     try:
         ax.compile_model(model, model.domain, target=target, budget=ax.Budget(nodes=2000))
