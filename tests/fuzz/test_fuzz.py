@@ -91,8 +91,8 @@ def test_tables_hold_the_nearest_floats_and_survive_huge_exponents(tmp_path: Pat
     file.write_text("x\n1e-99999999999999999999\n")
     assert read_table(file)["x"].tolist() == [0.0]
     file.write_text("x\n5.751e4002147483648\n1\n")  # not a column of texts
-    with pytest.raises(DomainError, match="floats can hold"):
-        read_table(file)
+    with pytest.raises(DomainError):
+        ax.Domain.from_data(read_table(file))
 
 
 def test_pickles_need_the_flag(tmp_path: Path) -> None:
