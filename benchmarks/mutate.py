@@ -52,6 +52,7 @@ TESTS = [
     "tests/unit/test_kernel_mutants.py",
     "tests/unit/test_family_mutants.py",
     "tests/unit/test_scope_kernels.py",
+    "tests/unit/test_engine_parts.py",
     "tests/properties",
     "tests/paper/test_paper.py",
     "tests/unit/test_queries.py",

@@ -31,7 +31,7 @@ def arrays(nodes: Nodes) -> tuple[Any, ...]:
     below = [child for *_, children in nodes for child in children]
     ends = np.cumsum([0, *(len(children) for *_, children in nodes)])
     kinds, features = (np.array([node[k] for node in nodes]) for k in (0, 1))
-    return kinds.astype(np.int8), features.astype(np.int32), ends.astype(np.int64), np.array(below, dtype=np.int32)
+    return kinds.astype(np.uint8), features.astype(np.int32), ends.astype(np.int64), np.array(below, dtype=np.int32)
 
 
 def scopes(nodes: Nodes) -> tuple[list[frozenset[int]], int]:
@@ -82,6 +82,7 @@ def test_more_scopes_than_the_first_tables_hold() -> None:
     nodes: Nodes = [(DECISION, i, []) for i in range(features)]
     for _ in range(2_600):
         nodes.append((OR, -1, [*rng.sample(range(features), 2), rng.randrange(len(nodes))]))
+    nodes += list(nodes)  # once more, when the tables have grown
     check(nodes, features)
 
 

@@ -1,0 +1,224 @@
+"""Parts of the engines on their own, against plain Python: what whole problems seldom reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from math import ceil, floor
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from axfi_kc import Categorical, Domain, Integer, Real
+from axfi_kc.circuit import AND, DECISION, FALSE, OR, TRUE
+from axfi_kc.engines.circuit_searches import _extended
+from axfi_kc.engines.ensemble.bound_kernels import exceeds
+from axfi_kc.engines.families import Found
+from axfi_kc.engines.linear import LinearEngine
+from axfi_kc.engines.linear_kernels import _verdict
+from axfi_kc.engines.simplices import share_below, union_volume
+from axfi_kc.models import LinearModel, Lookup, Score, Slope
+from axfi_kc.queries.residue_kernels import upper_bound
+from axfi_kc.residues import _is_prime
+from axfi_kc.similarity import Similarity
+
+Point = tuple[Fraction, ...]
+_exceeds = getattr(exceeds, "py_func", exceeds)  # compiled code can call it, and nobody else
+
+
+def _clipped(corners: list[Point], f: int) -> list[Point]:
+    """Return the part of a polygon where function f is at most zero; a point is x, y and the functions' values."""
+    found: list[Point] = []
+    for p, q in zip(corners, [*corners[1:], *corners[:1]], strict=True):
+        if p[f] <= 0:
+            found.append(p)
+        if min(p[f], q[f]) < 0 < max(p[f], q[f]):
+            at = p[f] / (p[f] - q[f])
+            found.append(tuple(a + (b - a) * at for a, b in zip(p, q, strict=True)))
+    return found
+
+
+def _area(corners: list[Point]) -> Fraction:
+    turned = [*corners[1:], *corners[:1]]
+    return abs(sum((p[0] * q[1] - p[1] * q[0] for p, q in zip(corners, turned, strict=True)), Fraction(0))) / 2
+
+
+def test_shares_of_triangles() -> None:
+    rng = Random(1)
+    for n_functions in (1, 2, 2, 3, 4) * 60:
+        values = [[Fraction(rng.randint(-4, 4)) for _ in range(n_functions)] for _ in range(3)]
+        triangle = [(Fraction(x), Fraction(y), *v) for (x, y), v in zip(((0, 0), (3, 0), (0, 5)), values, strict=True)]
+        left = triangle
+        for f in range(n_functions):
+            left = _clipped(left, 2 + f)
+        assert share_below(values) == _area(left) / _area(triangle)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_shares_add_up(dimension: int) -> None:
+    """Where one function is at most zero, another is at most or at least zero."""
+    rng = Random(dimension)
+    for _ in range(25):
+        simplex = [[Fraction(rng.choice((-3, -2, -1, 1, 2, 5))) for _ in range(3)] for _ in range(dimension + 1)]
+        one, two = [row[:1] for row in simplex], [row[:2] for row in simplex]
+        other = [[row[0], -row[1]] for row in simplex]
+        assert share_below(two) + share_below(other) == share_below(one)
+        parts = [[[row[0], row[1], s * row[2]] for row in simplex] for s in (1, -1)]
+        assert sum(map(share_below, parts)) == share_below(two)
+
+
+def test_volumes_of_unions() -> None:
+    """The union of corner simplices is one minus what all of them leave, by inclusion and exclusion of areas."""
+    rng = Random(3)
+    for _ in range(40):
+        rows = [tuple(Fraction(rng.randint(1, 4), rng.randint(1, 3)) for _ in range(2)) for _ in range(3)]
+        areas = Fraction(0)
+        for size in (1, 2, 3):
+            for some in combinations(rows, size):
+                side = max(1 / min(row) for row in some)
+                corner = [(Fraction(0), Fraction(0)), (side, Fraction(0)), (Fraction(0), side)]
+                shape: list[Point] = [(*p, *(row[0] * p[0] + row[1] * p[1] - 1 for row in some)) for p in corner]
+                for f in range(size):
+                    shape = _clipped(shape, 2 + f)
+                areas += (-1) ** (size + 1) * _area(shape)
+        assert union_volume(rows) == areas
+
+
+def _value(nodes: Sequence[tuple[int, list[int], list[Fraction]]]) -> Fraction:
+    found: list[Fraction] = []
+    for kind, children, shares in nodes:
+        below = [found[c] for c in children]
+        if kind == AND:
+            value = Fraction(1)
+            for part in below:
+                value *= part
+        elif kind == OR:
+            value = sum(below, Fraction(0))
+        elif kind == DECISION:
+            value = sum((s * b for s, b in zip(shares, below, strict=True)), Fraction(0))
+        else:
+            value = Fraction(kind == TRUE)
+        found.append(value)
+    return found[-1]
+
+
+def test_the_float_bound_is_above_and_near() -> None:
+    rng = Random(4)
+    for _ in range(300):
+        nodes: list[tuple[int, list[int], list[Fraction]]] = [(FALSE, [], []), (TRUE, [], [])]
+        for node in range(2, rng.randint(3, 14)):
+            children = [rng.randrange(node) for _ in range(rng.randint(1, 3))]
+            nodes.append(
+                (rng.choice((AND, OR, DECISION)), children, [Fraction(rng.randint(0, 8), 8) for _ in children])
+            )
+        kinds = np.array([kind for kind, *_ in nodes], dtype=np.uint8)
+        offsets = np.cumsum([0, *(len(children) for _, children, _ in nodes)])
+        children = np.array([c for _, below, _ in nodes for c in below], dtype=np.int32)
+        shares = np.array([float(s) for *_, some in nodes for s in some])
+        bound = Fraction(float(upper_bound(kinds, offsets, children, np.arange(len(children), dtype=np.int32), shares)))
+        exact = _value(nodes)
+        assert exact <= bound <= exact * (1 + Fraction(1, 10**9))
+
+
+def test_verdicts_on_covers_of_several_sides() -> None:
+    """With exact losses a cover is told apart at once; with rounded ones an answer is right, or there is none."""
+    rng, seen = Random(5), set()
+    for _ in range(4000):
+        n_sides, size, parts = rng.randint(1, 3), rng.randint(1, 3), rng.choice((1, 4))
+        true = [[Fraction(rng.randint(-2, 12), parts) for _ in range(size)] for _ in range(n_sides)]
+        needs = [Fraction(rng.randint(1, 24), parts) for _ in range(n_sides)]
+        losses = np.array([[floor(x) for x in row] for row in true])
+        low, high = (np.array([way(need) for need in needs]) for way in (floor, ceil))
+        rounded, side = np.full(n_sides, int(parts > 1)), rng.randrange(n_sides)
+        found = _verdict(losses, low, high, rounded, side, np.arange(size), size)
+        right = 1
+        for other in range(n_sides):
+            gains = [max(x, Fraction(0)) for x in true[other]]
+            is_cover, is_larger = sum(gains) >= needs[other], sum(gains) - min(gains) >= needs[other]
+            if other != side and (is_larger or (other < side and is_cover)):
+                right = 0
+        assert found in ((right, -1) if parts > 1 else (right,))
+        seen.add((int(found), parts))
+    assert seen == {(1, 1), (0, 1), (1, 4), (0, 4), (-1, 4)}
+
+
+def _hitting(sets: Sequence[int], n: int) -> list[int]:
+    every = [h for h in range(1 << n) if all(h & s for s in sets)]
+    return [h for h in every if not any(g != h and g & h == g for g in every)]
+
+
+def test_hitting_sets_are_extended_to_one_more_set() -> None:
+    rng = Random(6)
+    for _ in range(600):
+        n = rng.randint(2, 6)
+        known = [rng.randrange(1, 1 << n) for _ in range(rng.randint(0, 4))]
+        found, before = rng.randrange(1, 1 << n), _hitting(known, n)
+        axps = [h for h in before if h & found and rng.random() < 0.5]
+        waiting = [h for h in before if h not in axps]
+        rng.shuffle(waiting)
+        assert sorted([*_extended(waiting, axps, found, lambda: False), *axps]) == sorted(_hitting([*known, found], n))
+
+
+def _batch(sizes: list[int], first: int, divisors: list[int] | None, nodes: list[int] | None) -> Found:
+    n = sum(sizes)
+    return Found(
+        [f"y{k + first}" for k in range(len(sizes))],
+        np.cumsum([0, *sizes]),
+        np.arange(first, first + n, dtype=np.uint64)[:, np.newaxis],
+        np.arange(n) + 10 * first,
+        (7,),
+        "ratio",
+        divisors=divisors,
+        nodes=nodes,
+    )
+
+
+def test_batches_are_joined() -> None:
+    parts = [_batch([2, 0, 1], 0, None, [5, 6, 7]), _batch([1, 2], 3, [4, 8, 9], [1, 2])]
+    whole = Found.joined(parts)
+    assert whole.outputs == ["y0", "y1", "y2", "y3", "y4"]
+    assert whole.starts.tolist() == [0, 2, 2, 3, 4, 6]
+    assert whole.words[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert whole.totals.tolist() == [0, 1, 2, 30, 31, 32]
+    assert whole.divisors == [1, 1, 1, 4, 8, 9]
+    assert whole.nodes == [5, 6, 7, 1, 2]
+    assert Found.joined(parts[:1]) is parts[0]
+    assert Found.joined([_batch([1], 0, None, None)] * 2).divisors is None
+
+
+def test_numbers_that_pass_the_test_of_fermat_are_no_primes() -> None:
+    assert not _is_prime(601 * 1201 * 1801)  # of Carmichael: a**(n - 1) is 1 for every a without a common factor
+
+
+def test_a_constant_regression() -> None:
+    domain = Domain([Categorical("c", "xy"), Real("r", 0, 1), Integer("n", 0, 3)])
+    parts = [Lookup(((3, 3),)), Slope((0,)), Lookup(((Fraction(-1, 2),) * 4,))]
+    model = LinearModel.of(domain, parts, base=[Fraction(1, 4)], rule=Score())
+    assert LinearEngine(model, Similarity(Fraction(1))).constant == Fraction(11, 4)
+    moving = LinearModel.of(domain, [Lookup(((3, 4),)), *parts[1:]], base=[0], rule=Score())
+    assert LinearEngine(moving, Similarity(Fraction(1))).constant is None
+
+
+def test_sums_of_limbs_are_compared_with_zero() -> None:
+    rng, unit = Random(8), 1 << 52
+    small: list[Any] = [0, 1, unit - 1, unit >> 1]
+    for _ in range(2000):
+        limbs, n = rng.choice((2, 3)), rng.randint(1, 4)
+        value = [[rng.randint(-2, 2), *(rng.choice(small) for _ in range(limbs - 1))] for _ in range(n)]
+        base = [rng.randint(-4, 2), *(rng.choice(small) for _ in range(limbs - 1))]
+        first = rng.randrange(n)
+        total = base[0] + sum(row[0] for row in value[first:])
+        exact = sum(Fraction(x, unit**k) for row in (base, *value[first:]) for k, x in enumerate(row))
+        leaf = np.arange(n, dtype=np.int32)[np.newaxis]
+        arrays = np.array(value, dtype=np.int64), np.array([base], dtype=np.int64)
+        assert _exceeds(*arrays, 0, np.int64(total), leaf, 0, first, n) == (exact > 0)
+
+
+def test_every_case_of_two_limbs() -> None:
+    for top, low, more in product((-2, -1, 0, 1), (0, 1, (1 << 52) - 1), (0, 1, (1 << 52) - 1)):
+        value, base = np.array([[0, more]], dtype=np.int64), np.array([[top, low]], dtype=np.int64)
+        leaf = np.zeros((1, 1), dtype=np.int32)
+        assert _exceeds(value, base, 0, np.int64(top), leaf, 0, 0, 1) == (top * (1 << 52) + low + more > 0)
