@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, product
@@ -16,10 +17,12 @@ from axfi_kc import Categorical, Domain, Integer, Real
 from axfi_kc.circuit import AND, DECISION, FALSE, OR, TRUE
 from axfi_kc.engines.circuit_searches import _extended
 from axfi_kc.engines.ensemble.bound_kernels import exceeds
+from axfi_kc.engines.ensemble.layout import LIMB, _plus
 from axfi_kc.engines.families import Found
 from axfi_kc.engines.linear import LinearEngine
 from axfi_kc.engines.linear_kernels import _verdict
 from axfi_kc.engines.simplices import share_below, union_volume
+from axfi_kc.families import SetFamily
 from axfi_kc.models import LinearModel, Lookup, Score, Slope
 from axfi_kc.queries.residue_kernels import upper_bound
 from axfi_kc.residues import _is_prime
@@ -222,3 +225,26 @@ def test_every_case_of_two_limbs() -> None:
         value, base = np.array([[0, more]], dtype=np.int64), np.array([[top, low]], dtype=np.int64)
         leaf = np.zeros((1, 1), dtype=np.int32)
         assert _exceeds(value, base, 0, np.int64(top), leaf, 0, 0, 1) == (top * (1 << 52) + low + more > 0)
+
+
+def test_limbs_are_added_with_their_carries() -> None:
+    rng, unit = Random(9), 1 << LIMB
+    for _ in range(300):
+        limbs = rng.randint(1, 4)
+        a, b = ([rng.randint(-9, 9), *(rng.choice((0, 1, unit - 1)) for _ in range(limbs - 1))] for _ in range(2))
+        total = _plus(np.array(a), np.array(b)).tolist()
+        assert all(0 <= limb < unit for limb in total[1:])
+        assert sum(x * unit ** (limbs - k) for k, x in enumerate(total)) == sum(
+            x * unit ** (limbs - k) for row in (a, b) for k, x in enumerate(row)
+        )
+
+
+def test_sizes_of_the_sets_with_an_element() -> None:
+    rng = Random(10)
+    for _ in range(100):
+        sets = {rng.randrange(1, 1 << 6) for _ in range(rng.randint(1, 9))}
+        family = SetFamily.of(sets)
+        for element, sizes in family.with_elements().items():
+            counts = Counter(s.bit_count() for s in family if s >> element & 1)
+            assert sizes == dict(counts)
+        assert "a set" not in family
