@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import ceil, floor
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from axfi_kc.engines.ensemble.layout import LIMB, _plus
 from axfi_kc.engines.families import Found
 from axfi_kc.engines.linear import LinearEngine
 from axfi_kc.engines.linear_kernels import _verdict
+from axfi_kc.engines.linear_unions import UnionWeigher
 from axfi_kc.engines.simplices import share_below, union_volume
 from axfi_kc.families import SetFamily
 from axfi_kc.models import LinearModel, Lookup, Score, Slope
@@ -189,6 +192,7 @@ def test_batches_are_joined() -> None:
     assert whole.divisors == [1, 1, 1, 4, 8, 9]
     assert whole.nodes == [5, 6, 7, 1, 2]
     assert Found.joined(parts[:1]) is parts[0]
+    assert Found.joined([parts[0], replace(parts[1], large={1: "family"})]).large == {4: "family"}
     assert Found.joined([_batch([1], 0, None, None)] * 2).divisors is None
 
 
@@ -248,3 +252,17 @@ def test_sizes_of_the_sets_with_an_element() -> None:
             counts = Counter(s.bit_count() for s in family if s >> element & 1)
             assert sizes == dict(counts)
         assert "a set" not in family
+
+
+def test_what_is_left_of_several_sides() -> None:
+    """A side on which all is spent leaves nothing, and units may be halves, quarters or whole."""
+    weigher = object.__new__(UnionWeigher)
+    slopes = ((2, -3), (1, 4))
+    weigher._sides = [SimpleNamespace(slope=slope.__getitem__) for slope in slopes]
+    rows = [[Fraction(2, 5), Fraction(3, 5)], [Fraction(1, 6), Fraction(4, 6)]]
+    for shift in (0, 1, 5):
+        slacks = {0: 7 << shift, 1: 9 << shift}
+        assert weigher._volume((0, 1), slacks, shift, (2, 3), None) == union_volume(rows)
+        assert weigher._volume((0, 1), slacks, shift, (2, 9), None) == union_volume(rows[:1])
+        assert weigher._volume((0, 1), slacks, shift, (None, 3), None) == union_volume(rows[1:])
+        assert weigher._volume((0, 1), slacks, shift, (7, None), None) == 0
