@@ -189,7 +189,7 @@ class TreeSum(GriddedModel):
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each."""
         if self.n_trees == 1:
-            outputs = self.leaf_outputs()
+            outputs = self._leaf_outputs
             return [outputs[k] for k in self.leaves(cells)[:, 0].tolist()]
         totals = self._totals(cells)
         if isinstance(self.rule, Argmax):
@@ -226,9 +226,13 @@ class TreeSum(GriddedModel):
 
     def leaf_outputs(self) -> list[Any]:
         """Return the output at each leaf of a single tree."""
-        return [
+        return list(self._leaf_outputs)
+
+    @cached_property
+    def _leaf_outputs(self) -> tuple[Any, ...]:
+        return tuple(
             self._output([b + Fraction(float(x)) for b, x in zip(self.base, row, strict=True)]) for row in self.values
-        ]
+        )
 
     def _output(self, scores: Sequence[Fraction]) -> Any:
         if isinstance(self.rule, Argmax):
