@@ -43,6 +43,8 @@ REGISTERS = 6
 @njit(cache=True, nogil=True)
 def _slot(a, b, c, size):
     """Mix three numbers into a slot of a table whose size is a power of two."""
+    # Products wrap modulo 2**64, as they should: odd factors lose no bit of a, b or c. The two shifts bring
+    # the high bits, which depend on all of the input, down to those that the mask keeps.
     h = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15)
     h ^= np.uint64(b) * np.uint64(0xC2B2AE3D27D4EB4F)
     h ^= np.uint64(c) * np.uint64(0x165667B19E3779F9)
@@ -55,9 +57,13 @@ def _slot(a, b, c, size):
 @njit(cache=True, nogil=True)
 def make_row(rows, table, reg, level, low, high):
     """Return the row (level, low, high), made if there is none; there must be room for one more."""
+    # Zero suppression: an element that no set contains gets no row. With the table below this makes rows
+    # canonical, so families are equal exactly when their numbers are.
     if high == 0:
         return low
     slot = _slot(level, low, high, len(table))
+    # Row 0 is never in the table, so 0 marks a free slot. The table has twice as many slots as there can be
+    # rows, so there always is one and the probing ends.
     while table[slot]:
         k = table[slot]
         if rows[k, 0] == level and rows[k, 1] == low and rows[k, 2] == high:
@@ -67,6 +73,7 @@ def make_row(rows, table, reg, level, low, high):
     rows[k, 0] = level
     rows[k, 1] = low
     rows[k, 2] = high
+    # The family without a set has sizes 0..0 in its row for want of better ones; they must not count.
     rows[k, 3] = rows[high, 3] + 1 if low == 0 else min(rows[low, 3], rows[high, 3] + 1)
     rows[k, 4] = rows[high, 4] + 1 if low == 0 else max(rows[low, 4], rows[high, 4] + 1)
     table[slot] = k
@@ -88,6 +95,7 @@ def rehash(rows, table, first, end):
 def _place(known, op, f, g):
     """Return where the result of an operation is, or would be: nothing known is ever forgotten."""
     slot = _slot(op, f, g, len(known))
+    # Operations are numbered from 1, so 0 marks a free entry; `run` keeps the table at most half full.
     while known[slot, 0] and not (known[slot, 0] == op and known[slot, 1] == f and known[slot, 2] == g):
         slot = (slot + 1) & (len(known) - 1)
     return slot
@@ -104,6 +112,7 @@ def remember(known, old):
 @njit(cache=True, nogil=True)
 def copy_rows(rows, table, reg, source, number):
     """Make the rows of another diagram, children first, from row 2 on; `number` receives their places."""
+    # Children come first in `source`, and the caller has put 0 and 1, the constants, into `number`.
     for k in range(2, len(source)):
         number[k] = make_row(rows, table, reg, source[k, 0], number[source[k, 1]], number[source[k, 2]])
 
@@ -114,6 +123,7 @@ def reached(rows, f):
     kept = np.zeros(f + 1, np.bool_)
     kept[:2] = True
     kept[f] = True
+    # A row is made after its children, so one pass downwards meets every parent before its children.
     for k in range(f, 1, -1):
         if kept[k]:
             kept[rows[k, 1]] = True
@@ -130,11 +140,14 @@ def _at_once(op, f, g, rows):
         if f == 0:
             return g
     elif op == NON_SUPERSETS:
+        # The sizes kept in the rows tell at once that no set of f is large enough to contain one of g.
         if g == 0 or f == 0 or rows[f, 4] < rows[g, 3]:
             return f
+        # The empty set lies in every set, and each set of f lies in itself.
         if g == 1 or f == g:
             return 0
     elif op == HITTING:
+        # The empty set meets every member of a family without any; nothing meets the empty set.
         if f < 2:
             return 1 - f
     elif op == AT_MOST:
@@ -143,6 +156,7 @@ def _at_once(op, f, g, rows):
         if rows[f, 4] <= g:
             return f
     elif f < 2 or rows[f, 3] == rows[f, 4]:
+        # Sets of one size contain each other only if they are equal.
         return f
     return -1
 
@@ -161,8 +175,10 @@ def run(rows, table, known, stack, reg, begin, first, second):
         stack[0, 3] = 0
         reg[DEPTH] = 1
     while reg[DEPTH] > 0:
+        # All three tests come before anything is changed, so whoever continues repeats this step unharmed.
         if reg[NODES] >= reg[LIMIT]:
             return ALLOWANCE
+        # One step makes at most one row and one result, so room for one of each is enough until the next.
         if reg[N_ROWS] + 1 >= len(rows) or 2 * reg[N_KNOWN] >= len(known):
             return STORE_FULL
         d = reg[DEPTH] - 1
@@ -173,6 +189,7 @@ def run(rows, table, known, stack, reg, begin, first, second):
         g = stack[d, 2]
         step = stack[d, 3]
         if step == 0:
+            # Union commutes: with the smaller number first both orders of the arguments share one result.
             if op == UNION and f > g:
                 f, g = g, f
                 stack[d, 1] = f
@@ -186,12 +203,16 @@ def run(rows, table, known, stack, reg, begin, first, second):
                 reg[VALUE] = found
                 reg[DEPTH] = d
                 continue
+            # Only operations that were neither trivial nor known are charged.
             reg[NODES] += 1
+        # At step 0 this is a leftover that no branch reads.
         value = reg[VALUE]
+        # The constants have a level below all others, so that f or g may be one of them from here on.
         level, low, high = rows[f, 0], rows[f, 1], rows[f, 2]
         ask, left, right, done = 0, 0, 0, -1
         if op == UNION:
             other = rows[g, 0]
+            # Both families begin with the same element: unite the sets without it, then those with it.
             if level == other:
                 if step == 0:
                     ask, left, right = UNION, low, rows[g, 1]
@@ -201,6 +222,8 @@ def run(rows, table, known, stack, reg, begin, first, second):
                 else:
                     done = make_row(rows, table, reg, level, stack[d, 4], value)
             elif step == 0:
+                # The one that begins earlier is split. The other has no set with that element, so the high
+                # part stays as it is and need not be walked.
                 ask = UNION
                 left, right = (low, g) if level < other else (f, rows[g, 1])
             elif level < other:
@@ -209,14 +232,19 @@ def run(rows, table, known, stack, reg, begin, first, second):
                 done = make_row(rows, table, reg, other, value, rows[g, 2])
         elif op == NON_SUPERSETS:
             other = rows[g, 0]
+            # No set of f has g's first element, so sets of g with it lie in none of them.
             if level > other:
                 if step == 0:
                     ask, left, right = NON_SUPERSETS, f, rows[g, 1]
                 else:
                     done = value
             elif step == 0:
+                # A set of f without the element can contain only sets of g without it.
                 ask, left, right = NON_SUPERSETS, low, rows[g, 1] if level == other else g
             elif step == 1:
+                # A set of f with the element contains one of g without it or, once the element is taken out,
+                # one of those with it: two removals, one after the other. If g begins later, the first says
+                # it all.
                 stack[d, 4] = value
                 ask, left, right = NON_SUPERSETS, high, rows[g, 1] if level == other else g
             elif step == 2 and level == other:
@@ -224,6 +252,8 @@ def run(rows, table, known, stack, reg, begin, first, second):
             else:
                 done = make_row(rows, table, reg, level, stack[d, 4], value)
         elif op == MINIMAL:
+            # A set without the element never contains one with it, so only the high part has to be freed of
+            # supersets; freeing it of those of the minimal low sets is the same and cheaper than of all.
             if step == 0:
                 ask, left = MINIMAL, low
             elif step == 1:
@@ -234,6 +264,9 @@ def run(rows, table, known, stack, reg, begin, first, second):
             else:
                 done = make_row(rows, table, reg, level, stack[d, 4], value)
         elif op == HITTING:
+            # A hitting set without the element must meet the low sets, and the high ones by what is left of
+            # them. One with it must meet the low sets only, and is minimal iff it contains none of the
+            # former. Minimising in between changes no hitting set and keeps what is dualised small.
             if step == 0:
                 ask, left, right = UNION, low, high
             elif step == 1:
@@ -248,6 +281,7 @@ def run(rows, table, known, stack, reg, begin, first, second):
             else:
                 done = make_row(rows, table, reg, level, stack[d, 4], value)
         elif step == 0:
+            # Here g is a number of elements, not a row. It may reach -1, and then no set is small enough.
             ask, left, right = AT_MOST, low, g
         elif step == 1:
             stack[d, 4] = value
@@ -262,6 +296,7 @@ def run(rows, table, known, stack, reg, begin, first, second):
             stack[d + 1, 3] = 0
             reg[DEPTH] = d + 2
         else:
+            # Not the slot of step 0: the smaller operations have filled slots since, or the table has grown.
             slot = _place(known, op, f, g)
             known[slot, 0] = op
             known[slot, 1] = f
