@@ -20,13 +20,17 @@ def left_cells(n_cells, feature, mask_offset, left_mask):
         if feature[n] < 0:
             continue
         k = n_cells[feature[n]]
+        # A threshold sends a prefix of the cells to the left, and then the prefix's length is enough.
         t = 0
         while t < k and left_mask[mask_offset[n] + t]:
             t += 1
         code[n] = t
+        # A left cell behind the first right one: no prefix. Offsets are stored as -1 - offset, which is
+        # negative for offset 0 too, and so tells tables from thresholds.
         for c in range(t, k):
             if left_mask[mask_offset[n] + c]:
                 code[n] = -1 - size
+                # One more entry than cells: the count of left cells among the first 0..k.
                 size += k + 1
                 break
     counts = np.zeros(size, np.int32)
@@ -54,10 +58,14 @@ def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
         sp = 1
         while sp > 0:
             sp -= 1
+            # The right child is put below the left one, so the whole left subtree is written before it and
+            # the left child always lands at the row after its parent.
             n = todo[sp]
+            # Only now is it known where the right child comes to lie.
             if parent[sp] >= 0:
                 node[parent[sp], 1] = at
             node[at, 0] = feature[n]
+            # Overwritten when the right child is written; stays at leaves.
             node[at, 1] = -1
             node[at, 2] = code[n]
             if feature[n] >= 0:
@@ -76,6 +84,7 @@ def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
 @njit(cache=True, nogil=True)
 def fill_ranks(node):
     """Best rank below every inner node, from those of the leaves."""
+    # Preorder puts children behind their parents, so going backwards they are ready first.
     for n in range(node.shape[0] - 1, -1, -1):
         if node[n, 0] >= 0:
             node[n, 3] = max(node[n + 1, 3], node[node[n, 1], 3])
