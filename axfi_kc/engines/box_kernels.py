@@ -25,12 +25,15 @@ def home_boxes(cells: Any, offset: Any, feature: Any, first: Any, last: Any, sub
             for literal in range(offset[box], offset[box + 1]):
                 cell = cells[n, feature[literal]]
                 if subset[literal] >= 0:
+                    # A literal on an ordered feature is a run of cells; one on categories has a flag per
+                    # cell.
                     outside = inside[subset[literal] + cell] == 0
                 else:
                     outside = cell < first[literal] or cell >= last[literal]
                 if outside:
                     misses = True
                     break
+            # The boxes are disjoint, so no other can hold the point.
             if not misses:
                 found[n] = box
                 break
@@ -42,6 +45,7 @@ def _grown(array: Any, needed: int) -> Any:
     """Return `array`, or a copy with room for `needed` rows."""
     if needed <= len(array):
         return array
+    # Doubling keeps all copies together linear in what is stored at the end.
     shape = (max(needed, 2 * len(array)), array.shape[1])
     larger = np.empty(shape, array.dtype)
     larger[: len(array)] = array
@@ -60,7 +64,9 @@ def _antichain_in_a_word(
     """
     offset, feature, first, last, subset, inside = lits
     for box in range(span[0], span[1]):
+        # Stays -1 for a box that is similar, misses too many features, or whose set contains another's.
         slot_of[box] = -1
+        # Outputs are ranked, so similar ones are a run: a class alone, or those within delta.
         if low <= rank[box] < high:
             continue
         size = 0
@@ -73,10 +79,14 @@ def _antichain_in_a_word(
             else:
                 outside = cell < first[literal] or cell >= last[literal]
             if outside:
+                # A box has one literal per feature at most, so counting literals counts features.
                 missed |= np.uint64(1) << np.uint64(i)
                 size += 1
+        # Leaving out a large set makes no other one minimal: it cannot be contained in a smaller one.
         if size > max_size:
             continue
+        # The alive sets are an antichain, before and after. So once one of them lies in the new set, none can
+        # contain it, and the pass may stop; the converse leaves others to look at.
         k = 0
         fresh = True
         while k < n_alive:
@@ -84,15 +94,20 @@ def _antichain_in_a_word(
             both = other & missed
             if both == other:
                 fresh = False
+                # An equal set must be told from a proper subset: both drop the new set, but an equal one
+                # keeps the box.
                 if other == missed:
                     slot_of[box] = alive[k]
                 break
             if both == missed:
+                # Swapping with the last keeps the list dense; position k then holds one not yet looked at.
                 n_alive -= 1
                 alive[k] = alive[n_alive]
             else:
                 k += 1
         if fresh:
+            # Slots of sets that are no longer alive are not used again, because boxes still refer to them; so
+            # there are at most as many slots as boxes.
             slots[n_slots, 0] = missed
             alive[n_alive] = slot_of[box] = n_slots
             n_slots += 1
@@ -113,6 +128,7 @@ def _antichain(
         slot_of[box] = -1
         if low <= rank[box] < high:
             continue
+        # From here on as in the form for one word, which says why.
         size = 0
         missed[:] = 0
         for literal in range(offset[box], offset[box + 1]):
@@ -130,6 +146,7 @@ def _antichain(
         k = 0
         fresh = True
         while k < n_alive:
+            # Both inclusions in one pass over the words, without a branch per word.
             below = above = True  # the other set is contained in this one; this one in the other
             for w in range(n_words):
                 other = slots[alive[k], w]
@@ -177,6 +194,7 @@ def minimal_misses(cells: Any, low: Any, high: Any, rank: Any, lits: Any, n_word
     """
     n_boxes = len(rank)
     starts = np.zeros(len(cells) + 1, np.int64)
+    # Guesses for a small family per point; both arrays grow when they prove too small.
     sets = np.empty((4 * len(cells) + 4, n_words), np.uint64)
     pairs = np.empty((8 * len(cells) + 8, 2), np.int64)
     n_pairs = 0
@@ -196,12 +214,15 @@ def minimal_misses(cells: Any, low: Any, high: Any, rank: Any, lits: Any, n_word
         start = starts[n]
         starts[n + 1] = start + n_alive
         sets = _grown(sets, start + n_alive)
+        # Only slots of this point: whatever lies behind them is left over from an earlier one.
         place[:n_slots] = -1
         for k in range(n_alive):
             sets[start + k] = slots[alive[k]]
             place[alive[k]] = start + k
+        # Room for all boxes at once, so that the loop below needs no test.
         pairs = _grown(pairs, n_pairs + n_boxes)
         for box in range(n_boxes):
+            # A box whose set was minimal for a while has a slot, but that slot has no place among the sets.
             if slot_of[box] >= 0 and place[slot_of[box]] >= 0:
                 pairs[n_pairs, 0] = box
                 pairs[n_pairs, 1] = place[slot_of[box]]
@@ -215,9 +236,12 @@ def narrow_totals(pairs: Any, sets: Any, offset: Any, feature: Any, worth: Any) 
     totals = np.zeros(len(sets), np.int64)
     for p in range(len(pairs)):
         box, found = pairs[p, 0], pairs[p, 1]
+        # No overflow: the caller takes this path only if the product of the whole worths of the features of
+        # any set is below 2**63. A box holds a part of that, and boxes of one set are disjoint.
         product = np.int64(1)
         for literal in range(offset[box], offset[box + 1]):
             i = feature[literal]
+            # A literal outside the set holds the instance's own cell and is no part of the weight.
             if (sets[found, i >> 6] >> np.uint64(i & 63)) & np.uint64(1):
                 product *= worth[literal]
         totals[found] += product

@@ -21,6 +21,7 @@ WHERE_TRUE, BY_DECISIONS, BY_COUNT = 0, 1, 2
 @njit(cache=True, nogil=True)
 def followed(wires, v):
     """Tell for each arc whether the instance with cells v follows it."""
+    # Arcs of conjunctions and disjunctions keep a 1 that nobody reads.
     out = np.ones(wires.children.shape[0], np.uint8)
     for node in range(wires.kinds.shape[0]):
         if wires.kinds[node] == DECISION:
@@ -37,6 +38,7 @@ def _somewhere(wires, holds, free, flags):
         kind = wires.kinds[node]
         first, last = wires.offsets[node], wires.offsets[node + 1]
         found = kind in (TRUE, AND)
+        # Decomposability makes this right: parts without a common feature can be satisfied independently.
         if kind == AND:
             for arc in range(first, last):
                 if not flags[wires.children[arc]]:
@@ -48,6 +50,7 @@ def _somewhere(wires, holds, free, flags):
                     found = True
                     break
         elif kind == DECISION:
+            # A set of cells is never empty, so a free feature can take any arc.
             any_cell = free[wires.features[node]]
             for arc in range(first, last):
                 if (any_cell or holds[arc]) and flags[wires.children[arc]]:
@@ -70,7 +73,10 @@ def _everywhere(wires, holds, free, flags):
                     found = False
                     break
         elif kind == DECISION:
+            # A disjunction has no case of its own: it can hold everywhere though none of its parts does,
+            # which is why such circuits are counted instead.
             if free[wires.features[node]]:
+                # A cell that no arc names leads to false, so the arcs must name all of them.
                 found = wires.complete[node] != 0
                 for arc in range(first, last):
                     if not flags[wires.children[arc]]:
@@ -78,6 +84,8 @@ def _everywhere(wires, holds, free, flags):
                         break
             else:
                 for arc in range(first, last):
+                    # Arcs of one decision share no cell, so the instance follows one at most; none means
+                    # false.
                     if holds[arc]:
                         found = flags[wires.children[arc]] != 0
                         break
@@ -91,13 +99,18 @@ def _share(wires, holds, free, shares, prime, values):
     for node in range(wires.kinds.shape[0]):
         kind = wires.kinds[node]
         first, last = wires.offsets[node], wires.offsets[node + 1]
+        # Shares are of the whole box, so a feature that a part does not mention counts 1 and nothing needs to
+        # be smoothed.
         total = np.int64(kind in (TRUE, AND))
         if kind == AND:
             for arc in range(first, last):
+                # Both factors are below a prime below 2**31, so products stay below 2**62.
                 total = total * values[wires.children[arc]] % prime
                 if total == 0:
                     break
         elif kind == OR:
+            # Deterministic parts share no point and may be added. Reducing once at the end is enough for any
+            # number of arcs that fits into memory (2**32 of them would be needed to overflow).
             for arc in range(first, last):
                 total += values[wires.children[arc]]
             total %= prime
@@ -106,6 +119,7 @@ def _share(wires, holds, free, shares, prime, values):
                 for arc in range(first, last):
                     below = values[wires.children[arc]]
                     if below:
+                        # At most 2**31 + 2**62, within int64 before it is reduced.
                         total = (total + shares[wires.group[arc]] * below) % prime
             else:
                 for arc in range(first, last):
@@ -128,6 +142,8 @@ def is_weak(wires, holds, free, task, shares, primes, flags, values):
         return _somewhere(wires, holds, free, flags)
     if task == BY_DECISIONS:
         return not _everywhere(wires, holds, free, flags)
+    # The number of points that fail lies between 0 and that of the box, and is divisible by each prime for
+    # which the share is 1. One prime mostly ends this: a share other than 1 seldom looks like 1.
     k = 0
     while k < primes.shape[0] and _share(wires, holds, free, shares[k], primes[k], values) == 1:
         k += 1
@@ -137,6 +153,7 @@ def is_weak(wires, holds, free, task, shares, primes, flags, values):
 @njit(cache=True, nogil=True)
 def shrink(wires, holds, free, features, task, shares, primes, flags, values):
     """Fix those of the free `features` without which the box keeps a point that is looked for."""
+    # One try per feature is enough: what a larger box cannot do without, a smaller one cannot either.
     for k in range(features.shape[0]):
         i = features[k]
         if free[i]:
@@ -154,7 +171,9 @@ def residues(wires, holds, features, offsets, free, shares, primes, n_primes, va
     for b in range(offsets.shape[0] - 1):
         for k in range(offsets[b], offsets[b + 1]):
             free[features[k]] = 1
+        # A small box has few points, so it needs fewer primes than the largest of the batch.
         for k in range(n_primes[b]):
             out[b, k] = _share(wires, holds, free, shares[k], primes[k], values)
+        # Undoing only what was set costs the size of the box, not the number of features.
         for k in range(offsets[b], offsets[b + 1]):
             free[features[k]] = 0

@@ -17,11 +17,13 @@ def truths(wires, cells):
     out = np.zeros(n_rows, np.uint8)
     found = np.empty(n_nodes, np.uint64)
     for first in range(0, n_rows, 64):
+        # The last word may have fewer rows; its upper bits are whatever constants put there, and never read.
         last = min(first + 64, n_rows)
         for node in range(n_nodes):
             kind = wires.kinds[node]
             word = np.uint64(0)
             if kind in (TRUE, AND):
+                # All 64 rows hold until a part of the conjunction says otherwise.
                 word = ~word
             for arc in range(wires.offsets[node], wires.offsets[node + 1]):
                 below = found[wires.children[arc]]
@@ -30,9 +32,11 @@ def truths(wires, cells):
                 elif kind == OR:
                     word |= below
                 elif kind == DECISION and below:
+                    # If the child fails at all 64 points its cells need not be looked up.
                     start, i = wires.start[wires.group[arc]], wires.features[node]
                     for row in range(first, last):
                         bit = np.uint64(wires.inside[start + cells[row, i]])
+                        # Arcs of a decision share no cell, so at most one of them sets the bit of a row.
                         word |= below & (bit << np.uint64(row - first))
             found[node] = word
         for row in range(first, last):

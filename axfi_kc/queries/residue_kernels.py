@@ -24,16 +24,20 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
     the feature, modulo ``primes[k]``.
     """
     n = len(primes)
+    # Products of two residues are below 2**62, and sums of 2**33 residues fit: no overflow in uint64.
     total = np.empty(n, np.uint64)
     for node in range(len(kinds)):
         first, last = offsets[node], offsets[node + 1]
         if kinds[node] == AND:
             total[:] = 1
+            # Decomposable parts are independent, so values multiply whatever features they mention.
             for arc in range(first, last):
                 child = children[arc]
                 for k in range(n):
                     total[k] = total[k] * found[child, k] % primes[k]
         elif kinds[node] == OR:
+            # Deterministic parts exclude each other, so values add up; reducing once per node saves
+            # divisions.
             total[:] = 0
             for arc in range(first, last):
                 child = children[arc]
@@ -46,6 +50,8 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
             for arc in range(first, last):
                 child, share = children[arc], shares_of_arc[arc]
                 for k in range(n):
+                    # Reduced per arc, unlike a disjunction's sum: more than four products of 62 bits may
+                    # overflow.
                     total[k] += shares[share, k] * found[child, k] % primes[k]
             for k in range(n):
                 total[k] %= primes[k]
@@ -58,6 +64,7 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
 @njit(cache=True, nogil=True)
 def residues(kinds, offsets, children, shares_of_arc, shares, primes):
     """Return the value of the root modulo each prime; see :func:`fill`."""
+    # Residues are below 2**31, so 32 bits hold them, and a large circuit takes half the memory.
     found = np.zeros((len(kinds), len(primes)), np.uint32)
     fill(kinds, offsets, children, shares_of_arc, shares, primes, found)
     return found[-1].copy()
@@ -69,6 +76,7 @@ def upper_bound(kinds, offsets, children, shares_of_arc, shares):
 
     Each operation rounds by less than one part in 2**52; adding four of them keeps the bound above.
     """
+    # Nothing is negative, so nothing cancels, and every rounding is a relative error of at most that size.
     up = 1.0 + 2.0**-50
     found = np.zeros(len(kinds), np.float64)
     for node in range(len(kinds)):
@@ -78,6 +86,8 @@ def upper_bound(kinds, offsets, children, shares_of_arc, shares):
             value = 1.0
             for arc in range(first, last):
                 value = value * found[children[arc]] * up
+                # A relative error bound fails among subnormal numbers, so tiny values are lifted out of their
+                # range.
                 if value > 0.0:
                     value = max(value, _TINY)
         elif kinds[node] == OR:
@@ -86,6 +96,7 @@ def upper_bound(kinds, offsets, children, shares_of_arc, shares):
         elif kinds[node] == DECISION:
             for arc in range(first, last):
                 part = shares[shares_of_arc[arc]] * found[children[arc]]
+                # The product of two positive numbers may have become 0; the bound must not.
                 if part > 0.0 or (shares[shares_of_arc[arc]] > 0.0 and found[children[arc]] > 0.0):
                     part = max(part, _TINY)
                 value = (value + part * up) * up

@@ -21,6 +21,7 @@ _LEAF = -1
 
 @njit(nogil=True)
 def _hash(left, right, word):
+    # Plus one, because leaves have -1 in both places.
     h = np.uint64(left + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(right + 1) * np.uint64(0xC2B2AE3D27D4EB4F)
     h = (h ^ word) * np.uint64(0xD6E8FEB86659FD93)
     return h ^ (h >> np.uint64(32))
@@ -37,6 +38,7 @@ def _grown(array):
 def _rehashed(table, size, left, right, word):
     larger = np.zeros(2 * len(table), np.int32)
     mask = np.uint64(len(larger) - 1)
+    # Number 0 is the empty set, which is never looked up: 0 marks a free place of the table.
     for k in range(1, size):
         at = _hash(left[k], right[k], word[k]) & mask
         while larger[at]:
@@ -49,6 +51,7 @@ def _rehashed(table, size, left, right, word):
 def _interned(store, left, right, word):
     """Return the number of a trie node and the store, larger if it was full."""
     table, lefts, rights, words, size = store
+    # Without this the empty set would have a node per height, and equal sets would have several numbers.
     if not word and left <= 0 and right <= 0:
         return _EMPTY, store
     mask = np.uint64(len(table) - 1)
@@ -62,6 +65,7 @@ def _interned(store, left, right, word):
         lefts, rights, words = _grown(lefts), _grown(rights), _grown(words)
     lefts[size], rights[size], words[size] = left, right, word
     table[at] = size
+    # At most half full, so that probing stays short and always meets a free place.
     if 2 * size > len(table):
         table = _rehashed(table, size + 1, lefts, rights, words)
     return np.int64(size), (table, lefts, rights, words, size + 1)
@@ -69,8 +73,10 @@ def _interned(store, left, right, word):
 
 @njit(nogil=True)
 def _single(store, feature, height):
+    # All sets have paths of the same height, so two of them can be walked side by side.
     number, store = _interned(store, _LEAF, _LEAF, np.uint64(1) << np.uint64(feature & 63))
     place = feature >> 6
+    # From the leaf up: the lowest bit of the word's place says which child it is of the node above.
     for _ in range(height):
         if place & 1:
             number, store = _interned(store, _EMPTY, number, np.uint64(0))
@@ -92,15 +98,19 @@ def _union(store, a, b, stack):
     meet = False
     while depth >= 0:
         x, y, state = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        # Sharing pays here: equal parts are equal numbers, and a part that only one set has is taken as it
+        # is. With the empty set being 0, the larger number is the union in each of these cases.
         if x in (y, _EMPTY) or y == _EMPTY:
             meet = meet or (x == y and x != _EMPTY)
             result = max(x, y)
             depth -= 1
         elif store[1][x] == _LEAF:
+            # Equal heights: where one is a leaf, so is the other.
             meet = meet or (store[3][x] & store[3][y]) != np.uint64(0)
             result, store = _interned(store, _LEAF, _LEAF, store[3][x] | store[3][y])
             depth -= 1
         elif state < 2:
+            # The first half is put aside while the second is computed; both are then joined under one node.
             if state == 1:
                 stack[depth, 3] = result
             side = store[1] if state == 0 else store[2]
@@ -117,12 +127,14 @@ def _union(store, a, b, stack):
 def scope_numbers(kinds, features, offsets, children, n_features):
     """Return a number per node, equal for equal scopes, and the first node that meets a feature twice (-1: none)."""
     height = 0
+    # The trie has 2**height words of 64 features.
     while (64 << height) < n_features:
         height += 1
     store = (
         np.zeros(1 << 12, np.int32), np.empty(1 << 10, np.int32), np.empty(1 << 10, np.int32),
         np.zeros(1 << 10, np.uint64), 1,
     )  # fmt: skip
+    # One frame per height, one for the leaf, and one to spare.
     stack = np.zeros((height + 2, 4), np.int64)
     scope = np.zeros(len(kinds), np.int64)
     faulty = np.int64(-1)
@@ -130,10 +142,12 @@ def scope_numbers(kinds, features, offsets, children, n_features):
         mine = np.int64(_EMPTY)
         for arc in range(offsets[node], offsets[node + 1]):
             below = scope[children[arc]]
+            # Children with one scope, as smooth circuits have them, need no union.
             if below != mine:
                 mine, meet, store = _union(store, mine, below, stack)
             else:
                 meet = mine != _EMPTY
+            # Only conjunctions must not share features; disjunctions and decisions may, among their children.
             if meet and kinds[node] == AND and faulty < 0:
                 faulty = node
         if kinds[node] == DECISION:
@@ -152,6 +166,7 @@ def are_spans_apart(kinds, features, offsets, children, places):
     True proves decomposability (a decision's feature must lie outside the span of its children);
     False proves nothing.
     """
+    # An empty span, as constants have: neutral for min and max, and apart from every other.
     first = np.full(len(kinds), np.int64(1) << np.int64(40))
     last = np.full(len(kinds), np.int64(-1))
     for node in range(len(kinds)):
@@ -161,6 +176,7 @@ def are_spans_apart(kinds, features, offsets, children, places):
             last[node] = max(last[node], last[child])
         if kinds[node] == AND:
             order = np.argsort(first[below])
+            # Sorted by where they begin, spans are disjoint iff each begins after the end of the one before.
             for k in range(1, len(below)):
                 if first[below[order[k]]] <= last[below[order[k - 1]]]:
                     return False
@@ -168,6 +184,7 @@ def are_spans_apart(kinds, features, offsets, children, places):
             own = places[features[node]]
             if first[node] <= own <= last[node]:
                 return False
+            # Reached only if the feature lies outside the span of the children.
             first[node] = min(first[node], own)
             last[node] = max(last[node], own)
     return True

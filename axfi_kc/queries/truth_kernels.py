@@ -19,9 +19,11 @@ def truths(kinds, features, offsets, children, labels, set_starts, set_cells, ce
     for node in range(len(kinds)):
         first, last = offsets[node], offsets[node + 1]
         if kinds[node] == DECISION:
+            # Cells of all features lie in one array, one feature after the other.
             start = cell_starts[features[node]]
             truth = False
             for arc in range(first, last):
+                # The flag of the child is cheaper than its set of cells, and often decides.
                 if found[children[arc]]:
                     for k in range(set_starts[labels[arc]], set_starts[labels[arc] + 1]):
                         if allowed[start + set_cells[k]]:
@@ -30,6 +32,8 @@ def truths(kinds, features, offsets, children, labels, set_starts, set_cells, ce
                     if truth:
                         break
         elif kinds[node] == AND:
+            # Independent because decomposable: parts without a common feature never spoil each other's
+            # choice.
             truth = True
             for arc in range(first, last):
                 if not found[children[arc]]:
@@ -60,6 +64,7 @@ def changes(kinds, features, offsets, children, labels, set_starts, set_cells, p
         if kinds[node] == DECISION:
             home = point[features[node]]
             for arc in range(first, last):
+                # One for the change, taken back if the point's own cell is among those of the arc.
                 cost = found[children[arc]] + 1
                 for k in range(set_starts[labels[arc]], set_starts[labels[arc] + 1]):
                     if set_cells[k] == home:
@@ -68,6 +73,9 @@ def changes(kinds, features, offsets, children, labels, set_starts, set_cells, p
                 best = min(best, cost)
         elif kinds[node] == AND:
             best = np.int64(0)
+            # Decomposable parts change different features, so their changes add up. Sums of _NEVER, 2**40,
+            # fit int64 for some 8 million parts, and are cut back below so that they never grow from level to
+            # level.
             for arc in range(first, last):
                 best += found[children[arc]]
             best = min(best, _NEVER)
