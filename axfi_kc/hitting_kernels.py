@@ -90,8 +90,7 @@ def minimal_hitting_sets(members, occurs, chosen, candidates, branch, uncovered,
                 reg[N_OUT] += 1
                 reg[DEPTH] = d - 1
                 if d > 0:
-                    # The element that led here has been tried with all that follows; its siblings may use it
-                    # again.
+                    # The element that led here has been tried with all that follows; its siblings may use it again.
                     candidates[d - 1, chosen[d - 1]] = 1
                 continue
         i = 0

@@ -25,8 +25,7 @@ def home_boxes(cells: Any, offset: Any, feature: Any, first: Any, last: Any, sub
             for literal in range(offset[box], offset[box + 1]):
                 cell = cells[n, feature[literal]]
                 if subset[literal] >= 0:
-                    # A literal on an ordered feature is a run of cells; one on categories has a flag per
-                    # cell.
+                    # A literal on an ordered feature is a run of cells; one on categories has a flag per cell.
                     outside = inside[subset[literal] + cell] == 0
                 else:
                     outside = cell < first[literal] or cell >= last[literal]
@@ -94,8 +93,7 @@ def _antichain_in_a_word(
             both = other & missed
             if both == other:
                 fresh = False
-                # An equal set must be told from a proper subset: both drop the new set, but an equal one
-                # keeps the box.
+                # An equal set must be told from a proper subset: both drop the new set, but an equal one keeps the box.
                 if other == missed:
                     slot_of[box] = alive[k]
                 break

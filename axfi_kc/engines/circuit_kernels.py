@@ -84,8 +84,7 @@ def _everywhere(wires, holds, free, flags):
                         break
             else:
                 for arc in range(first, last):
-                    # Arcs of one decision share no cell, so the instance follows one at most; none means
-                    # false.
+                    # Arcs of one decision share no cell, so the instance follows one at most; none means false.
                     if holds[arc]:
                         found = flags[wires.children[arc]] != 0
                         break

@@ -142,8 +142,7 @@ def minimal_covers(losses: Any, low: Any, high: Any, rounded: Any, n_words: int,
                         # A cover, and minimal: without its last feature it was surely none, and leaving out
                         # another one, which comes earlier and is no smaller, leaves no more than that.
                         chosen[depth] = i
-                        # Candidates are counted before duplicates go: that is what the work is proportional
-                        # to.
+                        # Candidates are counted before duplicates go: that is what the work is proportional to.
                         met += 1
                         kept = _verdict(losses[n], low[n], high[n], rounded[n], side, chosen, depth + 1)
                         if kept < 0:

@@ -242,9 +242,8 @@ def run(rows, table, known, stack, reg, begin, first, second):
                 # A set of f without the element can contain only sets of g without it.
                 ask, left, right = NON_SUPERSETS, low, rows[g, 1] if level == other else g
             elif step == 1:
-                # A set of f with the element contains one of g without it or, once the element is taken out,
-                # one of those with it: two removals, one after the other. If g begins later, the first says
-                # it all.
+                # A set of f with the element contains one of g without it or, once the element is taken out, one of
+                # those with it: two removals, one after the other. If g begins later, the first says it all.
                 stack[d, 4] = value
                 ask, left, right = NON_SUPERSETS, high, rows[g, 1] if level == other else g
             elif step == 2 and level == other:

@@ -36,8 +36,7 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
                 for k in range(n):
                     total[k] = total[k] * found[child, k] % primes[k]
         elif kinds[node] == OR:
-            # Deterministic parts exclude each other, so values add up; reducing once per node saves
-            # divisions.
+            # Deterministic parts exclude each other, so values add up; reducing once per node saves divisions.
             total[:] = 0
             for arc in range(first, last):
                 child = children[arc]
@@ -50,8 +49,7 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
             for arc in range(first, last):
                 child, share = children[arc], shares_of_arc[arc]
                 for k in range(n):
-                    # Reduced per arc, unlike a disjunction's sum: more than four products of 62 bits may
-                    # overflow.
+                    # Reduced per arc, unlike a disjunction's sum: more than four products of 62 bits may overflow.
                     total[k] += shares[share, k] * found[child, k] % primes[k]
             for k in range(n):
                 total[k] %= primes[k]
@@ -86,8 +84,7 @@ def upper_bound(kinds, offsets, children, shares_of_arc, shares):
             value = 1.0
             for arc in range(first, last):
                 value = value * found[children[arc]] * up
-                # A relative error bound fails among subnormal numbers, so tiny values are lifted out of their
-                # range.
+                # A relative error bound fails among subnormal numbers, so tiny values are lifted out of their range.
                 if value > 0.0:
                     value = max(value, _TINY)
         elif kinds[node] == OR:

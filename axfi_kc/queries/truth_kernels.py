@@ -32,8 +32,7 @@ def truths(kinds, features, offsets, children, labels, set_starts, set_cells, ce
                     if truth:
                         break
         elif kinds[node] == AND:
-            # Independent because decomposable: parts without a common feature never spoil each other's
-            # choice.
+            # Independent because decomposable: parts without a common feature never spoil each other's choice.
             truth = True
             for arc in range(first, last):
                 if not found[children[arc]]:
@@ -73,9 +72,8 @@ def changes(kinds, features, offsets, children, labels, set_starts, set_cells, p
                 best = min(best, cost)
         elif kinds[node] == AND:
             best = np.int64(0)
-            # Decomposable parts change different features, so their changes add up. Sums of _NEVER, 2**40,
-            # fit int64 for some 8 million parts, and are cut back below so that they never grow from level to
-            # level.
+            # Decomposable parts change different features, so their changes add up. Sums of _NEVER, 2**40, fit int64
+            # for some 8 million parts, and are cut back below so that they never grow from level to level.
             for arc in range(first, last):
                 best += found[children[arc]]
             best = min(best, _NEVER)

@@ -65,17 +65,15 @@ def best_leaf(node, counts, n, lo, hi, p, todo):
             else:
                 a = lo[row, f]
                 b = hi[row, f]
-                # Prefix counts start at -1 - t, so entry b - 1 - t says how many of the first b cells go
-                # left.
+                # Prefix counts start at -1 - t, so entry b - 1 - t says how many of the first b cells go left.
                 c = counts[b - 1 - t] - counts[a - 1 - t]
                 left = c > 0
                 right = c < b - a
             if left and right:
                 if root < 0:
                     root = np.int64(k)
-                # In preorder the left child follows its parent at once; only the right one is stored. The
-                # better half is descended into first, so that the other is mostly cut as soon as it is
-                # popped.
+                # In preorder the left child follows its parent at once; only the right one is stored. The better half
+                # is descended into first, so that the other is mostly cut as soon as it is popped.
                 x = np.uint32(k + 1)
                 y = np.uint32(node[k, 1])
                 if node[y, 3] > node[x, 3]:

@@ -142,9 +142,8 @@ def _nearest(F, S, j, p, v, x, at, gain, node, weight):
             # For a table, cell c goes left iff the prefix count grows at it; see `left_cells`.
             left = c < h if h >= 0 else F.counts[c - h] > F.counts[c - 1 - h]
             r = F.node[n, 1]
-            # In preorder the leaf lies left of node n iff it comes before the right child. Point and best
-            # leaf are both in the box, so where their ways part the box is undecided, and a cut there tells
-            # them apart.
+            # In preorder the leaf lies left of node n iff it comes before the right child. Point and best leaf are both
+            # in the box, so where their ways part the box is undecided, and a cut there tells them apart.
             if fork < 0 and left != (leaf < r):
                 fork = n
             n = n + 1 if left else r
