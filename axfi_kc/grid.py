@@ -61,12 +61,18 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
     """
     limits = np.asarray(thresholds, dtype=np.float64)
     with np.errstate(over="ignore"):
+        # Rounds to nearest, so `last` is the threshold or a neighbour on either side of it; beyond the range
+        # of float32 it is infinite.
         last = limits.astype(np.float32)
+    # Step back where rounding went past the threshold: `last` is then the largest float32 that goes left.
     too_far = last >= limits if strict else last > limits
     last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
     following = np.nextafter(last, np.float32(np.inf))
+    # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
     middle = (last.astype(np.float64) + following.astype(np.float64)) / 2
+    # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
     even = (last.view(np.int32) & 1) == 0
+    # Past the largest float32 there is no neighbour to meet half-way; then the threshold is taken as it is.
     middle = np.where(np.isfinite(middle), middle, limits)
     return [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
 
@@ -105,6 +111,7 @@ class Axis:
         elif isinstance(feature, Integer):
             kept = _integer_cuts(feature, cuts)
             shares = _integer_shares(feature, kept)
+            # Cuts of integer features end at an integer, which is the last one on the left.
             counts = tuple(np.diff([feature.low, *(int(c.value) + 1 for c in kept), feature.high + 1]).tolist())
         else:
             kept = _real_cuts(feature, cuts)
@@ -122,6 +129,7 @@ class Axis:
                 raise DomainError(
                     f"Feature {feature.name!r} has {feature.size} values, too many to list; narrow its bounds."
                 )
+            # No cut after the last value: it would leave nothing on its right.
             return cls.of(feature, (Cut(float(k), closed=True) for k in range(feature.low, feature.high)))
         if isinstance(feature, Real):
             raise DomainError(
@@ -138,12 +146,14 @@ class Axis:
         """Return the cell of each code (cost: a binary search each)."""
         if isinstance(self.feature, Categorical):
             return codes.astype(np.int64)
+        # Compared with the last float on each cut's left, open and closed cuts need no case of their own.
         return np.searchsorted(self._last_left, codes, side="left").astype(np.int64)
 
     def left_of(self, cut: Cut) -> int:
         """Return how many cells lie left of `cut`."""
         if isinstance(self.feature, Integer):
             cut = _integer_cut(cut)
+        # Each of our cuts up to this one ends a cell on its left.
         return bisect_right(self.cuts, cut) + self._covers(cut)
 
     def _covers(self, cut: Cut) -> bool:
@@ -196,6 +206,7 @@ def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
 def _integer_cut(cut: Cut) -> Cut:
     """Return `cut` as the closed cut after the last integer on its left."""
     floor = math.floor(cut.value)
+    # An open cut at an integer leaves that integer on the right.
     return Cut(float(floor - (floor == cut.value and not cut.closed)), closed=True)
 
 
@@ -205,6 +216,8 @@ def _integer_cuts(feature: Integer, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
 
 
 def _real_cuts(feature: Real, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    # A closed cut at the low end, or an open one at the high end, sets a single point apart. It has no
+    # measure but exists, and so is kept; the other two would leave one side empty.
     first, last = (feature.low, False), (feature.high, True)
     return tuple(sorted(c for c in set(cuts) if first < (Fraction(c.value), c.closed) < last))
 
@@ -226,6 +239,7 @@ def _integer_shares(feature: Integer, cuts: Sequence[Cut]) -> tuple[Fraction, ..
 def _real_shares(feature: Real, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
     width = feature.high - feature.low
     inner = [Fraction(c.value) for c in cuts]
+    # An interval of one point: its one cell has all of the probability.
     if not width:
         return (Fraction(1),)
     if isinstance(feature.measure, Histogram):

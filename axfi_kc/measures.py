@@ -43,8 +43,10 @@ def exact(value: object, what: str = "number") -> Fraction:
     Fraction(1, 2)
     """
     if isinstance(value, Rational | np.integer):
+        # Through Python's int, so that what came from NumPy cannot overflow later on.
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, float | np.floating) and math.isfinite(value):
+        # A float is a dyadic rational, and this is that number, not the decimal it prints as.
         return Fraction(float(value))
     raise DomainError(f"A {what} must be a finite number, but {value!r} was given; give an int, float or Fraction.")
 
@@ -104,6 +106,7 @@ class Histogram:
     def __init__(self, edges: Iterable[object], weights: Iterable[object]) -> None:
         bounds = tuple(exact(e, "histogram edge") for e in edges)
         shares = _shares(weights)
+        # Increasing edges, so no bin has width 0 and every density is finite.
         if len(bounds) != len(shares) + 1 or any(a >= b for a, b in pairwise(bounds)):
             raise DomainError(
                 f"A histogram of {len(shares)} weights needs {len(shares) + 1} increasing edges, "
@@ -116,6 +119,7 @@ class Histogram:
     def below(self, value: Number) -> Fraction:
         """Return the probability of the values up to `value` (cost: a binary search)."""
         t = exact(value)
+        # An edge belongs to the bin on its right, of which nothing lies below it yet; the last edge to none.
         k = bisect_right(self.edges, t) - 1
         if k < 0:
             return Fraction(0)

@@ -23,6 +23,7 @@ def n_primes_beyond(largest: int) -> int:
     >>> n_primes_beyond(2**30 - 1), n_primes_beyond(2**30)
     (2, 2)
     """
+    # Every prime exceeds 2**30, so that many of them multiply to more than 2**(bit_length of largest).
     return largest.bit_length() // _BITS + 1
 
 
@@ -38,7 +39,10 @@ def primes_not_dividing(numbers: Iterable[int], *, count: int) -> list[int]:
     >>> primes_not_dividing([2**31 - 1], count=2)
     [2147483629, 2147483587]
     """
+    # Shares are divided by these numbers modulo each prime, so none of them may be 0 there. Distinct ones
+    # only: a grid has thousands of cells but few denominators.
     distinct = set(numbers)
+    # Always the same primes, largest first, so the cache of `_is_prime` serves every call.
     candidates = (p for p in range(_BELOW - 1, 2**_BITS, -2) if _is_prime(p))
     return list(islice((p for p in candidates if all(n % p for n in distinct)), count))
 
@@ -46,6 +50,7 @@ def primes_not_dividing(numbers: Iterable[int], *, count: int) -> list[int]:
 @cache
 def _is_prime(n: int) -> bool:
     """Tell whether an odd number from 2**30 to 2**31 is prime: there, 2, 3, 5 and 7 witness against all others."""
+    # The least composite that passes with all four bases is 3,215,031,751, beyond 2**31: no doubt is left.
     return all(_is_likely(n, base) for base in (2, 3, 5, 7))
 
 
@@ -55,6 +60,8 @@ def _is_likely(n: int, base: int) -> bool:
     while odd % 2 == 0:
         odd, twos = odd // 2, twos + 1
     power = pow(base, odd, n)
+    # Modulo a prime the last value of the sequence is 1, and what comes before the first 1 can only be -1:
+    # nothing else squares to 1.
     if power in (1, n - 1):
         return True
     for _ in range(twos - 1):
@@ -69,6 +76,7 @@ def shares_of(parts: Sequence[tuple[int, int]], primes: Sequence[int]) -> npt.ND
     found = np.zeros((len(primes), max(1, len(parts))), np.int64)
     wholes = {whole for _, whole in parts}
     for row, prime in zip(found, primes, strict=True):
+        # One inverse for each distinct whole: an inverse costs far more than a product.
         inverse = {whole: pow(whole, -1, prime) for whole in wholes}
         row[: len(parts)] = [part * inverse[whole] % prime for part, whole in parts]
     return found
@@ -85,6 +93,8 @@ def combined(remainders: Sequence[int], primes: Sequence[int]) -> int:
     """
     found, modulus = 0, 1
     for remainder, prime in zip(remainders, primes, strict=True):
+        # Mixed radix: what is added is a multiple of all primes so far, so it changes no remainder that is
+        # right already. Numbers stay as small as the product of the primes used.
         found += modulus * ((remainder - found) * pow(modulus, -1, prime) % prime)
         modulus *= prime
     return found

@@ -99,6 +99,7 @@ def _unit(bits: int) -> Fraction:
 
 
 def _accumulated(n: int, unit: Fraction) -> Fraction:
+    # Higham's gamma: relative errors of n roundings, however they compound.
     return n * unit / (1 - n * unit)
 
 
@@ -106,15 +107,19 @@ def _tree_error(model: TreeSum) -> Fraction:
     bits, is_product = _precision(model.values)
     unit = _unit(bits)
     sizes, counts = _sizes(model)
+    # Products are rounded before they are added, so each tree rounds twice.
     steps = (2 * n + 1 if is_product else n for n in counts)
     adding = [_accumulated(n, unit) * size for n, size in zip(steps, sizes, strict=True)]
+    # Exact sums have no error at all, and then the bound must not invent one.
     if _adds_exactly(model, max(sizes), bits):
         adding = [_ZERO] * len(sizes)
     if isinstance(model.rule, Score):
+        # An output and that of the instance are compared, so both errors count.
         return 2 * adding[0] + (0 if not adding[0] and model.rule.scale == 1 else 2 * unit * sizes[0])
     two = sum(sorted(adding)[-2:], _ZERO)  # a difference has the errors of both
     if _votes(model):
         return two
+    # The class may be decided on probabilities, after a sigmoid or softmax that rounds on its own.
     return two + _LINK * unit * min(len(sizes), 2)
 
 
@@ -132,6 +137,7 @@ def _sizes(model: TreeSum) -> tuple[list[Fraction], list[int]]:
 def _precision(values: Any) -> tuple[int, bool]:
     """Return the precision in which numbers like these are added, and whether they may be rounded products."""
     mantissas = np.abs(np.frexp(values[values != 0])[0])
+    # A number has at most 24 bits iff its mantissa, scaled, is an integer.
     if all(m.is_integer() for m in (mantissas * float(1 << _SINGLE)).tolist()):
         return _SINGLE, False
     if all(m.is_integer() for m in (mantissas * float(1 << _PRODUCT)).tolist()):
@@ -144,6 +150,7 @@ def _adds_exactly(model: TreeSum, size: Fraction, bits: int) -> bool:
     if model.n_trees == 1 and not any(model.base):
         return True
     denominator = model.integers[2]
+    # With one power of two as denominator all partial sums are integers over it, below 2**bits.
     return denominator & (denominator - 1) == 0 and size * denominator < 1 << bits
 
 
@@ -160,6 +167,7 @@ def _linear_error(model: LinearModel) -> Fraction:
     for part, feature in zip(model.parts, model.domain.features, strict=True):
         for k in range(len(sizes)):
             sizes[k] += Fraction(_largest(part, feature, k)) / model.denominator
+    # A product and a sum per column, and the intercept.
     adding = _accumulated(2 * columns + 2, unit) * max(sizes)
     return 2 * adding + (_LINK * unit if not isinstance(model.rule, Score) else _ZERO)
 
@@ -198,8 +206,10 @@ def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, 
     if not error:
         return Rounding(error, {names.names_of(m): _ZERO for m in found.masks}, sets_hold=True)
     account = Account(budget, goal="bound on rounding", advice="allow more, or limit max_size")
+    # Moved towards the instance more points are dissimilar, moved away fewer; the library is in between.
     near, far = (_explained(problem, found.kind, max_size, account.rest(), shift) for shift in (error, -error))
     affected = {
+        # What lies between the two is all that rounding could have decided.
         names.names_of(mask): Fraction(near[mask] - far[mask])
         if mask in near and mask in far
         else _all(names, mask, found.kind)
@@ -243,6 +253,7 @@ def _moved(model: Model, output: Any, similarity: Similarity, shift: Fraction) -
         return model, similarity
     if isinstance(rule, Score):
         return model, Similarity((similarity.delta or _ZERO) - shift * abs(rule.scale))
+    # Rounded up to whole units of the denominator: a larger shift only weakens the claim.
     step = math.ceil(abs(shift) * unit) if isinstance(model, LinearModel) else abs(shift)
     own = rule.labels.index(output)
     towards = -1 if shift > 0 else 1  # a lower own score makes more points dissimilar

@@ -35,6 +35,7 @@ class Table:
 
 
 def _is_frame(X: Any) -> bool:
+    # By what it can do and not by its type, so that no data frame library has to be imported.
     return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
 
 
@@ -44,6 +45,7 @@ def _frame_columns(X: Any) -> dict[str, Column]:
 
 def _frame_values(X: Any) -> dict[str, Column]:
     """Return the columns' values, all as float64 in one step where they are numbers."""
+    # One block instead of a column at a time where all are numbers; anything else keeps its own type.
     if any(getattr(dtype, "kind", "O") not in "iuf" for dtype in X.dtypes):
         return _frame_columns(X)
     block = X.to_numpy(dtype=np.float64)
@@ -63,6 +65,7 @@ def as_table(X: Any, features: Sequence[Feature]) -> Table:
             f"Expected a table with one row per point, but an array of shape {data.shape} was given; "
             "reshape one point to a single row."
         )
+    # Model columns first: where both widths agree, every feature has one column, and either name will do.
     labels = next((n for n in (_columns(features), _names(features)) if len(n) == data.shape[1]), None)
     if labels is None:
         widths = sorted({len(features), len(_columns(features))})
@@ -111,6 +114,7 @@ def _known(table: Table, features: Sequence[Feature]) -> Table:
 
 
 def _object_column(values: list[Any]) -> Column:
+    # Assigned, not converted: NumPy would make a table out of values that are sequences.
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
@@ -126,6 +130,7 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
         return x
     if hasattr(x, "index") and hasattr(x, "to_dict"):
         labels = [str(n) for n in x.index]
+        # A Series whose index is not about these features is a plain row of values.
         if set(labels) & {*_names(features), *_columns(features)}:
             return [dict(zip(labels, x.tolist(), strict=True))]
         x = x.to_numpy()
@@ -162,6 +167,7 @@ def infer_features(
     features: list[Feature] = []
     for label, column in columns.items():
         if label in owner:
+            # At the place of its first column, so that features keep the order of the data.
             if owner[label] not in {f.name for f in features}:
                 owned = [c for c in labels if owner.get(c) == owner[label]]
                 features.append(_one_hot(owner[label], owned))
@@ -188,6 +194,7 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
 
 
 def _label(column: str | int, labels: Sequence[str]) -> str:
+    # A number is a position, unless a column is called that.
     if isinstance(column, int | np.integer) and str(column) not in labels and 0 <= column < len(labels):
         return labels[int(column)]
     if str(column) in labels:
@@ -212,6 +219,7 @@ def _categorical(name: str, column: Column, bounds: object, measure: object) -> 
     counts: dict[Any, int] = {}
     for v in column.tolist():
         counts[v] = counts.get(v, 0) + 1
+    # Values of different types do not compare; grouped by type they do, and the order is the same each time.
     values = sorted(counts, key=lambda v: (str(type(v)), v))
     if measure == "empirical":
         return Categorical(name, values, weights=[counts[v] for v in values])
@@ -219,6 +227,7 @@ def _categorical(name: str, column: Column, bounds: object, measure: object) -> 
 
 
 def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None) -> tuple[float, float]:
+    # As good as unbounded: the probe only checks that all values are finite numbers.
     probe = Real(name, -(2**1023), 2**1023)
     numbers = probe.encode(column)
     low, high = bounds if bounds is not None else (float(numbers.min()), float(numbers.max()))
@@ -245,6 +254,7 @@ def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure
     if measure == "empirical" and low < high:
         numbers = np.asarray(column, dtype=np.float64)
         counts = np.histogram(numbers, bins=_EMPIRICAL_BINS, range=(float(low), float(high)))[0]
+        # Edges are exact and counts are NumPy's, so a value within rounding of an edge may count next door.
         step = (Fraction(high) - Fraction(low)) / _EMPIRICAL_BINS
         edges = [Fraction(low) + k * step for k in range(_EMPIRICAL_BINS + 1)]
         return Real(name, low, high, histogram=Histogram(edges, counts.tolist()))

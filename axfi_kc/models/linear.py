@@ -165,6 +165,7 @@ class LinearModel:
     def output_of(self, numerators: Sequence[int], shift: int) -> Any:
         """Return the output for scores ``numerators / (denominator * 2**shift)``."""
         if isinstance(self.rule, Argmax):
+            # Ties go to the lowest index, as `argmax` has them.
             return self.rule.labels[max(range(len(numerators)), key=lambda k: (numerators[k], -k))]
         if isinstance(self.rule, Positive):
             return self.rule.labels[numerators[0] > 0]
@@ -188,11 +189,15 @@ def dyadic(codes: Codes) -> tuple[Integers, npt.NDArray[np.int64], npt.NDArray[n
     A row's shift is the least q >= 0 for which all its codes times ``2**q`` are integers.
     """
     fractions, powers = np.frexp(codes)
+    # The fraction has 53 bits at most, so this is an integer, exactly.
     mantissas = np.ldexp(fractions, _MANTISSA_BITS).astype(np.int64)
+    # The lowest set bit is a power of two, exact as a float, and frexp returns 0.5 times 2**(k + 1).
     lowest = np.frexp((mantissas & -mantissas).astype(np.float64))[1] - 1
+    # Zero has no lowest bit; it is taken as 0 * 2**0 and asks for no shift.
     trailing = np.where(mantissas == 0, 0, lowest)
     exponents = np.where(mantissas == 0, 0, powers.astype(np.int64) - _MANTISSA_BITS + trailing)
     shifts = np.maximum(-exponents, 0).max(axis=1, initial=0)
+    # Exact: only zero bits are shifted out.
     return (mantissas >> trailing).astype(object), exponents, shifts
 
 
@@ -204,12 +209,14 @@ def part_values(
     shifts: npt.NDArray[np.int64],
 ) -> Integers:
     """Return what each feature adds to `score` at each point, times ``2**shifts``."""
+    # Never a negative shift: a row's shift is the largest of its negated exponents.
     values = np.left_shift(mantissas, (exponents + shifts[:, np.newaxis]).astype(object))
     for i, part in enumerate(parts):
         if isinstance(part, Slope):
             values[:, i] *= part.factors[score]
         else:
             row = np.array([*part.rows[score], None], dtype=object)[:-1]
+            # The code itself again: codes of discrete features are integers, however the row is scaled.
             found = np.right_shift(values[:, i], shifts.astype(object)).astype(np.int64)
             values[:, i] = np.left_shift(row[found - part.first], shifts.astype(object))
     return values

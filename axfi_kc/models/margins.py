@@ -56,9 +56,11 @@ class Margins:
             own = model.rule.labels.index(output)
             others = [k for k in range(len(base)) if k != own]
             ties = [int(k < own) for k in others]  # the lower index wins a tie
+            # In integers, "not less than" is "more than one less": adding 1 makes every comparison strict.
             return cls(leaves[:, others] - leaves[:, [own]], base[others] - base[own] + ties, model.n_trees)
         if isinstance(model.rule, Positive):
             if output == model.rule.labels[1]:
+                # Class 1 means above 0, so what is dissimilar to it includes 0.
                 return cls(-leaves, -base + 1, model.n_trees)
             return cls(leaves, base, model.n_trees)
         return cls._outside(leaves, base, model, Fraction(denominator) / model.rule.scale, output, delta)
@@ -69,7 +71,9 @@ class Margins:
     ) -> Margins:
         """Return how far the sum, in integers, is above and below the similar range."""
         reach = Fraction(0) if delta is None else delta
+        # The sum is an integer, so it exceeds a limit iff it exceeds the floor of that limit.
         above, below = floor((output + reach) * unit), floor((reach - output) * unit)
+        # Beyond what the trees can reach it does not matter how far: a huge delta must not widen the limbs.
         most = model.n_trees * max(map(abs, leaves.reshape(-1).tolist()), default=0) + abs(int(base[0])) + 1
         limits = [max(-most, min(most, limit)) for limit in (above, below)]
         both = np.concatenate([leaves, -leaves], axis=1)
@@ -79,15 +83,19 @@ class Margins:
         """Return values and base in limbs of 64-bit integers, the first limb as fine as it can be."""
         numbers = [*self.values.reshape(-1).tolist(), *self.base.tolist()]
         bits = max(n.bit_length() for n in numbers)
+        # All trees and the base together stay below 2**62 in absolute value: one limb is enough.
         if bits + (self.n_trees + 1).bit_length() <= _INT64:
             return self.values.astype(np.int64)[..., np.newaxis], self.base.astype(np.int64)[..., np.newaxis]
+        # As many further limbs as the bits beyond the first one need.
         count = 1 + -(-max(bits - _FIRST_LIMB, 0) // LIMB)
+        # Shifted so that the widest number fills the first limb: the finer ones are then seldom needed.
         shift = _FIRST_LIMB + LIMB * (count - 1) - bits
         return _limbs(self.values, count, shift), _limbs(self.base, count, shift)
 
 
 def _limbs(integers: Integers, count: int, shift: int) -> Limbs:
     scaled = integers * (1 << shift)
+    # Floor division and mask agree for negative numbers too: only the first limb carries a sign.
     rest = [(scaled // (1 << LIMB * (count - 1 - k))) & LIMB_MASK for k in range(1, count)]
     first = scaled // (1 << LIMB * (count - 1))
     return np.stack([part.astype(np.int64) for part in (first, *rest)], axis=-1)

@@ -130,6 +130,7 @@ class TreeSum(GriddedModel):
         offsets = np.cumsum([0, *(len(t.column) for t in trees)]).astype(np.int64)
         widths = np.array([0, *(len(mask) for _, mask in tests)])
         is_leaf = np.concatenate([t.column for t in trees]) < 0
+        # Numbered in the order of the nodes, so that `values` keeps the rows of the leaves only.
         leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
         values = np.concatenate([t.values for t in trees]).astype(np.float64)[is_leaf]
         return cls(
@@ -168,7 +169,9 @@ class TreeSum(GriddedModel):
         nodes = np.tile(self.tree_offset[:-1], (len(cells), 1))
         while True:
             tested = flat.take(starts + feature.take(nodes))
+            # Children are stored as (right, left), so the mask's bit picks one without a branch.
             after = children.take(2 * nodes + left_mask.take(mask_offset.take(nodes) + tested))
+            # Leaves are their own children: the walk is over when no point of any tree moves.
             if np.array_equal(after, nodes):
                 return self.leaf[nodes]
             nodes = after
@@ -182,12 +185,15 @@ class TreeSum(GriddedModel):
         return (
             np.where(is_leaf, 0, self.feature).astype(np.int64),
             np.where(is_leaf, 0, self.mask_offset),
+            # At a leaf, mask 0 is read at a cell of feature 0. The padding keeps that inside the array; what
+            # is read there does not matter.
             np.concatenate([self.left_mask, np.zeros(widest, np.uint8)]).astype(np.int64),
             children.reshape(-1),
         )
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each."""
+        # With one tree the output is a matter of the leaf: decided once per leaf, not once per point.
         if self.n_trees == 1:
             outputs = self._leaf_outputs
             return [outputs[k] for k in self.leaves(cells)[:, 0].tolist()]
@@ -221,6 +227,7 @@ class TreeSum(GriddedModel):
 
     def _totals(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         step = max(1, _BLOCK // self.n_trees)
+        # One block even without points, so that there is something to concatenate.
         blocks = [cells[k : k + step] for k in range(0, max(len(cells), 1), step)]
         return np.concatenate([self._sums.totals(self.leaves(b)) for b in blocks], axis=1)
 
@@ -236,6 +243,7 @@ class TreeSum(GriddedModel):
 
     def _output(self, scores: Sequence[Fraction]) -> Any:
         if isinstance(self.rule, Argmax):
+            # Ties go to the lowest index, as `argmax` has them.
             return self.rule.labels[max(range(len(scores)), key=lambda k: (scores[k], -k))]
         if isinstance(self.rule, Positive):
             return self.rule.labels[scores[0] > 0]
@@ -268,6 +276,7 @@ def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) 
 def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
     """Return the cuts that set `codes` apart on an ordered feature."""
     if isinstance(feature, Integer):
+        # Closed cuts after c - 1 and after c leave c alone in its cell.
         return [Cut(edge, closed=True) for c in codes for edge in (c - 1, c)]
     if isinstance(feature, Categorical):
         return []
@@ -285,6 +294,7 @@ def _test(grid: Grid, owners: Sequence[_Owner], column: int, split: Split | None
     axis = grid.axes[i]
     if isinstance(axis.feature, Categorical):
         if isinstance(split, Cut):
+            # Codes are floats, so comparing with the last float on the left is the library's own test.
             inside = [c <= split.last_left for c in _numeric_codes(axis.feature, component)]
         else:
             inside = [row[component] in split for row in axis.feature.codes]
@@ -299,6 +309,7 @@ def _test(grid: Grid, owners: Sequence[_Owner], column: int, split: Split | None
 
 def _cells_of(axis: Axis, codes: frozenset[Any]) -> list[int]:
     feature = axis.feature
+    # Codes outside the bounds cannot occur, and have no cell.
     inside = sorted(c for c in codes if isinstance(feature, Integer) and feature.low <= c <= feature.high)
     return axis.locate(np.array(inside, dtype=np.float64)).tolist() if inside else []
 
@@ -317,5 +328,6 @@ def _numeric_codes(feature: Categorical, component: int) -> list[float]:
 def _shifted(
     children: Sequence[npt.NDArray[np.int64]], offsets: npt.NDArray[np.int64], is_leaf: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int32]:
+    # A leaf's child, -1, is shifted too; it is put right below.
     joined = np.concatenate([c + o for c, o in zip(children, offsets, strict=False)])
     return np.where(is_leaf, -1, joined).astype(np.int32)
