@@ -106,6 +106,7 @@ class BoxEngine:
         words = -(-cells.shape[1] // _WORD)
         task = self._rank[self.boxes.output], self._literals
         if self._is_free or not len(codes):
+            # What is similar depends on the output only, and that is the home box's.
             low, high = self._low[home], self._high[home]
             with interruptible():
                 starts, sets, pairs = box_kernels.minimal_misses(cells, low, high, *task, words, limit)
@@ -132,6 +133,8 @@ class BoxEngine:
         (home,) = self._home(cells)
         rank = self._rank[self.boxes.output]
         candidates = (rank < self._low[home]) | (rank >= self._high[home])
+        # A point of the box that agrees with the instance outside `mask` exists iff the box holds the
+        # instance's cell in all other features.
         for i in range(cells.shape[1]):
             if not mask >> i & 1:
                 candidates &= ~self.boxes.misses(i, cells[:, i])[0]
@@ -155,6 +158,8 @@ class BoxEngine:
         from axfi_kc.engines import box_kernels
 
         largest = int(np.bitwise_count(sets).sum(axis=1).max(initial=1))
+        # Disjoint boxes of a set Y weigh no more than the product of the wholes over Y, so this bounds every
+        # partial sum; the largest wholes cover every Y of that size.
         narrow = prod(sorted(map(sum, worths))[-largest:]) < _INT64
         key = (weights, narrow)
         if key not in self._worths:
@@ -177,6 +182,7 @@ class BoxEngine:
         if not narrow:
             firsts = account.paced(range(0, len(table), _ROWS), at_once=1)
             return [row for k in firsts for row in table[k : k + _ROWS].tolist()]
+        # One number per literal, in the order of the literals.
         box = np.repeat(np.arange(len(self.boxes)), np.diff(self._literals.offset))
         return table[box, self._literals.feature]
 
@@ -194,6 +200,8 @@ def _misses_within(
     of_box = 1 + len(lits.feature) // max(n_boxes, 1)
     while begin < n_boxes:
         account.look()
+        # About the same work in each span. Every box may add a set, so the root bounds by how many the family
+        # can grow meanwhile.
         end = min(n_boxes, begin + 1 + _WORK // (of_box + n_alive + isqrt(_WORK)))
         part = (begin, end)
         n_slots, n_alive = box_kernels.antichain(cells, *span, rank, lits, max_size, *arrays, part, n_slots, n_alive)
@@ -215,9 +223,11 @@ def _compile_kernels() -> None:
 def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tuple[Cells, Cells, Cells]:
     ids = np.arange(len(outputs))
     if delta is None:
+        # A class is similar to itself only: a run of one rank.
         return ids, ids, ids + 1
     values = [exact(y, "regression output") for y in outputs]
     order = sorted(values)
+    # Similar outputs form a closed range, both ends included.
     low = [bisect_left(order, y - delta) for y in values]
     high = [bisect_right(order, y + delta) for y in values]
     return (np.array([bisect_left(order, y) for y in values]), np.array(low), np.array(high))
@@ -225,6 +235,7 @@ def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tup
 
 def _literals_of(boxes: Boxes) -> _Literals:
     cells = np.array(boxes.grid.n_cells)
+    # Literals only where a box leaves out a cell: the others could never be missed.
     restricted = (boxes.first > 0) | (boxes.last < cells)
     for i, inside in boxes.subsets.items():
         restricted[:, i] = ~inside.all(axis=1)
@@ -236,6 +247,7 @@ def _literals_of(boxes: Boxes) -> _Literals:
         flags.append(inside[box[mine]].astype(np.uint8).reshape(-1))
         start += len(flags[-1])
     return _Literals(
+        # `nonzero` goes row by row, so `box` is sorted and each box's literals are neighbours.
         offset=np.searchsorted(box, np.arange(len(boxes) + 1)),
         feature=feature,
         first=boxes.first[box, feature].astype(np.int64),

@@ -34,6 +34,7 @@ def minimal_covers(losses: Sequence[int], need: int, *, max_size: int | None = N
     >>> list(minimal_covers([3, 2, 2, 1], 4))
     [(0, 1), (0, 2), (0, 3), (1, 2)]
     """
+    # Without the zeros: no minimal cover has one.
     order = sorted((i for i, loss in enumerate(losses) if loss), key=lambda i: -losses[i])
     below = [0, *accumulate(losses[i] for i in order)]
     limit = len(order) if max_size is None else max_size
@@ -41,11 +42,15 @@ def minimal_covers(losses: Sequence[int], need: int, *, max_size: int | None = N
     while stack:
         chosen, total, k = stack.pop()
         room = min(limit - len(chosen), len(order) - k)
+        # The next ones are the largest left: if even they do not suffice, nothing below does.
         if room <= 0 or total + below[k + room] - below[k] < need:
             continue
         i = order[k]
+        # Without i first, since the stack is popped from the other end: sets with i are then yielded first.
         stack.append((chosen, total, k + 1))
         if total + losses[i] >= need:
+            # Nothing later is added: a superset is no minimal cover. None earlier is superfluous: it loses at
+            # least as much as i, and without i there was not enough.
             yield (*chosen, i)
         else:
             stack.append(((*chosen, i), total + losses[i], k + 1))
@@ -82,6 +87,7 @@ def _is_minimal_and_new(
     for other, (row, need) in enumerate(zip(losses, needs, strict=True)):
         if other != side:
             found = [row[i] for i in chosen]
+            # The best proper part leaves out the smallest. A set that covers several sides is left to the first.
             if sum(found) - min(found) >= need or (other < side and sum(found) >= need):
                 return False
     return True

@@ -35,6 +35,7 @@ class BatchWeigher:
     """
 
     def __init__(self, side: Side) -> None:
+        # A feature without swing is in no CXp; 1 keeps the products from vanishing.
         self._swings = [swing or 1 for swing in side.swings]
         self._whole = prod(self._swings)
         self._rest: dict[int, int] = {}  # of a CXp: the product of all other swings
@@ -71,6 +72,7 @@ class BatchWeigher:
         instance = np.repeat(np.arange(len(numbers)), numbers)
         largest = np.zeros(len(numbers), dtype=np.int64)
         np.maximum.at(largest, instance, np.bitwise_count(words).sum(axis=1, dtype=np.int64))
+        # One divisor for all CXps of an instance: the largest factorial and power of two, and all swings.
         wholes = [self._whole * factorial(k) << q * k for k, q in zip(largest.tolist(), shifts.tolist(), strict=True)]
         at_once = len(words) if account.is_free else _AT_ONCE
         spans = (slice(k, k + at_once) for k in account.paced(range(0, len(words), at_once), at_once=1))
@@ -90,6 +92,8 @@ class BatchWeigher:
         powers, sizes = _powers(losses, margins, members_of_words(words, losses.shape[2]), instance)
         missing = largest[instance] - sizes
         factorials = np.array([factorial(k) for k in range(int(largest.max()) + 1)], dtype=object)
+        # What is missing to that divisor: the quotient of the factorials, the swings outside the CXp, and the
+        # shift of the dimensions that a smaller CXp lacks.
         falls = factorials[largest[instance]] // factorials[sizes]
         rests = np.array([self._rest_of(mask) for mask in masks_of_words(words)], dtype=object)
         return np.left_shift(powers * rests * falls, (shifts[instance] * missing).astype(object))
@@ -110,5 +114,6 @@ def _powers(
     found = np.zeros(len(members), dtype=object)
     for side in range(losses.shape[1]):
         slack = np.add.reduceat(losses[instance[row], side, feature], first) - margins[instance, side]
+        # Sides exclude each other, so volumes add up; a side that the CXp does not reach has none.
         found = found + np.maximum(slack, 0) ** sizes.astype(object)
     return found, sizes

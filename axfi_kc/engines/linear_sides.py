@@ -65,6 +65,7 @@ class Side:
 
     def is_reachable(self) -> bool:
         """Tell whether some point of the domain lies on this side of zero."""
+        # At a corner h is an integer, so below 0 means at most -1.
         return self.base + sum(self.least) <= -self.strict
 
     def slope(self, i: int) -> int:
@@ -77,6 +78,7 @@ class Side:
         part, feature = self.parts[i], self.features[i]
         if isinstance(part, Lookup):
             return [n - self.least[i] for n in part.rows[0]]
+        # Ranges, not lists: an integer feature may have millions of values.
         step, size = abs(self.slope(i)), feature.size or 0
         if not step:
             return (0,) * size
@@ -88,6 +90,7 @@ class Side:
         edges = _edges(feature)
         shares = feature.measure.shares if isinstance(feature.measure, Histogram) else (Fraction(1),)
         if self.slope(i) > 0:
+            # The worst end is where h is least: the lower one for a positive slope.
             return [(p, a - edges[0], b - a) for p, (a, b) in zip(shares, pairwise(edges), strict=True)]
         backwards = zip(reversed(shares), pairwise(reversed(edges)), strict=True)
         return [(p, edges[-1] - b, b - a) for p, (b, a) in backwards]
@@ -102,6 +105,7 @@ class Side:
         shift = shifts.astype(object)
         added = part_values(self.parts, 0, mantissas, exponents, shifts)
         if self.distance is None:
+            # Without a distance of its own, h must fall from its value at the instance to 0.
             margin = added.sum(axis=1) + np.left_shift(self.base, shift)
         else:
             margin = np.left_shift(self.distance, shift)
@@ -118,15 +122,19 @@ def sides_of(model: LinearModel, similarity: Similarity, home: int) -> tuple[Sid
     unit = common_unit(model, similarity.delta)
     factor = unit // model.denominator
     if isinstance(model.rule, Positive):
+        # For class 1 a tie is dissimilar already; for class 0 it is not.
         return (_side(model, [factor if home else -factor], strict=not home),)
     if isinstance(model.rule, Argmax):
         return tuple(
+            # h is the own score less that of class k; at a tie the lower index wins, so only a k < home is
+            # dissimilar then.
             _side(model, [factor * ((j == home) - (j == k)) for j in range(len(model.base))], strict=k > home)
             for k in range(len(model.base))
             if k != home
         )
     scaled = model.rule.scale * factor
     distance = similarity.delta * unit if similarity.delta is not None else Fraction(0)
+    # Integers: the unit contains the denominators of the scale and of delta.
     return tuple(_side(model, [sign * int(scaled)], strict=True, distance=int(distance)) for sign in (1, -1))
 
 
@@ -135,6 +143,7 @@ def common_unit(model: LinearModel, delta: Fraction | None) -> int:
     denominators = [1 if delta is None else delta.denominator]
     denominators += [edge.denominator for f in model.domain.features for edge in _edges(f)]
     scale = model.rule.scale if not isinstance(model.rule, Argmax | Positive) else Fraction(1)
+    # Edges of histograms count as corners, since weights are computed from them on.
     return model.denominator * math.lcm(*denominators) * scale.denominator
 
 
@@ -170,5 +179,6 @@ def _ends(feature: Feature, part: Slope | Lookup) -> Iterator[int]:
     if isinstance(part, Lookup):
         yield from part.rows[0]
     elif isinstance(feature, Integer | Real):
+        # Nothing is cut off: the unit contains the denominators of the ends.
         yield int(part.factors[0] * feature.low)
         yield int(part.factors[0] * feature.high)

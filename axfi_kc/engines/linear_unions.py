@@ -67,7 +67,10 @@ class UnionWeigher:
         real = [i for i in features if isinstance(self._features[i], Real)]
         groups: dict[tuple[bool, ...], list[int]] = {}
         for k, (side, slack) in enumerate(zip(self._sides, slacks, strict=True)):
+            # Slacks are integers over 2**shift, so a strict side needs at least 1 and the others 0.
             if slack >= side.strict:
+                # Sides with worst corners in different places are disjoint but for a set of measure 0.
+                # Without real features all fall into one group, whose points are told apart one by one.
                 groups.setdefault(tuple(side.slope(i) > 0 for i in real), []).append(k)
         found = _ZERO
         for group in groups.values():
@@ -96,8 +99,10 @@ class UnionWeigher:
         """Return the volume of the union of the simplices that are left when `used` is spent."""
         rows = []
         for (k, slack), spent in zip(slacks.items(), used, strict=True):
+            # Nothing left to spend is a simplex without volume.
             if spent is not None and slack > spent << shift:
                 left = Fraction(slack - (spent << shift), 1 << shift)
+                # In the form a . u <= 1 that unions are computed in.
                 rows.append([abs(self._sides[k].slope(i)) / left for i in real])
         return union_volume(rows, account=account) if rows else _ZERO
 
@@ -105,6 +110,7 @@ class UnionWeigher:
         self, features: Sequence[int], slacks: dict[int, int], shift: int, account: Account | None
     ) -> dict[_Spent, Fraction]:
         """Return the worth of what the features can spend on each side."""
+        # The boundary matters only where all features are discrete, and this is exact there.
         limits = [(slack - self._sides[k].strict) >> shift for k, slack in slacks.items()]
         spent: dict[_Spent, Fraction] = {(0,) * len(slacks): Fraction(1)}
         for i in features:
@@ -114,6 +120,7 @@ class UnionWeigher:
             for used, worth in paced(spent.items(), account):
                 for gaps, share in paced(options, account, at_once=1024):
                     now = tuple(map(_spend, used, gaps, limits))
+                    # A combination counts as soon as one side can still afford it.
                     if any(n is not None for n in now):
                         following[now] = following.get(now, _ZERO) + worth * share
             spent = following
@@ -131,6 +138,7 @@ class UnionWeigher:
 
 
 def _spend(used: int | None, gap: int, limit: int) -> int | None:
+    # Overspent once, overspent for ever: gaps are never negative.
     return None if used is None or used + gap > limit else used + gap
 
 
@@ -139,6 +147,7 @@ def _options_of_bins(sides: Sequence[Side], i: int) -> _Options:
     options, before = [], _ZERO
     for share, distance, width in sides[0].bins(i):
         gaps = tuple(int(abs(side.slope(i)) * distance) for side in sides)
+        # Densities per unit of the feature here, not of h: the slopes differ from side to side.
         options.append((gaps, share / width - before))
         before = share / width
     return options

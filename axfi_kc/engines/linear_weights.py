@@ -61,6 +61,7 @@ class _Steps:
         return cls([g for g, _ in pairs], [w for _, w in pairs], [0, *accumulate(w for _, w in pairs)])
 
     def up_to(self, limit: int) -> Iterator[tuple[int, int]]:
+        # The gaps ascend, and `bisect` works on a range without listing it.
         number = bisect_right(self.gaps, limit)
         return zip(self.gaps[:number], self.worths or repeat(1), strict=False)
 
@@ -92,6 +93,7 @@ class SideWeigher:
     def _whole(self, i: int) -> int:
         feature = self._side.features[i]
         if isinstance(feature, Real):
+            # A feature without swing is in no CXp, and a density over width 0 would be infinite.
             return lcm(*(d.denominator for d in self._densities(i))) if self._side.swings[i] else 1
         if self._kind == "count":
             return 1
@@ -101,6 +103,7 @@ class SideWeigher:
     def _densities(self, i: int) -> list[Fraction]:
         """Return the densities of real feature i per unit of h, from its worst end on."""
         slope = abs(self._side.slope(i))
+        # Lengths are measured in units of h, so that every real feature has slope 1.
         return [share / (slope * width) for share, _, width in self._side.bins(i)]
 
     def weight(
@@ -126,16 +129,21 @@ class SideWeigher:
         stepped = [i for i in features if not self._is_plain[i]]
         if not stepped:
             dimension = len(features)
+            # A uniform density is 1 over the swing. The swings are in `wholes`, so only the power is left here.
             return slack**dimension, factorial(dimension) << shift * dimension
         dimension = sum([self._is_real[i] for i in features])
         if not dimension:
+            # Spending is in whole units, the slack in fractions of 2**-shift: rounding down loses no
+            # combination. A strict side must keep something, the least fraction.
             return self._total(stepped, (slack - self._side.strict) >> shift, account), 1
+        # With a real feature the boundary has measure 0, and strictness does not matter.
         spent = self._spent(stepped, slack >> shift, account)
         total = sum(worth * (slack - (used << shift)) ** dimension for used, worth in paced(spent.items(), account))
         return total, factorial(dimension) << shift * dimension
 
     def _total(self, features: Sequence[int], limit: int, account: Account | None) -> int:
         """Return the worth of all combinations that spend at most `limit`."""
+        # The feature with most gaps is never expanded: what it adds is read off its prefix sums.
         *others, last = sorted(features, key=lambda i: bisect_right(self._steps_of(i).gaps, limit))
         gaps, below = self._steps_of(last).gaps, self._steps_of(last).below
         spent = paced(self._spent(others, limit, account).items(), account)
@@ -146,9 +154,11 @@ class SideWeigher:
         spent = {0: 1}
         for i in features:
             steps, following = self._steps_of(i), dict[int, int]()
+            # Before the product is listed, not after.
             check_budget(len(spent) * bisect_right(steps.gaps, limit), self._side.features, features)
             for used, worth in paced(spent.items(), account):
                 for gap, own in paced(steps.up_to(limit - used), account, at_once=1024):
+                    # Equal amounts merge, so the table grows with the different sums and not with the combinations.
                     following[used + gap] = following.get(used + gap, 0) + worth * own
             spent = following
         return spent
@@ -168,5 +178,6 @@ class SideWeigher:
     def _steps_of_bins(self, i: int) -> _Steps:
         """Return where the density of a histogram changes, and by how much."""
         slope, heights = abs(self._side.slope(i)), [int(d * self.wholes[i]) for d in self._densities(i)]
+        # A step function is a sum of steps that each go on for ever; a step down has a negative height.
         changes = [b - a for a, b in zip([0, *heights], heights, strict=False)]
         return _Steps.of([int(slope * distance) for _, distance, _ in self._side.bins(i)], changes)

@@ -85,6 +85,7 @@ class OrderedDiagram:
         above: dict[int, set[int]] = {i: set() for i in range(n)}
         for node, feature in enumerate(self._features):
             for _, child in self._arcs[node]:
+                # Only from parent to child: the rest of the order follows, and what nothing constrains is free.
                 if self._features[child] >= 0:
                     above[self._features[child]].add(feature)
         sorter, found = TopologicalSorter(above), list[int]()
@@ -96,6 +97,7 @@ class OrderedDiagram:
                 "convert it with targets.mdd_of or targets.obdd_of(circuit).to_circuit()."
             ) from None
         while sorter.is_active():
+            # Sorted, so that the same circuit always gets the same order.
             ready = sorted(sorter.get_ready())
             found += ready
             sorter.done(*ready)
@@ -136,9 +138,12 @@ class OrderedDiagram:
                     stays = found[child]
                 else:
                     changes.add(found[child])
+            # What is in C(c_v) as well would be removed as a superset of itself: leaving it out of the key
+            # lets more nodes share one computation.
             key = self._levels[node], stays, frozenset(changes - {stays, EMPTY})
             if key not in known:
                 known[key] = _joined(store, *key, max_size)
+                # A lookup costs nothing; only what is computed counts.
                 store.spend(1)
             found.append(known[key])
         return SetFamily(self.order, store.rows(found[self.root]))
@@ -150,6 +155,7 @@ class OrderedDiagram:
             node = stack.pop()
             feature = self._features[node]
             for cells, child in self._arcs[node]:
+                # A free feature can take any arc, since no set of cells is empty.
                 if child not in seen and (mask >> feature & 1 or v[feature] in cells):
                     seen.add(child)
                     stack.append(child)
@@ -157,6 +163,7 @@ class OrderedDiagram:
 
     def _kept(self, node: int, v: Sequence[int], level: int) -> int:
         """Return where the instance itself gets from `node` before or at `level`; -1 for false."""
+        # Features between a node and the level keep the instance's cells: they are not in the CXp.
         while self._levels[node] < level:
             cell = v[self._features[node]]
             node = next((child for cells, child in self._arcs[node] if cell in cells), -1)
@@ -169,6 +176,7 @@ class OrderedDiagram:
         feature = self._features[node]
         worth, own = worths[feature], v[feature]
         for cells, child in self._arcs[node]:
+            # An arc that only the instance's own cell takes changes nothing, and is no way to change the feature.
             if cells != (own,):
                 yield child, sum([worth[c] for c in cells if c != own])
 
@@ -200,6 +208,7 @@ class OrderedDiagram:
             if account is not None:
                 account.look()
             level, low, high = rows[row]
+            # Also at the end: a constant's level is below all others, so the last features are passed here.
             kept = self._advanced(nodes, v, level)
             if row == BASE:
                 found[mask] = kept.get(self.true, 0)
@@ -208,6 +217,8 @@ class OrderedDiagram:
                 stack.append((low, mask, kept))
             changed: dict[int, int] = {}
             for node, worth in kept.items():
+                # A node that does not test the feature is left behind: an example that need not change it
+                # would contradict minimality.
                 if self._levels[node] == level:
                     for child, part in self._changed(node, v, worths):
                         changed[child] = changed.get(child, 0) + worth * part
@@ -254,6 +265,7 @@ class OrderedDiagram:
         At most a node for each pair of a node of the diagram and a node of the family.
         """
         account = Account(budget, goal="weights of the CXps", advice="allow more, or limit max_size")
+        # One denominator for all features, so that a set's denominator depends on its size alone.
         whole = lcm(*(wholes[i] for i in features_of(cxps.support)))
         scaled = {i: [w * (whole // wholes[i]) for w in worths[i]] for i in features_of(cxps.support)}
         pairs = self._pairs(v, cxps, scaled, FamilyStore(budget))
@@ -261,6 +273,7 @@ class OrderedDiagram:
         depth = {pair: min(self._levels[pair[0]], rows[pair[1]]) for pair in pairs}
         build = _DagBuilder()
         number = {(self.true, BASE): build.end}
+        # The deeper of two levels first, so that whatever a pair leads to is numbered before it.
         for pair in account.paced(sorted(pairs, key=depth.__getitem__, reverse=True)):
             if pairs[pair]:
                 number[pair] = build.node([(number.get(to, -1), i, f) for to, i, f in pairs[pair]])
@@ -289,9 +302,12 @@ class OrderedDiagram:
             if self._is_open(end):
                 yield (end, row), NO_ELEMENT, 1
         elif row != BASE:
+            # One level further than the row's own: this feature stays as it is.
             kept = self._kept(node, v, level + 1)
             if low != EMPTY and self._is_open(kept):
                 yield (kept, low), NO_ELEMENT, 1
+            # A row whose feature the node does not test has no way through its high part; see the module's
+            # second paragraph.
             if own == level:
                 for child, worth in self._changed(node, v, worths):
                     if self._is_open(child):
@@ -304,10 +320,13 @@ class OrderedDiagram:
 
 def _joined(store: FamilyStore, level: int, stays: int, others: frozenset[int], max_size: int | None) -> int:
     """Return the family of a node, from those of its children."""
+    # C(c_v) = {{}} means that the instance itself reaches true: nothing else is minimal.
     if stays == BASE or not others:
         return stays
     changed = store.minimal(store.union_all(others))
     if max_size is not None:
+        # The element of this level is added afterwards. Cutting early is exact: a set within the limit has
+        # only subsets within it.
         changed = store.at_most(changed, max_size - 1)
     return store.node(level, stays, store.non_supersets(changed, stays))
 
@@ -329,6 +348,7 @@ class _DagBuilder:
         kept = tuple((child, element, factor) for (child, element), factor in merged.items())
         if not kept:
             return -1
+        # A node that only passes on is its child.
         if len(kept) == 1 and kept[0][1:] == (NO_ELEMENT, 1):
             return kept[0][0]
         if kept not in self._number:
@@ -346,6 +366,7 @@ class _DagBuilder:
                 if child not in seen:
                     seen.add(child)
                     stack.append(child)
+        # Numbers were given children first, and sorting keeps that.
         number = {node: k for k, node in enumerate(sorted(seen))}
         arcs = [tuple((number[c], e, f) for c, e, f in self._arcs[node]) for node in sorted(seen)]
         return WeightedDag(tuple(arcs), whole)

@@ -43,6 +43,8 @@ def union_volume(rows: Rows, *, account: Account | None = None) -> Fraction:
     kept = _undominated(rows)
     whole = Fraction(0)
     for a in kept:
+        # Simplex a reaches furthest in direction u where (a - b) . u <= 0 for all b. Vertex i is at distance
+        # 1 / a[i]; the common corner, where all functions are 0, is left out and changes no share.
         vertices = [[(a[i] - b[i]) / a[i] for b in kept if b is not a] for i in range(len(a))]
         whole += share_below(vertices, account=account) / prod(a)
     return whole / factorial(len(rows[0]))
@@ -51,6 +53,7 @@ def union_volume(rows: Rows, *, account: Account | None = None) -> Fraction:
 def _undominated(rows: Rows) -> list[Sequence[Fraction]]:
     """Return the rows of the simplices that lie in no other; one of several equal ones."""
     kept: list[Sequence[Fraction]] = []
+    # In lexicographic order a row that is at most another one comes before it, so one pass suffices.
     for row in sorted(set(map(tuple, rows))):
         if not any(all(x <= y for x, y in zip(other, row, strict=True)) for other in kept):
             kept.append(row)
@@ -84,9 +87,11 @@ def share_below(vertices: Rows, *, account: Account | None = None) -> Fraction:
         if account is not None:
             account.look()
         open_functions = _undecided(simplex)
+        # Nowhere negative but positive somewhere: zero only on the boundary, which has no volume.
         if open_functions is None:
             continue
         if len(open_functions) <= 1:
+            # A single function that is left has a closed form and needs no further split.
             found += share * (_share_below_one([v[open_functions[0]] for v in simplex]) if open_functions else 1)
             continue
         splits += 1
@@ -121,12 +126,14 @@ def _split(share: Fraction, simplex: Simplex, functions: Sequence[int]) -> list[
     def crossings(f: int) -> int:
         return sum(v[f] < 0 for v in simplex) * sum(v[f] > 0 for v in simplex)
 
+    # Fewer crossings, fewer splits until the function has one sign on every part.
     f = min(functions, key=crossings)
     p = min(range(len(simplex)), key=lambda k: simplex[k][f])
     q = max(range(len(simplex)), key=lambda k: simplex[k][f])
     at_q = -simplex[p][f] / (simplex[q][f] - simplex[p][f])  # how far along the edge from p the zero lies
     zero = tuple(a + (b - a) * at_q for a, b in zip(simplex[p], simplex[q], strict=True))
     return [
+        # Replacing q leaves p's piece of the edge, of length at_q; volumes are in the ratio of the pieces.
         (share * at_q, [zero if k == q else v for k, v in enumerate(simplex)]),
         (share * (1 - at_q), [zero if k == p else v for k, v in enumerate(simplex)]),
     ]
@@ -140,11 +147,14 @@ def _share_below_one(values: Sequence[Fraction]) -> Fraction:
     """
     negative = [v for v in values if v < 0]
     positive = [v for v in values if v > 0]
+    # Shares for the first j positive vertices, one row per negative vertex: without negative ones nothing
+    # lies below zero, without positive ones everything does.
     row = [Fraction(0)] * len(positive)
     for x in negative:
         left = Fraction(1)
         for k, y in enumerate(positive):
             above = row[k]
+            # The same split as in `_split`, with both halves already known.
             left = (-x * left + y * above) / (y - x)
             row[k] = left
     return row[-1] if positive else Fraction(1)

@@ -34,11 +34,13 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
     O(J N log N) for J scores and N nodes; once for all instances with the same output.
     """
     n_scores, limbs = base.shape
+    # With the base 2,000 limbs below 2**52 stay below 2**63; see `exceeds`.
     if limbs > 1 and model.n_trees > _MOST_TREES:
         raise UnsupportedModelError(
             f"Leaf values this fine are added up for at most {_MOST_TREES} trees, but the model has {model.n_trees}; "
             "use fewer trees, or leaves in float32."
         )
+    # A tree on which a score does not depend would only be walked over again in every box.
     varying, bases = zip(*(_varying_trees(model, values[:, j], base[j]) for j in range(n_scores)), strict=True)
     half = int(sum(np.diff(model.tree_offset)[trees].sum() for trees in varying))
     node = np.zeros((2 * half, 4), np.int32)
@@ -52,6 +54,7 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
             np.ascontiguousarray(values[:, j]), at, node, value,
         )  # fmt: skip
         roots.append(new)
+    # Two copies of every tree: with reversed ranks the same kernel finds least instead of largest leaves.
     _mirror(node, value, half)
     roots += [r + np.int32(half) for r in roots]
     start = np.concatenate([[0], np.cumsum([len(r) for r in roots])]).astype(np.int32)
@@ -65,6 +68,7 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
 def _plus(a: Ints, b: Ints) -> Ints:
     """Return the sum of two numbers in limbs, carries settled."""
     total = a + b
+    # From the finest limb up, so that carries run through.
     for k in range(total.size - 1, 0, -1):
         total[k - 1] += total[k] >> LIMB
         total[k] &= LIMB_MASK
@@ -73,6 +77,8 @@ def _plus(a: Ints, b: Ints) -> Ints:
 
 def _dense_ranks(rows: Ints) -> npt.NDArray[np.int32]:
     """Return the position of each row among the different rows, in lexicographic order."""
+    # The last key sorts first. Limb 0 is signed, the others are not negative, so rows in lexicographic order
+    # are numbers in order.
     order = np.lexsort(rows.T[::-1])
     ranked = rows[order]
     ranks = np.empty(len(rows), np.int32)
@@ -85,6 +91,7 @@ def _varying_trees(model: TreeSum, values: Ints, base: Ints) -> tuple[Ints, Ints
     at_leaf = np.flatnonzero(model.leaf >= 0)
     tree = np.searchsorted(model.tree_offset, at_leaf, side="right") - 1
     at_leaf_values = values[model.leaf[at_leaf]]
+    # Leaves come tree by tree, so this is the first leaf of each tree.
     first = np.searchsorted(tree, np.arange(model.n_trees))
     differs = (at_leaf_values != at_leaf_values[first[tree]]).any(axis=1)
     varies = np.zeros(model.n_trees, np.bool_)
@@ -100,6 +107,7 @@ def _mirror(node: npt.NDArray[np.int32], value: Ints, half: int) -> None:
     if leaves.size:
         ranks = _dense_ranks(value[leaves])
         node[half:] = node[:half]
+        # Leaves become -1 plus half, which nobody reads.
         node[half:, 1] += half
         value[half:] = value[:half]
         node[leaves, 3] = ranks
@@ -113,8 +121,10 @@ def _touches(
     """Return which trees of each group test each feature, as offsets and tree numbers."""
     groups = len(start) - 1
     inner = np.flatnonzero(node[:, 0] >= 0)
+    # Roots ascend, because trees were laid out in this order.
     tree = np.searchsorted(root, inner, side="right") - 1
     group = np.searchsorted(start[1:], tree, side="right")
+    # Group, feature and tree in one integer: sorting and dropping duplicates is then one step.
     key = np.unique((group * m + node[inner, 0]) * np.int64(len(root) + 1) + tree - start[group])
     slot, number = np.divmod(key, len(root) + 1)
     offsets = np.searchsorted(slot, np.arange(groups * m + 1))

@@ -34,11 +34,13 @@ def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> l
     the CXps found so far; each dissimilar point is shrunk to a CXp at once.
     """
     registers = np.zeros(search_kernels.REGISTERS, np.int64)
+    # The kernel opens the next score when its stack is empty, so -1 makes it begin with score 0.
     registers[search_kernels.SCORE] = -1
     registers[search_kernels.MAX_SIZE] = max_size
     meter.attach(registers)
     m = len(v)
     stack, family, held = _stack(ensemble), _family(64, m), np.zeros(m, np.int64)
+    # A sweep frees every feature; the CXps found are what prunes it.
     candidate, kept, free = _no_features(m), _no_features(m), _row((1 << m) - 1, m)
     point = np.empty(m, np.int32)
     while True:
@@ -47,10 +49,12 @@ def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> l
             stack = _grown(stack)
         elif status == STORE_FULL:
             family = _grown(family)
+        # Only an allowance that is used up asks the meter for more.
         elif status == DONE or not meter.extend():
             found = masks_of_words(family.member[: registers[search_kernels.N_CXPS]])
             if status == DONE:
                 return found
+            # Each set was shrunk to the end before it was stored, so all of them are CXps, whatever is missing.
             raise BudgetSpent(found)
 
 
@@ -66,6 +70,7 @@ def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Ce
     registers[search_kernels.QUESTION_SCORE] = -1
     meter.attach(registers)
     m = len(v)
+    # One row, never written: a question stores no CXp, but the kernel wants room for one.
     stack, family, held = _stack(ensemble), _family(1, m), np.zeros(m, np.int64)
     unused, free, point = _no_features(m), _row(mask, m), np.empty(m, np.int32)
     while True:
@@ -113,12 +118,14 @@ def weigh(
     prefix sums, in Python integers.
     """
     bounds, n_boxes = _cover(ensemble, v, cxps, meter)
+    # Prefix sums make a run of cells one subtraction, however many cells it has.
     below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
     ends = iter(bounds.tolist())
     weights = []
     for Y, count in zip(cxps, n_boxes.tolist(), strict=True):
         sums = [below[i] for i in Y]
         weight = 0
+        # Boxes of one CXp are disjoint, so their measures add up.
         for _ in range(count):
             product = 1
             for prefix in sums:
@@ -154,6 +161,7 @@ def _cover(
 
 def _grown(arrays: Any) -> Any:
     """Return the same named tuple with twice the rows."""
+    # Rows keep their numbers, so an interrupted search goes on as if the arrays had always been larger.
     return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
 
 
@@ -167,6 +175,7 @@ def _row(mask: int, m: int) -> Words:
 
 def _stack(ensemble: Ensemble) -> search_kernels.Stack:
     depth, m = 48, len(ensemble.n_cells)
+    # A box of the search bounds one score at a time; one of a cover bounds all of them, both ways.
     trees = int(np.diff(ensemble.start).max(initial=0))
     return search_kernels.Stack(
         lo=np.empty((depth, m), np.int32),
