@@ -120,6 +120,7 @@ def integral_weights(points: int, *, account: Account | None = None) -> tuple[Fr
     """
     if points not in _WEIGHTS:
         own = account or Account(None, goal="quadrature")
+        # Nodes at 0..points-1 instead of fractions: integers until the very last division.
         whole = _from_roots(range(points))
         _WEIGHTS[points] = tuple(_weight_at(node, whole) for node in own.paced(range(points), at_once=1))
     return _WEIGHTS[points]
@@ -127,8 +128,10 @@ def integral_weights(points: int, *, account: Account | None = None) -> tuple[Fr
 
 def _weight_at(node: int, whole: Sequence[int]) -> Fraction:
     """Return the integral of the polynomial of the nodes, those of `whole`, that is 1 at `node` and 0 at the others."""
+    # `common` is a multiple of every k + 1 that the integration divides by.
     others, last, common = _without_root(whole, node), len(whole) - 2, lcm(*range(1, len(whole)))
     at_node = sum(c * node**k for k, c in enumerate(others))
+    # The integral from 0 to 1 of p(last * q), term by term.
     total = sum(c * last**k * (common // (k + 1)) for k, c in enumerate(others))
     return Fraction(total, common * at_node)
 
@@ -137,12 +140,14 @@ def _from_roots(roots: Sequence[int]) -> list[int]:
     """Return the coefficients, lowest first, of the monic polynomial with these roots."""
     found = [1]
     for root in roots:
+        # Multiplying by (x - root): one shift up, less root times the old coefficients.
         found = [low - root * high for low, high in zip([0, *found], [*found, 0], strict=True)]
     return found
 
 
 def _without_root(polynomial: Sequence[int], root: int) -> list[int]:
     """Return `polynomial` divided by ``x - root``, which must divide it."""
+    # Horner's scheme; its last value, the remainder, is 0 and is not computed.
     return list(accumulate(reversed(polynomial[1:]), lambda above, c: above * root + c))[::-1]
 
 
@@ -182,6 +187,7 @@ def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep:
             "one has such a node; convert it to an ordered diagram first."
         )
     mentioned = tuple(sorted({i for i in circuit.features.tolist() if i >= 0}))
+    # Below this, loading compiled code takes longer than Python's own integers do.
     if not mentioned or len(circuit.children) * len(mentioned) < _LARGE:
         return _Sweep.of(circuit, account)
     return ResidueSweep.of(circuit, mentioned, integral_weights(len(mentioned), account=account))
@@ -231,6 +237,7 @@ class _Sweep:
         mentioned = features_of(scope[circuit.root])
         steps = max(len(mentioned) - 1, 1)
         denominators = [axis.denominator for axis in circuit.grid.axes]
+        # A feature that a child does not mention contributes its whole, the steps of q included.
         lifts = _Lifts([steps * d for d in denominators])
         features = circuit.features.tolist()
         sets = {cells: frozenset(cells) for cells in circuit.cell_sets}
@@ -253,6 +260,7 @@ class _Sweep:
             for i, change in self._down(factors, values, hits).items():
                 totals[i] += integer * change
         whole = common * prod(self.steps * self.denominators[i] for i in self.mentioned)
+        # The fixed feature's own factor has no q in it, so its steps were divided by once too often.
         return {i: Fraction(total * self.steps, whole) for i, total in totals.items()}
 
     def _factors(self, hits: Sequence[Sequence[bool]], step: int) -> list[list[int]]:
@@ -262,6 +270,7 @@ class _Sweep:
         for i, arcs, hit in zip(self.features, self.arcs, hits, strict=True):
             if i >= 0:
                 kept = step * self.denominators[i]
+                # Over steps * denominator: drawn with probability (steps - step) / steps, else kept as it is.
                 found.append([(drawn * a.share + kept * h) * a.lift for a, h in zip(arcs, hit, strict=True)])
             else:
                 found.append([a.lift for a in arcs])
@@ -290,8 +299,10 @@ class _Sweep:
         changes = dict.fromkeys(self.mentioned, 0)
         for node in range(len(values) - 1, -1, -1):
             rate, arcs = rates[node], self.arcs[node]
+            # A rate of 0 passes nothing on, and whole parts of the circuit are skipped.
             if not rate or not arcs:
                 continue
+            # The derivative of a product by one factor is the product of the others.
             outgoing = products_of_others([values[a.child] for a in arcs]) if self.kinds[node] == AND else factors[node]
             for arc, factor in zip(arcs, outgoing, strict=True):
                 rates[arc.child] += rate * factor
@@ -299,6 +310,7 @@ class _Sweep:
             if i >= 0:
                 whole = self.denominators[i]
                 pairs = zip(arcs, hits[node], strict=True)
+                # Kept less drawn, both over the feature's denominator.
                 changes[i] += rate * sum((whole * h - a.share) * a.lift * values[a.child] for a, h in pairs)
         return changes
 
@@ -324,6 +336,7 @@ def _arcs(
     if i < 0:
         wanted = 0 if circuit.kinds[node] == AND else mentioned  # a conjunction multiplies, and lifts nothing
         return tuple(_Arc(c, frozenset(), 0, lifts(wanted & ~scope[c])) for _, c in circuit.arcs(node))
+    # The decision's own feature is accounted for by the share.
     numerators, rest = circuit.grid.axes[i].numerators, mentioned & ~(1 << i)
     return tuple(
         _Arc(child, sets[cells], sum(numerators[c] for c in cells), lifts(rest & ~scope[child]))
@@ -341,6 +354,7 @@ def products_of_others(values: Sequence[int]) -> list[int]:
     """
     if not values:
         return []
+    # Prefixes times suffixes instead of a division: a value may be 0.
     before = list(accumulate(values[:-1], mul, initial=1))
     after = list(accumulate(reversed(values[1:]), mul, initial=1))[::-1]
     return [a * b for a, b in zip(before, after, strict=True)]

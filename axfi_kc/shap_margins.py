@@ -106,6 +106,7 @@ class _Term:
 @_scores.register
 def _of_trees(model: TreeSum, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     scale = model.rule.scale if isinstance(model.rule, Score) else Fraction(1)
+    # Bases are constants, and a constant has no SHAP score.
     terms = [_term(model.grid, scale * Fraction(float(model.values[leaf, position])), literals)
              for leaf, literals in account.paced(_leaves(model))]  # fmt: skip
     return [_sum_of_terms(terms, cells, account) for cells in model.grid.locate(codes).tolist()]
@@ -129,6 +130,7 @@ def _of_linear(model: LinearModel, codes: Any, position: int, account: Account) 
     for i, (feature, part) in enumerate(zip(model.domain.features, model.parts, strict=True)):
         if isinstance(part, Slope):
             factor, mean = part.factors[position], _mean(feature)
+            # A linear score needs no coalitions: a feature's part, less its mean, is its score whatever is known.
             columns.append([scale * factor * (Fraction(x) - mean) for x in account.paced(codes[:, i].tolist())])
         else:
             row = part.rows[position]
@@ -150,12 +152,14 @@ def _leaves(model: TreeSum) -> Iterator[tuple[int, dict[int, list[int]]]]:
         goes_left = model.left_mask[start : start + n].tolist()
         here = literals.get(i, range(n))
         for child, side in ((int(model.left[node]), 1), (int(model.right[node]), 0)):
+            # A path that no point takes would be a term of measure 0 and, worse, one without cells.
             kept = [c for c in here if goes_left[c] == side]
             if kept:
                 stack.append((child, {**literals, i: kept}))
 
 
 def _term(grid: Grid, value: Fraction, literals: dict[int, list[int]]) -> _Term:
+    # A test that leaves all cells open does not depend on the feature.
     features = tuple(i for i, cells in literals.items() if len(cells) < grid.n_cells[i])
     axes = [grid.axes[i] for i in features]
     return _Term(
@@ -179,12 +183,15 @@ def _term_scores(term: _Term, cells: Sequence[int]) -> list[Fraction]:
     """Return the SHAP scores of a product of literals: the integral of its change in each, as on circuits."""
     n = len(term.features)
     steps = max(n - 1, 1)
+    # Either the instance takes the literal, with certainty, or it never does.
     kept = [d * (cells[i] in c) for i, c, d in zip(term.features, term.cells, term.denominators, strict=True)]
     weights, common = _integer_weights(max(n, 1))
     totals = [0] * n
     for step, weight in enumerate(weights):
         factors = [(steps - step) * s + step * k for s, k in zip(term.shares, kept, strict=True)]
         totals = [t + weight * rest for t, rest in zip(totals, products_of_others(factors), strict=True)]
+    # Each of the other n - 1 factors is over its steps times denominator; the feature's own change is over
+    # its denominator only.
     whole = common * prod(term.denominators) * steps ** max(n - 1, 0) * term.value.denominator
     pairs = zip(totals, kept, term.shares, strict=True)
     return [Fraction(term.value.numerator * total * (k - s), whole) for total, k, s in pairs]

@@ -59,8 +59,12 @@ class ResidueSweep:
         shares = shares_of(circuit, [a.numerators for a in axes], [a.denominator for a in axes])
         steps = max(len(weights) - 1, 1)
         common = lcm(*(w.denominator for w in weights))
+        # A change has degree at most one less than the number of features, so as many factors of `steps`.
         whole = common * steps ** (len(weights) - 1) * product(axes[i].denominator for i in mentioned)
+        # Modulo a prime that divides a denominator there would be no share. Denominators of the weights and
+        # the steps have no prime factor of 30 bits.
         avoided = (*shares.wholes, *(axes[i].denominator for i in mentioned))
+        # Scores lie in -1..1, so times `whole` there are 2 * whole + 1 possible numbers.
         primes = primes_not_dividing(avoided, count=n_primes_beyond(2 * whole))
         return cls(circuit, mentioned, weights, shares, _places(circuit, shares), whole, primes)
 
@@ -83,11 +87,13 @@ class ResidueSweep:
 
         circuit, mod = self.circuit, np.array(primes, dtype=np.uint64)
         shares, hit = _shares_modulo(self.shares, primes), hits[:, np.newaxis]
+        # Plus the prime before the subtraction: residues are unsigned.
         gains = (hit + mod - shares) % mod
         steps, n_features = max(len(self.weights) - 1, 1), len(circuit.grid.axes)
         found = np.zeros((n_features, len(primes)), dtype=np.uint64)
         for step, weight in enumerate(account.paced(self.weights, at_once=1)):
             kept = np.array([step * pow(steps, -1, q) % q for q in primes], dtype=np.uint64)
+            # At most 2**31 + 2**62 before the reduction.
             mixed = (shares + kept * gains) % mod
             scale = [weight.numerator * pow(weight.denominator, -1, q) * self.whole % q for q in primes]
             arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children, self.shares.of_arc)
@@ -101,6 +107,7 @@ def _places(circuit: Circuit, shares: Shares) -> list[tuple[int, int]]:
     """Return the feature and the set of cells of each share."""
     if not len(shares.of_arc):
         return [(-1, -1)] * len(shares.worths)
+    # One arc stands for each share; all its arcs have the same feature and cells.
     arcs = np.unique(shares.of_arc, return_index=True)[1]
     return list(zip(circuit.features[arc_owners(circuit)[arcs]].tolist(), circuit.labels[arcs].tolist(), strict=True))
 

@@ -96,14 +96,17 @@ class _Game:
         store = FamilyStore(budget)
         root = store.load(family.rows)
         used = sorted(set(family.rows[2:, 0].tolist()))
+        # A family without sets is a lost game from the start.
         states, levels = [root] if root != EMPTY else [], []
         for level in used:
             place: dict[int, int] = {}
             moves = []
             for f in states:
                 low, high = store.split(f, level)
+                # With the element, its sets need one member less; minimising keeps equal states equal numbers.
                 won = low if high == EMPTY else store.minimal(store.union(low, high))
                 moves.append((_placed(place, low), _placed(place, won)))
+            # One step per move: states may be many where the families are small.
             store.spend(len(moves))
             levels.append(moves)
             states = list(place)
@@ -118,10 +121,14 @@ class _Game:
             total, own = 0, []
             n = len(ways[0]) if ways else 0
             for (low, high), way in account.paced(zip(moves, ways, strict=True)):
+                # A lost game wins with nothing that comes, at any size.
                 without = below[low] if low >= 0 else [0] * (n + 1)
                 joined = below[high] if high >= 0 else [0] * (n + 1)
                 if low != high:
+                    # Coalitions where the element turns the outcome: won with it, and not won without.
                     total += sum(map(mul, way, joined)) - sum(map(mul, way, without))
+                # What is below is indexed by the size of what is above. Taking the element adds one to it, so
+                # the list of the state after it is read one place further on.
                 own.append([a + b for a, b in zip(without[: n - 1], joined[1:n], strict=True)])
             found.append(total)
             below = own

@@ -123,6 +123,7 @@ class SetFamily:
             level, low, high = self._nodes[node]
             element = self.order[level]
             node = high if mask >> element & 1 else low
+            # What the way passes over is in no set below it, so nothing of the mask may be left at the end.
             left &= ~(1 << element)
         return node == BASE and not left
 
@@ -140,8 +141,10 @@ class SetFamily:
                 yield mask
                 continue
             level, low, high = self._nodes[node]
+            # Entered only if a set of the wanted size lies below: no branch is walked in vain.
             if self._feasible[low] >> left & 1:
                 stack.append((low, left, mask))
+            # High last, so it is popped first: sets with early elements come first.
             if left and self._feasible[high] >> left - 1 & 1:
                 stack.append((high, left - 1, mask | 1 << self.order[level]))
 
@@ -162,6 +165,7 @@ class SetFamily:
         counts, node, mask = self._counts, self.root, 0
         while node > BASE:
             level, low, high = self._nodes[node]
+            # An integer below the exact count, so there is no rounding, however many sets there are.
             if rng.randrange(counts[node]) < counts[low]:
                 node = low
             else:
@@ -212,6 +216,7 @@ class SetFamily:
         for node in paced(reversed(range(2, len(above))), account):
             level, low, high = self._nodes[node]
             element = self.order[level]
+            # Sets with the element: ways from the root to this node times ways on from its high child.
             found[element] = found.get(element, 0) + above[node] * below[high]
             above[high] += above[node]
             above[low] += above[node]
@@ -248,6 +253,7 @@ class SetFamily:
             element, with_it = self.order[level], above[node] + 1
             found[element] = min(found.get(element, with_it + least[high]), with_it + least[high])
             above[high] = min(above[high], with_it)
+            # The low child of many nodes is the family without a set, to which no set leads.
             if low != EMPTY:
                 above[low] = min(above[low], above[node])
         return found
@@ -257,6 +263,8 @@ class SetFamily:
         """The family as a weighted one in which every set weighs 1."""
         if self.root == EMPTY:
             return WeightedDag(((), ()))
+        # The DAG's end is the family of the empty set, row 1, so all numbers go down by one; the family
+        # without a set disappears, and arcs to it with it.
         arcs: list[tuple[tuple[int, int, int], ...]] = [()]
         for level, low, high in self._nodes[2:]:
             kept = ((low - 1, NO_ELEMENT, 1),) if low != EMPTY else ()
@@ -269,6 +277,7 @@ class SetFamily:
 
     @cached_property
     def _counts(self) -> list[int]:
+        # Cut to the rows there are: the family without a set has only row 0.
         found = [0, 1][: len(self.rows)]
         for _, low, high in self._nodes[2:]:
             found.append(found[low] + found[high])
@@ -279,6 +288,7 @@ class SetFamily:
         """For each row the sizes of its sets, as an int whose bit k is size k."""
         found = [0, 1][: len(self.rows)]
         for _, low, high in self._nodes[2:]:
+            # One shift adds the element to all sizes at once.
             found.append(found[low] | found[high] << 1)
         return found
 

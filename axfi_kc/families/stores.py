@@ -43,12 +43,16 @@ class FamilyStore:
 
     def __init__(self, budget: Budget | None = None) -> None:
         if budget is not None:
+            # Before the meter starts, so that compiling is not charged to anybody's budget.
             _compile_kernels()
         from axfi_kc.families import zdd_kernels as kernels
 
         self._kernels: Any = kernels
         self._rows: Rows = np.empty((_SMALLEST, 5), np.int32)
+        # The constants' level is below all others, and the empty set has no element; so kernels need no case
+        # for them when they compare levels.
         self._rows[:2] = _TERMINAL, 0, 0, 0, 0
+        # Twice the rows, so that probing always meets a free slot.
         self._table = np.zeros(2 * _SMALLEST, np.int32)
         self._known = np.zeros((2 * _SMALLEST, 4), np.int32)
         self._stack = np.zeros((64, 5), np.int32)
@@ -66,6 +70,7 @@ class FamilyStore:
 
         Both must be about later levels only.
         """
+        # The kernel makes a row without looking whether there is room.
         if len(self) + 1 >= len(self._rows):
             self._grow(len(self) + 2)
         return self._kernels.make_row(self._rows, self._table, self._registers, level, low, high)
@@ -73,6 +78,7 @@ class FamilyStore:
     def chain(self, levels: Iterable[int]) -> int:
         """Return the family of one set."""
         found = BASE
+        # Last level first, since a row needs its children.
         for level in sorted(levels, reverse=True):
             found = self.node(level, EMPTY, found)
         return found
@@ -81,6 +87,7 @@ class FamilyStore:
         """Return a family taken out of a store, itself or another."""
         if len(self) + len(rows) >= len(self._rows):
             self._grow(len(self) + len(rows) + 1)
+        # Rows 0 and 1 are the same in every store; the kernel fills in the rest.
         number = np.arange(len(rows), dtype=np.int32)
         self._kernels.copy_rows(self._rows, self._table, self._registers, rows, number)
         return int(number[-1])
@@ -94,6 +101,7 @@ class FamilyStore:
         found = list(families) or [EMPTY]
         while len(found) > 1:
             odd = found[-1:] if len(found) % 2 else []
+            # In pairs like a tournament: one by one, the first sets would be walked through in every union.
             found = [self.union(a, b) for a, b in zip(found[::2], found[1::2], strict=False)] + odd
         return found[0]
 
@@ -119,12 +127,14 @@ class FamilyStore:
             return self._rows[: f + 1].copy()
         kept = self._kernels.reached(self._rows, f)
         found = self._rows[: f + 1][kept]
+        # The new number of a row is how many kept rows come before it.
         found[2:, 1:3] = (np.cumsum(kept) - 1)[found[2:, 1:3]]
         return found
 
     def split(self, f: int, level: int) -> tuple[int, int]:
         """Return the sets of f without `level`, and those with it, it taken out; f must have no earlier level."""
         top, low, high = self._rows[f, :3].tolist()
+        # A family that begins later has no set with this level.
         return (low, high) if top == level else (f, EMPTY)
 
     def spend(self, nodes: int) -> None:
@@ -138,6 +148,7 @@ class FamilyStore:
         begin = operation
         while True:
             status = kernels.run(self._rows, self._table, self._known, self._stack, registers, begin, f, g)
+            # A continued call finds what it was doing on the stack.
             begin = 0
             if status == DONE:
                 return int(registers[kernels.VALUE])
@@ -171,6 +182,7 @@ class FamilyStore:
 
     def _times_known(self) -> int:
         """Return by how much the table of known results grows; entries lie anywhere, so all of it is used at once."""
+        # Four times while memory allows, because all entries have to be placed anew each time.
         found = next((times for times in (4, 2) if self._meter.fits(times * self._known.nbytes)), None)
         if found is None:
             raise self._error()
@@ -179,8 +191,10 @@ class FamilyStore:
     def _grow(self, needed: int) -> None:
         """Make room for at least twice the rows, or for `needed` ones."""
         size = 2 * len(self._rows)
+        # Strictly more than needed: kernels want one row to spare.
         while size <= needed:
             size *= 2
+        # Asked before anything is allocated, so that a refusal leaves the store as it was.
         if not self._meter.fits(self._rows.nbytes + 2 * size * self._table.itemsize):
             raise self._error()
         rows = np.empty((size, 5), np.int32)
@@ -204,5 +218,6 @@ def _compile_kernels() -> None:
     store = FamilyStore()
     pair = store.union(store.chain([0]), store.chain([1]))
     store.load(store.rows(store.at_most(store.hitting(store.minimal(pair)), 2)))
+    # Growth calls a kernel too, and would otherwise be compiled in the middle of a measured operation.
     store._grow(len(store) + 1)
     store._kernels.remember(store._known.copy(), store._known[:0])

@@ -75,12 +75,15 @@ class WeightedDag:
                 if element == NO_ELEMENT:
                     found += worth[child] * factor
                 elif not avoiding >> element & 1:
+                    # Divided once per element, which is what ``whole ** size`` means.
                     found += worth[child] * Fraction(factor, self.whole)
             worth.append(found)
         return worth[-1]
 
     def weight(self, mask: int) -> Fraction:
         """Return what the set `mask` weighs, where no set contains another (cost: linear in the DAG)."""
+        # Going down, only paths inside `mask` are followed. A member contains no other set, so those that
+        # reach the end are exactly its own.
         worth = {len(self.arcs) - 1: 1}
         for node in reversed(range(1, len(self.arcs))):
             found = worth.get(node, 0)
@@ -106,6 +109,7 @@ class WeightedDag:
         what is below it already multiplied by shares, each arc is one scalar product.
         """
         first, prefixes = self._prefixes_within(account)
+        # Sizes of complete sets, smallest first: position k of the end's list is size first[0] + k.
         ends = range(first[0], first[0] + len(prefixes[0]))
         below = [[shares.get(size, 0) for size in ends]]
         found: dict[int, int] = {}
@@ -113,8 +117,11 @@ class WeightedDag:
             above = prefixes[node]
             own: list[int] = []
             for child, element, factor in arcs:
+                # Lists begin at the least size of their own node, so that sparse sizes cost little; the shift
+                # lines up the parent's list with the child's.
                 shift = first[node] - first[child] + (element != NO_ELEMENT)
                 part = _scaled(below[child][shift : shift + len(above)], factor)
+                # All parts are as long as `above`, so they can be added up entry by entry.
                 own = list(map(int.__add__, own, part)) if own else part
                 if element != NO_ELEMENT:
                     found[element] = found.get(element, 0) + sum(map(mul, above, part))
@@ -123,6 +130,7 @@ class WeightedDag:
 
     def _prefixes_within(self, account: Account | None) -> tuple[list[int], list[list[int]]]:
         """Return the prefixes, which are made once."""
+        # A cached property cannot be given an account; the instance's own dict is where one would be kept.
         kept = vars(self)
         if "_prefixes" not in kept:
             kept["_prefixes"] = self._made_prefixes(account)
@@ -166,6 +174,7 @@ def _scaled(numbers: list[int], factor: int) -> list[int]:
 
 def _ranges(arcs: Sequence[Sequence[Arc]]) -> tuple[list[int], list[int]]:
     """Return the least and the largest number of elements on a way to each node; (0, -1) for no way."""
+    # More elements than any path can have stands for "no way yet".
     first, last = [len(arcs)] * len(arcs), [-1] * len(arcs)
     first[-1] = last[-1] = 0
     for node in reversed(range(1, len(arcs))):
@@ -176,6 +185,7 @@ def _ranges(arcs: Sequence[Sequence[Arc]]) -> tuple[list[int], list[int]]:
             step = element != NO_ELEMENT
             first[child] = min(first[child], first[node] + step)
             last[child] = max(last[child], last[node] + step)
+    # Node 0 has no arcs and is not met in the loop.
     if last[0] < 0:
         first[0] = 0
     return first, last
