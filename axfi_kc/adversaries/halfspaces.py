@@ -91,6 +91,7 @@ def _ways(problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
     home = 0 if isinstance(model.rule, Score) else model.rule.labels.index(problem.output)
     for side in sides_of(model, problem.similarity, home):
         if side.distance is None:
+            # h at the instance, never negative: what has to be lost. For a regression it is delta, wherever h is.
             margin = side.base + sum((_added(side, i, c) for i, c in enumerate(codes)), Fraction(0))
         else:
             margin = Fraction(side.distance)
@@ -116,6 +117,7 @@ def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | Non
     """Return the least cost on one side, and the codes that have it."""
     discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
     real = [i for i in way.free if isinstance(way.side.features[i], Real)]
+    # All that real features can do, as a bound; each loses most at one end of its domain.
     reals = sum((max(way.loss(i, way.worst(i)), Fraction(0)) for i in real), Fraction(0))
     options = _useful(way, discrete, reals, spender)
     most = [max((o.loss for o in row), default=Fraction(0)) for row in options]
@@ -128,9 +130,11 @@ def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | Non
         chosen, cost, loss = stack.pop()
         spender.spend()
         k = len(chosen)
+        # Hopeless even at the worst values of all features left, or no cheaper than what is known.
         if not way.is_enough(loss + sum(most[k:], reals)) or (best and cost + sum(least[k:]) >= best[0]):
             continue
         if k < len(options):
+            # Reversed, so that the cheapest option is tried first and soon gives a bound.
             stack += [((*chosen, o), cost + o.cost, loss + o.loss) for o in reversed(options[k])]
             continue
         moved = _moved(way, real, way.need - loss)
@@ -148,7 +152,10 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, spender: Spende
     found = []
     for row, own in zip(rows, most, strict=True):
         kept, reached = [], Fraction(0)
+        # What all other features can lose at most.
         others = sum(most, reals) - own
+        # A value is of use only if it loses more than every cheaper one. `reached` grows also by values that
+        # do not suffice: one that loses less would suffice even less.
         for option in sorted(row, key=lambda o: (o.cost, -o.loss, o.code)):
             if option.loss > reached:
                 reached = option.loss
@@ -175,14 +182,17 @@ def _codes(feature: Feature) -> range:
 def _moved(way: _Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
     """Return where real features go to lose `need` together, the cheapest loss first."""
     codes = {i: way.codes[i] for i in real}
+    # A cost is a share of the domain's width, so the loss per cost is slope times width: best buys first.
     for i in sorted(real, key=lambda i: (-_rate(way, i), i)):
         if need < 0 or (need == 0 and not way.strict):
             break
         worst = way.worst(i)
+        # Even its worst end loses no more than is needed: use it up, and let the next feature lose the rest.
         if way.loss(i, worst) <= need:
             codes[i] = worst
         else:
             codes[i] = _just_enough(way, i, need, worst)
+        # May fall below 0: a float is seldom exactly enough.
         need -= way.loss(i, codes[i])
     return codes
 
@@ -195,6 +205,7 @@ def _rate(way: _Way, i: int) -> Fraction:
 
 def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
     """Return the first float on the way to `worst` at which feature i alone loses `need`."""
+    # Rounded to nearest, so possibly a float too far or too short; the two loops put that right exactly.
     at = float(Fraction(way.codes[i]) - need / way.side.slope(i))
     while way.loss(i, at) > need:  # rounded too far: go back, then forward again
         at = math.nextafter(at, way.codes[i])
@@ -221,10 +232,12 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, spen
     while tried < _TRIES:
         spender.look()
         points = np.tile(problem.codes, (size, 1))
+        # Features that are not in the CXp keep the instance's codes.
         points[:, list(free)] = [[_draw(f, span, random) for f, span in spans] for _ in range(size)]
         for point, output in zip(points, problem.model.outputs_at(points), strict=True):
             if problem.is_dissimilar(output):
                 return point[list(free)].tolist()
+        # A few first, in case most points are dissimilar; then more at a time, which is cheaper each.
         tried, size = tried + size, min(2 * size, _MOST_AT_ONCE)
     raise BudgetError(f"None of {tried} points drawn was dissimilar; ask for the nearest one.")
 
@@ -236,6 +249,7 @@ def _span(problem: Problem, free: tuple[int, ...], i: int, spender: Spender) -> 
     """Return which values of feature i some dissimilar point can have."""
     feature = problem.domain.features[i]
     slacks = [(way, _slack(way)) for way in _ways(problem, free)]
+    # Sides that no point of the box reaches allow no value.
     ways = [(way, slack) for way, slack in slacks if slack > 0 or (slack == 0 and not way.strict)]
     if isinstance(feature, Real):
         return feature, _merged(_reach(way, i, feature, slack) for way, slack in ways)
@@ -243,6 +257,7 @@ def _span(problem: Problem, free: tuple[int, ...], i: int, spender: Spender) -> 
     for k, code in enumerate(_codes(feature)):
         if not k % _VALUES_AT_ONCE:
             spender.look()
+        # A value that forgoes more than the slack of all features at their worst is in no dissimilar point.
         if not any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways):
             odds[k] = 0
     if not any(odds):
@@ -263,6 +278,7 @@ def _reach(way: _Way, i: int, feature: Real, slack: Fraction) -> tuple[Fraction,
     slope = way.side.slope(i)
     if not slope:
         return feature.low, feature.high
+    # Beyond this the other features, all at their worst, cannot make up for it.
     room = min(slack / abs(slope), feature.high - feature.low)
     return (feature.low, feature.low + room) if slope > 0 else (feature.high - room, feature.high)
 
@@ -280,6 +296,7 @@ def _merged(spans: Iterator[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, 
 def _draw(feature: Feature, span: _Span, random: Random) -> float:
     if isinstance(feature, Real):
         low, high = float_ends(feature)
+        # Drawn as a fraction and rounded to a float, a value may fall just outside.
         return min(max(draw_between(feature, span, random), low), high)  # type: ignore[arg-type]
     first = 0 if isinstance(feature, Categorical) else feature.low
     return float(first + draw_index(span, random))  # type: ignore[arg-type]

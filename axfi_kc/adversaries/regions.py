@@ -58,9 +58,11 @@ class _Table:
         cells = [[int(c)] for c in problem.cells]
         for choice in choices:
             cells[choice.feature] = list(choice.cells)
+        # One cell for each other feature: the block has as many dimensions as choices, in domain order.
         block = model.table[np.ix_(*cells)].reshape([len(c.cells) for c in sorted(choices, key=_feature)])
         order = sorted(range(len(choices)), key=lambda k: choices[k].feature)
         strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
+        # Back into the order in which the choices were given.
         self._strange = strange[block].transpose(np.argsort(order))
 
     def verdict(self, box: Box) -> tuple[bool, bool]:
@@ -80,6 +82,7 @@ class _Cells:
         self._cells = problem.cells
 
     def verdict(self, box: Box) -> tuple[bool, bool]:
+        # Nothing is known of a box before it is a point: it may, and it need not.
         if any(b - a > 1 for a, b in zip(*box, strict=True)):
             return True, False
         cells = self._cells.copy()
@@ -104,9 +107,11 @@ class _Leaves:
 
     def __init__(self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any) -> None:
         counts = [np.cumsum(flags, axis=1, dtype=np.int32) for flags in inside]
+        # With a leading 0, the choices that a leaf takes in a range are one difference.
         self._below = [np.concatenate([np.zeros((len(c), 1), np.int32), c], axis=1) for c in counts]
         self._starts = np.array(starts)
         largest = max((abs(int(x)) for x in values.reshape(-1)), default=0)
+        # The sums of all trees and the base must fit; else the same code runs on Python integers.
         narrow = largest.bit_length() + (len(starts) + 1).bit_length() <= _INT64_BITS
         narrow = narrow and all(abs(int(b)).bit_length() < _INT64_BITS - 1 for b in base)
         self._values = values.astype(np.int64 if narrow else object)
@@ -118,6 +123,7 @@ class _Leaves:
         for below, a, b in zip(self._below, *box, strict=True):
             reached &= below[:, b] > below[:, a]
         column = reached[:, np.newaxis]
+        # Leaves out of reach are given the extreme that cannot win; each tree keeps at least one leaf.
         high = np.maximum.reduceat(np.where(column, self._values, self._least), self._starts, axis=0)
         low = np.minimum.reduceat(np.where(column, self._values, self._most), self._starts, axis=0)
         return (
@@ -137,6 +143,7 @@ def _of_boxes(problem: Problem, model: Boxes, choices: Sequence[Choices]) -> Reg
     rows = np.flatnonzero(kept)
     inside = [~model.misses(c.feature, np.array(c.cells, dtype=np.int64))[:, rows].T for c in choices]
     values = strange[model.output[rows]].astype(np.int64)[:, np.newaxis]
+    # One tree whose leaves are the boxes: 1 where it is dissimilar, so "above 0" is the question.
     return _Leaves(inside, [0], values, np.zeros(1, np.int64))
 
 
@@ -154,6 +161,7 @@ def _of_trees(problem: Problem, model: TreeSum, choices: Sequence[Choices]) -> R
     base: Any
     if model.n_trees == 1:
         outputs = model.leaf_outputs()
+        # With one tree, outputs of leaves say it directly and need no margins.
         values = np.array([[int(problem.is_dissimilar(outputs[k]))] for k in leaves])
         base = np.zeros(1, np.int64)
     else:
@@ -183,5 +191,6 @@ def _reachable(
         goes_left = left[list(choices[k].cells)].astype(np.bool_)
         for child, mask in ((model.left[node], goes_left), (model.right[node], ~goes_left)):
             narrowed = flags[k] & mask
+            # A branch that no choice takes is dropped here, so every leaf yielded is reached.
             if narrowed.any():
                 stack.append((int(child), (*flags[:k], narrowed, *flags[k + 1 :])))

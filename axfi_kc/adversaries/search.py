@@ -33,6 +33,7 @@ class Spender:
         """Count one box."""
         self._used += 1
         self._own += 1
+        # Without a limit of nodes, a single CXp must not use up all patience there is for the others.
         over = self._own > _MOST_NODES if self._most is None else self._used > self._most
         if over or (not self._used % _LOOK and self._watch.is_spent()):
             raise self.error()
@@ -63,6 +64,7 @@ def _corner(box: Box) -> Box:
 def _halves(box: Box) -> Iterator[Box]:
     """Yield both halves of a box along its longest side; nothing for a single point."""
     low, high = box
+    # Halving the longest side keeps boxes compact, so that bounds become sharp in all features.
     side = max(range(len(low)), key=lambda k: high[k] - low[k])
     if high[side] - low[side] > 1:
         middle = (low[side] + high[side]) // 2
@@ -86,12 +88,16 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, spender: Spend
 
     def push(box: Box) -> None:
         spender.spend()
+        # Boxes that certainly hold nothing dissimilar never enter the heap.
         if region.verdict(box)[0]:
+            # Choices are sorted by cost, so the first ones are the cheapest point of the box: a lower bound.
             heapq.heappush(heap, (sum((c.costs[k] for c, k in zip(choices, box[0], strict=True)), Fraction(0)), box))
 
     push(_whole(choices))
     while heap:
         _, box = heapq.heappop(heap)
+        # On a single point the verdict is exact. Every other box costs at least as much, so this is the
+        # nearest; at a tie the heap compares the boxes themselves.
         if region.verdict(_corner(box))[0]:
             return box[0]
         for half in _halves(box):
@@ -132,9 +138,11 @@ def grown(
     for side, choice in enumerate(choices):
         if not grows[side]:
             continue
+        # Only a neighbouring cell: a gap in the numbers is the instance's own cell, or one without a float.
         while low[side] and choice.cells[low[side] - 1] == choice.cells[low[side]] - 1:
             low[side] -= 1
             spender.look()
+            # "Certainly all" is what counts; where it is not certain the box stays as it was.
             if not region.verdict((tuple(low), tuple(high)))[1]:
                 low[side] += 1
                 break

@@ -80,6 +80,7 @@ def score_by_definition(
 
 
 def _of_forest(kind: str, weighted: Weighted, names: tuple[str, ...]) -> Scored:
+    # Features in no CXp are dummies: they score 0 and change nobody's score.
     players = [n for n in names if any(n in cxp for cxp in weighted)]
     zero = {n: Fraction(0) for n in names}
     if len(players) > _MOST_PLAYERS:
@@ -123,15 +124,18 @@ def _of_votes(kind: str, cxps: Collection[frozenset[str]], names: tuple[str, ...
     """Return the index of the game in which a coalition wins if it meets every CXp."""
     players = [n for n in names if any(n in cxp for cxp in cxps)]
     zero = {n: Fraction(0) for n in names}
+    # Both limits are of what is kept in memory and gone through: all coalitions, once per CXp.
     if len(players) > _MOST_VOTERS or len(cxps) << len(players) > most:
         return None
     coalitions = np.arange(1 << len(players), dtype=np.int64)
     wins = np.ones(len(coalitions), dtype=np.bool_)
     for cxp in cxps:
+        # A coalition and a CXp meet iff their bits do.
         wins &= (coalitions & sum(1 << k for k, n in enumerate(players) if n in cxp)) != 0
     sizes = np.bitwise_count(coalitions)
     for k, name in enumerate(players):
         without = coalitions[coalitions >> k & 1 == 0]
+        # Winning with the player but not without. Adding one never loses, since the game is monotone.
         swings = without[wins[without | 1 << k] & ~wins[without]]
         counts = enumerate(np.bincount(sizes[swings]).tolist())
         zero[name] = sum((n * _factor(kind, s, len(players) - 1) for s, n in counts), Fraction(0))
@@ -153,6 +157,7 @@ def _share(kind: str, sizes: Counter[int], number: int, places: int) -> Fraction
     if kind == "ffa":
         return Fraction(sizes.total(), number)
     if kind == "responsibility":
+        # Only the smallest set that contains the feature counts.
         return Fraction(1, min(sizes))
     if kind == "holler_packel":
         return Fraction(sizes.total(), places)

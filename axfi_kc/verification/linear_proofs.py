@@ -66,6 +66,7 @@ class LinearProofs:
             for i in free:
                 ends = self._ends(i)
                 allowance.spend(len(ends))
+                # Features add up independently, so the best corner is found feature by feature.
                 corner[i] = max(ends, key=lambda x, i=i, m=margin: self._gain(m, i, x))  # type: ignore[misc]
                 total += self._gain(margin, i, corner[i])
             if margin.holds(total):
@@ -86,6 +87,7 @@ class LinearProofs:
         for i, number in corner.items():
             feature, value = self._claim.domain.features[i], float(number)
             if isinstance(feature, Real) and not feature.low <= Fraction(value) <= feature.high:
+                # Rounding goes to nearest and so at most one float too far.
                 value = float(np.nextafter(value, np.inf if Fraction(value) < feature.low else -np.inf))
             found[i] = value
         return found
@@ -103,6 +105,7 @@ class LinearProofs:
         if prod(values_of(features[i]) or 1 for i in free if i not in reals) > allowance.points:
             raise Spent  # before they are listed
         total = Fraction(0)
+        # Discrete values are listed and not summed up cleverly: this is the proof, not the algorithm proved.
         for numbers, worth in self._discrete(tuple(i for i in free if i not in reals)):
             allowance.spend(2 ** len(reals))
             parts = [(m, self._at(m, free, numbers)) for m in self._margins]
@@ -128,6 +131,8 @@ class LinearProofs:
             allowance.spend()
             share = prod((p for _, _, p in box), start=Fraction(1))
             scaled = [(m, *self._scaled(m, c, reals, box)) for m, c in parts]
+            # A margin that is constant on the box is decided by its sign, ties included; for the others a tie
+            # has measure 0.
             flat = any(m.holds(c) for m, c, steps in scaled if not any(steps))
             total += share * (1 if flat else self._union([(c, steps) for _, c, steps in scaled], allowance))
         return total
@@ -144,11 +149,13 @@ class LinearProofs:
 
     def _union(self, parts: list[tuple[Fraction, list[Fraction]]], allowance: Allowance) -> Fraction:
         """Return the share of the unit cube where some ``constant + steps * u`` is above 0."""
+        # Margins that are above 0 nowhere add nothing; one that is nowhere below 0 fills the cube.
         alive = [(c, s) for c, s in parts if c + sum(x for x in s if x > 0) > 0]
         if any(c + sum(x for x in s if x < 0) >= 0 for c, s in alive):
             return Fraction(1)
         if len(alive) <= 1 or self._form.rule.kind == "itself":  # above and below exclude each other
             return sum((_above(c, s) for c, s in alive), Fraction(0))
+        # The complement of a union of half-spaces is a polytope.
         return 1 - volume([(tuple(s), -c) for c, s in alive], len(alive[0][1]), allowance)
 
 
@@ -161,11 +168,14 @@ def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
     Fraction(1, 2)
     """
     sizes = [abs(s) for s in steps if s]
+    # Mirrored so that every step is positive: u becomes 1 - u where it is not.
     limit = -constant - sum((s for s in steps if s < 0), Fraction(0))
     if not sizes:
         return Fraction(limit < 0)
     k, total = len(sizes), Fraction(0)
     for corner in product((0, 1), repeat=k):
+        # The part below the plane is a corner simplex, less those that stick out of the cube beyond each
+        # face, plus those beyond two, and so on.
         rest = limit - sum((s for s, bit in zip(sizes, corner, strict=True) if bit), Fraction(0))
         if rest > 0:
             total += (-1) ** sum(corner) * rest**k

@@ -32,6 +32,8 @@ def volume(halves: Sequence[Row], dimension: int, allowance: Allowance) -> Fract
     >>> volume([corner], 2, Allowance.of(None))
     Fraction(1, 2)
     """
+    # The origin is a corner of the cube: the cones over the facets through it are flat, which spares half of
+    # the cube's facets.
     start = _tightest([*halves, *_cube(dimension)])
     total, stack = Fraction(0), [] if start is None else [(Fraction(1), start, dimension)]
     while stack:
@@ -43,7 +45,10 @@ def volume(halves: Sequence[Row], dimension: int, allowance: Allowance) -> Fract
         for row, limit in rows:
             if limit == 0:
                 continue  # its cone is flat
+            # Any variable that occurs will do: projecting scales the facet's volume by |a_j| over its length,
+            # and the factor below takes that back.
             j = next(k for k, a in enumerate(row) if a)
+            # A facet must be counted once, so equal half-spaces are merged before.
             face = _tightest(_without(other, (row, limit), j) for other in rows if other != (row, limit))
             if face is not None:
                 stack.append((factor * limit / (left * abs(row[j])), face, left - 1))
@@ -66,8 +71,10 @@ def _tightest(rows: Iterable[Row]) -> list[Row] | None:
     """Return one half-space per direction; None if they have no point in common at first sight."""
     kept: dict[tuple[Fraction, ...], Fraction] = {}
     for row, limit in rows:
+        # Scaled to largest entry 1: parallel half-spaces then have one direction, and only the tightest stays.
         size = max(map(abs, row), default=Fraction(0))
         if size == 0:
+            # Says "0 <= limit": always true, or the face is empty.
             if limit < 0:
                 return None
             continue
@@ -77,6 +84,7 @@ def _tightest(rows: Iterable[Row]) -> list[Row] | None:
 
 
 def _length(rows: list[Row]) -> Fraction:
+    # Both exist: the cube bounds every face of it in every direction.
     high = min(limit / a for (a,), limit in rows if a > 0)
     low = max(limit / a for (a,), limit in rows if a < 0)
     return max(high - low, Fraction(0))

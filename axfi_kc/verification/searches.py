@@ -84,6 +84,7 @@ class Searches:
         self.predict: Predict = predictor(model, claim.domain)
         self._rng = np.random.default_rng(seed)
         form = None if allowance.is_late else form_of(model, claim.domain)
+        # A dump that contradicts the model's own predict proves nothing about the model.
         if form is not None and not self._agrees(form):
             form = None
         self._form = form
@@ -102,6 +103,7 @@ class Searches:
             if self.allowance.is_late:
                 return True
             apart += not agree(own, form.output([Fraction(code) for code in row], domain))
+        # A few ties are forgiven: exact arithmetic and the library's rounding may break them differently.
         return apart <= _READ_AT * _TIES
 
     @property
@@ -136,9 +138,11 @@ class Searches:
         try:
             found = self._prove(free)
         except Spent:
+            # The proof's steps are not charged to what is tried instead.
             self.allowance.begin()
             return self._enumerate(free) or self._sample(free)
         if found.found and found.detail == _ROUNDED:
+            # Exact arithmetic and predict differ at this point; another one may convince predict as well.
             listed = self._enumerate(free)
             return listed if listed is not None and listed.found else found
         return found
@@ -148,6 +152,7 @@ class Searches:
             return None
         seen = 0
         for codes in self._space.blocks(free):
+            # A cell in which no float lies cannot be put to predict, so enumeration would prove nothing.
             if np.isnan(codes).any() or self.allowance.is_late:
                 return None
             flags = self._flags(codes)
@@ -177,6 +182,7 @@ class Searches:
         flags = self._flags(codes) if number else []
         if True in flags:
             return Answer(True, "proved", "predict at a random point", number, self._shown(codes[flags.index(True)]))
+        # A point that is found proves; not finding one only suggests.
         return Answer(False, "sampled", "predict at random points", number)
 
     def _drawn(self, free: Features, number: int) -> Codes:
@@ -189,8 +195,10 @@ class Searches:
     def weigh(self, free: Features, claimed: Fraction) -> Weighed:
         """Weigh the dissimilar points that agree with the instance outside `free`."""
         self.allowance.begin()
+        # With a proof at hand only small boxes are listed first.
         few = min(_FEW, self.allowance.points) if self._proofs is not None else self.allowance.points
         listed = self._listed_weight(free, few)
+        # Listing is independent of the proofs, so where it agrees with the claim nothing else is needed.
         if listed is not None and (listed.low == claimed or self._proofs is None):
             return listed
         if self._proofs is None:
@@ -219,6 +227,7 @@ class Searches:
         if not number:
             return Weighed(Fraction(0), whole, "sampled", _LATE, 0)
         share = Fraction(sum(self._flags(self._drawn(free, number))), number)
+        # Hoeffding: the mean of n numbers in 0..1 is off by more than this with probability `_DOUBT` at most.
         reach = Fraction(math.sqrt(math.log(2 / _DOUBT) / (2 * number)))
         detail = f"{float(share):.4g} +- {float(reach):.2g} of the box, with probability {1 - _DOUBT:.9f} (Hoeffding)"
         low, high = whole * (share - reach), whole * (share + reach)

@@ -59,6 +59,8 @@ class _Conditioned:
         if not len(self.starts):
             whole = np.repeat(self.base[np.newaxis], len(reached), axis=0)
             return whole, whole, np.zeros(len(reached), dtype=np.int64)
+        # Larger than any leaf, so what is not reached never wins; every tree keeps a reached leaf, so it
+        # never enters a sum either.
         far = _SAFE if self.values.dtype != object else 1 + 2 * int(abs(self.values).max())
         low = np.minimum.reduceat(np.where(reached[:, :, None], self.values, far), self.starts, axis=1)
         high = np.maximum.reduceat(np.where(reached[:, :, None], self.values, -far), self.starts, axis=1)
@@ -107,6 +109,7 @@ class TreeProofs:
         sums = [[tuple(_part(m, values) for m in margins) for values, _ in tree] for tree in leaves]
         base = [m.at(form.base) for m in margins]
         scale = lcm(*(x.denominator for x in base), *(x.denominator for t in sums for row in t for x in row))
+        # In integers a tie counts as above 0 when 1 is added.
         self._base = [int(b * scale) + m.tie for b, m in zip(base, margins, strict=True)]
         self._trees: list[list[tuple[tuple[int, ...], Where, int]]] = [
             [
@@ -116,6 +119,7 @@ class TreeProofs:
             for rows, tree in zip(sums, leaves, strict=True)
         ]
         largest = sum(max(abs(x) for row, _, _ in tree for x in row) for tree in self._trees)
+        # Twice, because bounds from both sides are subtracted from each other.
         fits = 2 * (largest + max(map(abs, self._base))) < _SAFE
         self._type: Any = np.int64 if fits else object
 
@@ -144,6 +148,7 @@ class TreeProofs:
         box = next(self._dissimilar(free, allowance), None)
         if box is None:
             return None
+        # Any piece of the box is as good as another: all its points are dissimilar.
         return {i: (mask & -mask).bit_length() - 1 for i, mask in box.items()}
 
     def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
@@ -160,6 +165,7 @@ class TreeProofs:
         everything = {i: (1 << len(self._space.pieces[i])) - 1 for i in free}
         stack = [(everything, np.ones(len(trees.where), dtype=np.bool_))]
         while stack:
+            # From the top of the stack, so the search stays depth first in blocks.
             boxes = stack[-_AT_ONCE:]
             del stack[-_AT_ONCE:]
             allowance.spend(len(boxes))
@@ -178,7 +184,9 @@ class TreeProofs:
         where: list[Where] = []
         starts: list[int] = []
         for tree in self._trees:
+            # A leaf counts if nothing outside the free features has to move to reach it.
             kept = [leaf for leaf in tree if not leaf[2] & fixed]
+            # A tree that the free features do not touch is a constant.
             if len(kept) == 1:
                 base = [a + b for a, b in zip(base, kept[0][0], strict=True)]
                 continue
@@ -201,6 +209,7 @@ def _halves(
     """Split a box by the first set of pieces that tells two leaves of a tree apart."""
     for leaf in trees.leaves(tree):
         for i, mask in trees.where[leaf].items() if reached[leaf] else ():
+            # Splitting by a leaf's own pieces settles that leaf: one half has all of it, as far as this feature goes.
             inside, outside = pieces[i] & mask, pieces[i] & ~mask
             if inside and outside:
                 return [({**pieces, i: part}, trees.within(reached, i, part)) for part in (inside, outside)]
@@ -226,6 +235,7 @@ def _leaves(
             left |= goes_left(split, seen.at(features[i], piece.number)) << k
         here = where.get(i, (1 << len(space.pieces[i])) - 1)
         for child, mask in ((tree.left[node], here & left), (tree.right[node], here & ~left)):
+            # No piece left means that no point of the domain gets there.
             if mask:
                 stack.append((child, {**where, i: mask}))
     return found
