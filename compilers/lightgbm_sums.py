@@ -23,6 +23,7 @@ from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 
 __all__ = ["objective_kind", "read_lightgbm", "sum_of_text"]
 
+# The library's own constant is a float32.
 _NEAR_ZERO = float(np.float32(1e-35))
 _BELOW_ZERO, _UP_TO_ZERO = Cut(-_NEAR_ZERO, closed=False), Cut(_NEAR_ZERO, closed=True)
 _EVERYTHING = Cut(float(np.finfo(np.float64).max), closed=True)
@@ -79,6 +80,7 @@ def objective_kind(text: LightGBMText) -> str:
         return "argmax"
     if text.n_scores == 1 and name == "binary":
         return "sign"
+    # "sqrt" squares the sum in the end, so it is not the output.
     if text.n_scores == 1 and name in _IDENTITY and "sqrt" not in text.objective:
         return "identity"
     raise UnsupportedModelError(
@@ -95,12 +97,14 @@ def _rule(text: LightGBMText, kind: str, labels: tuple[Hashable, ...]) -> Argmax
         return Argmax(labels)
     if kind == "identity":
         n_iterations = max(len(text.trees) // text.n_scores, 1)
+        # Dividing by the number of iterations changes no class, only a regression's output.
         return Score(Fraction(1, n_iterations) if text.is_averaged else Fraction(1))
     raise UnsupportedModelError(f"{len(labels)} labels do not fit {text.objective} with {text.n_scores} scores.")
 
 
 def _sum(text: LightGBMText, domain: Domain, rule: Argmax | Positive | Score) -> TreeSum:
     _check_columns(text, domain)
+    # Trees of an iteration come one per score, in turn.
     trees = [_Nodes(text, domain, tree).built(k % text.n_scores) for k, tree in enumerate(text.trees)]
     return TreeSum.of(domain, trees or [constant(text.n_scores)], rule=rule)
 
@@ -133,6 +137,7 @@ class _Nodes:
 
     def built(self, score: int) -> TreeNodes:
         """Return the tree, adding to the given score."""
+        # A tree without a split has only leaf 0, which is written as its complement.
         root = 0 if self._tree.column else ~0
         stack = [(root, -1, 0)]  # what to build, and whose child it is, on which side
         while stack:
@@ -169,6 +174,7 @@ class _Nodes:
         """Add a chain of nodes for one node's test; return what is to be built below it."""
         left, right = self._tree.left[node], self._tree.right[node]
         pending, previous = [], -1
+        # Each split takes off its left part; what is left goes on to the next piece.
         for split, goes_left in self._pieces(node):
             at = self._add(self._tree.column[node], split)
             if previous >= 0:
@@ -189,8 +195,10 @@ class _Nodes:
             names = self._text.categories[column]
             return [(frozenset(names[k] for k in members if k < len(names)) if names else members, True)]
         cut = _cut(tree.threshold[node])
+        # Zero goes where the order sends it anyway: an ordinary threshold.
         if zero_goes_left is None or zero_goes_left == (tree.threshold[node] >= 0):
             return [(cut, True)]
+        # The numbers that count as zero go left although they lie right of the threshold, or the other way.
         pieces = [(cut, True), (_BELOW_ZERO, False), (_UP_TO_ZERO, True)]
         if not zero_goes_left:
             pieces = [(_BELOW_ZERO, True), (_UP_TO_ZERO, False), (cut, True)]
@@ -202,11 +210,13 @@ class _Nodes:
         low = None if isinstance(feature, Categorical) else feature.low
         kept: list[tuple[Cut, bool]] = []
         for cut, goes_left in pieces:
+            # A piece that ends below the domain, or before the one before it, holds no point.
             if (low is not None and Fraction(cut.last_left) < low) or (kept and cut <= kept[-1][0]):
                 continue
             if kept and kept[-1][1] == goes_left:
                 kept.pop()
             kept.append((cut, goes_left))
+        # What goes right at the end is joined with the rest, which goes right as well.
         if kept and not kept[-1][1]:
             kept.pop()
         return [*kept] or [(_EVERYTHING, False)]
@@ -214,6 +224,7 @@ class _Nodes:
 
 def _cut(threshold: float) -> Cut:
     """Return where the reals split, given that whatever is near zero is compared as zero."""
+    # Zero compares as at most the threshold, and with it everything near zero.
     if 0 <= threshold <= _NEAR_ZERO:
         return _UP_TO_ZERO
     if -_NEAR_ZERO <= threshold < 0:

@@ -12,6 +12,7 @@ from axfi_kc.errors import ModelFileError, UnsupportedModelError
 
 __all__ = ["LightGBMText", "LightGBMTree", "parse_lightgbm"]
 
+# Bits of `decision_type`; bits 2 and 3 are the missing type: none, zero or NaN.
 _CATEGORICAL, _DEFAULT_LEFT, _ZERO_IS_MISSING = 1, 2, 4
 _MISSING_TYPE = 12
 _WORD = 32
@@ -89,6 +90,7 @@ def parse_lightgbm(text: str) -> LightGBMText:
     -----
     Linear in the length of the text.
     """
+    # After the trees come parameters and categories, which have lines of the same form.
     head, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
     entries = _entries(head)
     try:
@@ -110,6 +112,7 @@ def parse_lightgbm(text: str) -> LightGBMText:
     except UnsupportedModelError:
         raise
     except (KeyError, ValueError, IndexError, TypeError, OverflowError, RecursionError) as error:
+        # A damaged text can fail anywhere, and always means the same to the user.
         raise ModelFileError(
             f"Expected the text of a LightGBM model of version 3 or 4, but it does not parse ({_shown(error)}); "
             "save the model again."
@@ -133,11 +136,13 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
         )
     kinds = [int(k) for k in entries["decision_type"].split()]
     threshold = tuple(float(t) for t in entries["threshold"].split())
+    # Sets of categories are bits in words of 32; boundaries say which words belong to which split.
     bounds, words = ([int(k) for k in entries.get(key, "").split()] for key in ("cat_boundaries", "cat_threshold"))
     tree = LightGBMTree(
         column=tuple(int(c) for c in entries["split_feature"].split()),
         threshold=threshold,
         members=tuple(
+            # At a categorical split the threshold is the number of the set.
             _bits(words[bounds[int(t)] : bounds[int(t) + 1]]) if kind & _CATEGORICAL else None
             for kind, t in zip(kinds, threshold, strict=True)
         ),
@@ -155,6 +160,7 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
 def _check(tree: LightGBMTree, n_columns: int) -> None:
     """Raise a ValueError unless this is one tree of finite numbers over the columns."""
     n = len(tree.column)
+    # A binary tree has one leaf more than inner nodes.
     if {len(tree.threshold), len(tree.left), len(tree.right), len(tree.leaves) - 1} != {n}:
         raise ValueError("a tree of n nodes has n tests, 2 n children and n + 1 leaves")
     if not all(0 <= column < n_columns for column in tree.column):
@@ -181,7 +187,9 @@ def _bits(words: list[int]) -> frozenset[int]:
 
 def _categories(text: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
     """Return the names of the categories of columns that were categories in a DataFrame."""
+    # Numeric columns are described by a range in brackets, constant ones by "none".
     is_categorical = [info != "none" and not info.startswith("[") for info in infos]
+    # From the end: a name of a column might hold the same words.
     line = text.rpartition("\npandas_categorical:")[2].strip() if "\npandas_categorical:" in text else "null"
     named = [tuple(c) for c in json.loads(line) or ()]
     if not named:

@@ -138,6 +138,7 @@ class _Threshold:
         self._leaves = [self._build.true if flag else self._build.false for flag in flags]
         gains, self._base = _one_sum(model)
         self._levels = [_Level(i, gains[i]) for i in order]
+        # From the last level up: what a level and all below it can add.
         least = most = 0
         for level in reversed(self._levels):
             least, most = least + min(level.gains), most + max(level.gains)
@@ -160,13 +161,17 @@ class _Threshold:
 
     def _known(self, depth: int, total: int) -> tuple[int, int, int] | None:
         """Return the node for a partial sum, with the least and largest sum it is valid for."""
+        # Intervals are closed here. Beyond `far` there is no partial sum, so it stands for infinity.
         if depth == len(self._levels):
             return (self._leaves[1], 1, self._far) if total > 0 else (self._leaves[0], -self._far, 0)
         level = self._levels[depth]
+        # Not even the largest gains lift the sum above 0; and this holds for every smaller sum.
         if total + level.most <= 0:
             return self._leaves[0], -self._far, -level.most
+        # Not even the smallest gains pull it down to 0.
         if total + level.least > 0:
             return self._leaves[1], 1 - level.least, self._far
+        # The last interval that begins at or below the sum, if it reaches that far.
         k = bisect_right(level.lows, total) - 1
         return (level.nodes[k], level.lows[k], level.highs[k]) if k >= 0 and total <= level.highs[k] else None
 
@@ -179,6 +184,7 @@ class _Threshold:
                 return _Frame(frame.depth + 1, frame.total + gain, self._far)
             child, low, high = found
             frame.children.append(child)
+            # Seen from here, a child's interval lies lower by its gain. The node holds where all children do.
             frame.low, frame.high = max(frame.low, low - gain), min(frame.high, high - gain)
         return None
 
@@ -186,6 +192,7 @@ class _Threshold:
         self._spend(1)
         level = self._levels[frame.depth]
         node = self._build.decision(level.feature, (([c], child) for c, child in enumerate(frame.children)))
+        # Intervals of a level are disjoint, so their beginnings order them.
         k = bisect_right(level.lows, frame.low)
         level.lows.insert(k, frame.low)
         level.highs.insert(k, frame.high)
@@ -202,6 +209,7 @@ def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Seque
 
     def reduced(totals: Sequence[int]) -> tuple[int, ...]:
         """Return what matters of partial sums: for classes, how far each is above the first."""
+        # Only differences decide which class wins, so sums that differ by a constant are one.
         return tuple(t - totals[0] for t in totals) if argmax else tuple(totals)
 
     layer, layers = {reduced(model.base)}, []

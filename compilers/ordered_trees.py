@@ -48,9 +48,11 @@ def leaf_sets_of_tree(model: TreeSum, tree: int) -> LeafSets:
     """
     nodes = _parents_first(model, int(model.tree_offset[tree]))
     leaves = [n for n in nodes if model.feature[n] < 0]
+    # One bit per leaf, so that "which leaves are still open" is an int and intersecting is one operation.
     below = {n: 1 << k for k, n in enumerate(leaves)}
     everything = (1 << len(leaves)) - 1
     of_cell: dict[int, list[int]] = {}
+    # Children before parents, so that the leaves below both sides are known.
     for node in reversed(nodes):
         if node in below:
             continue
@@ -59,6 +61,7 @@ def leaf_sets_of_tree(model: TreeSum, tree: int) -> LeafSets:
         i, start = int(model.feature[node]), int(model.mask_offset[node])
         goes_left = model.left_mask[start : start + model.grid.n_cells[i]].tolist()
         open_to = of_cell.get(i) or [everything] * len(goes_left)
+        # A cell that goes left closes all leaves on the right, and the other way round.
         of_cell[i] = [s & ~(right if goes else left) for s, goes in zip(open_to, goes_left, strict=True)]
     return LeafSets([int(model.leaf[n]) for n in leaves], of_cell)
 
@@ -131,11 +134,14 @@ class OrderedTrees:
         open_sets = {everything}
         for i in features:
             self._settle(open_sets, values, found)
+            # Once per layer, before it is made: the layers are what can grow exponentially.
             self._spend(len(open_sets))
             layer = {s: [s & cell for cell in sets.of_cell[i]] for s in open_sets}
             layers.append(layer)
+            # Never an empty set: some leaf takes any completion of the cells chosen so far.
             open_sets = {s for row in layer.values() for s in row}
         self._settle(open_sets, values, found)
+        # From the last feature up: rows of a layer lead to sets that are found already.
         for i, layer in zip(reversed(features), reversed(layers), strict=True):
             made = {s: self._node(place_of[i], [found[c] for c in row]) for s, row in layer.items()}
             found.update(made)
@@ -146,16 +152,20 @@ class OrderedTrees:
         """Move the sets whose leaves all have one value from `open_sets` to `found`."""
         for s in list(open_sets):
             first = values[(s & -s).bit_length() - 1]
+            # One value left means that no later feature matters: a constant, residual tree 0.
             if all(values[k] == first for k in _members(s)):
                 found[s] = (first, 0)
                 open_sets.remove(s)
 
     def _node(self, place: int, row: Sequence[Amount]) -> Amount:
         least = min(amount for amount, _ in row)
+        # All cells do the same, so the feature is not tested.
         if all(arc == row[0] for arc in row):
             return row[0]
+        # Normalised to least value 0: trees that differ by a constant share this node.
         arcs = tuple((amount - least, child) for amount, child in row)
         number = self._number.setdefault((place, arcs), len(self._number) + 1)
+        # New exactly if it got the next free number.
         if number == len(self.place):
             self.place.append(place)
             self.most.append(max(amount + self.most[child] for amount, child in arcs))
@@ -164,6 +174,7 @@ class OrderedTrees:
     def _renumber(self, roots: Sequence[Amount]) -> None:
         """Give lower numbers to earlier features."""
         arcs = [(), *(found for _, found in self._number)]
+        # But for the constant 0, children come after their parents, because they test later features.
         by_place = [0, *sorted(range(1, len(arcs)), key=lambda r: self.place[r])]
         new = [0] * len(arcs)
         for number, old in enumerate(by_place):
@@ -175,6 +186,7 @@ class OrderedTrees:
         self.children = [tuple(new[c] for _, c in arcs[r]) for r in by_place]
         self._breaks = [_breaks(arcs[r]) for r in by_place]
         self._runs: dict[tuple[int, int], tuple[Cells, Cells]] = {}
+        # The keys held all arcs a second time.
         self._number.clear()
 
     def common_runs(self, residuals: Sequence[int]) -> tuple[Cells, Cells]:
@@ -183,6 +195,7 @@ class OrderedTrees:
         for r in residuals:
             breaks |= self._breaks[r]
         key = self.place[residuals[0]], breaks
+        # Many multisets break their feature's cells in the same places.
         found = self._runs.get(key)
         if found is None:
             inner = tuple(_members(breaks))

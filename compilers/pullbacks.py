@@ -47,10 +47,12 @@ def _linear(model: LinearModel, inner: Inner, domain: Domain) -> LinearModel:
         part = _nothing(feature, len(base)) if j is None else model.parts[j]
         chain, positions = (None, None) if j is None else (inner.chains[j], inner.positions[j])
         if isinstance(part, Lookup):
+            # A feature's values may be fewer, or in another order, than the column's.
             rows = [row if positions is None else [row[p] for p in positions] for row in part.rows]
             parts.append(Lookup(tuple(tuple(n * scale for n in row) for row in rows)))
             continue
         factor, constant = chain.affine if chain is not None else (Fraction(1), Fraction(0))
+        # f * (factor * x + constant): the constant part goes to the base.
         base = [b + f * scale * constant for b, f in zip(base, part.factors, strict=True)]
         parts.append(Slope(tuple(f * scale * factor for f in part.factors)))
     return LinearModel.of(domain, parts, base=base, rule=model.rule)
@@ -78,6 +80,7 @@ def _trees(model: TreeSum, inner: Inner, domain: Domain) -> TreeSum:
     return replace(
         model,
         grid=Grid(domain, tuple(axes)),
+        # Leaves, at -1, have no outer feature and stay so.
         feature=np.array([outer_of.get(j, -1) for j in model.feature.tolist()], dtype=np.int32),
         mask_offset=np.cumsum([0, *map(len, masks)])[:-1].astype(np.int64),
         left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
@@ -94,10 +97,12 @@ def _pulled_back_axis(axis: Axis, inner: Inner, j: int, feature: Feature) -> tup
     """Return the axis of an outer feature, and the inner cell of each of its cells."""
     positions, chain = inner.positions[j], inner.chains[j]
     if positions is not None or chain is None:
+        # A table has no order to keep: every value is its own cell.
         return Axis.of_values(feature), np.array(positions, dtype=np.int64)
     cuts = pulled_back_cuts(axis.cuts, chain, feature)
     outer = Axis.of(feature, cuts)
     left = np.array([outer.left_of(cut) for cut in cuts], dtype=np.int64)
+    # The inner cell is the number of inner cuts that lie left of the outer one.
     return outer, np.searchsorted(np.sort(left), np.arange(outer.n_cells), side="right").astype(np.int64)
 
 
@@ -112,20 +117,27 @@ def pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> lis
         return list(cuts)
     last = np.array([cut.last_left for cut in cuts])
     wide = 0 if isinstance(feature, Integer) else 1
+    # For reals one float beyond either end: then "none" and "all of the domain" are answers too.
     low = np.full(len(cuts), _key(np.float64(feature.low)) - wide)
     high = np.full(len(cuts), _key(np.float64(feature.high)) + wide)
+    # Steps of a chain never decrease, in floats too, so what goes left is a beginning of the floats, and
+    # bisection over the floats finds its end.
     never = chain.at(_float(low)) > last  # not even the least value goes left
     always = chain.at(_float(high)) <= last
     while (high > low + 1).any():
         middle = (low >> 1) + (high >> 1) + (low & high & 1)  # their difference does not fit once it spans [-2, 2]
         goes_left = chain.at(_float(middle)) <= last
         low, high = np.where(goes_left, middle, low), np.where(goes_left, high, middle)
+    # Where all go left the end is the upper one, which the bisection only approaches.
     ends = _float(np.where(always, high, low)).tolist()
+    # Open at the low end: nothing lies left of it.
     return [Cut(end, closed=not none) for end, none in zip(ends, never.tolist(), strict=True)]
 
 
 def _key(x: Any) -> Any:
     """Return an integer for each float64, in the same order."""
+    # Floats are sign and magnitude. Flipping the magnitude of negative ones makes the bits ascend with the
+    # numbers, and flipping twice is the identity.
     bits = np.asarray(x, dtype=np.float64).view(np.int64)
     return bits ^ ((bits >> np.int64(63)) & _SIGN)
 

@@ -44,7 +44,9 @@ class _Columns:
         if is_categorical is None:
             return cls(tuple(range(model.n_features_in_)), ())
         encoder = model._preprocessor.named_transformers_["encoder"]
+        # NaN is no category of its own: every node says where missing values go.
         categories = tuple(tuple(c for c in found.tolist() if not _is_missing(c)) for found in encoder.categories_)
+        # The encoder's columns come first, in their order; the others follow.
         order = [*np.flatnonzero(is_categorical).tolist(), *np.flatnonzero(~is_categorical).tolist()]
         for column in order[: len(categories)]:
             codes_of_column(domain, column)
@@ -65,8 +67,11 @@ def _split(node: Any, columns: _Columns, bitsets: npt.NDArray[np.uint32]) -> tup
         # A threshold of infinity sets missing values apart: every number goes left.
         return Cut(min(float(node["num_threshold"]), _LARGEST), closed=True), True
     categories = columns.categories[int(node["feature_idx"])]
+    # The bit sets have room for more numbers than there are categories.
     listed = [k for k in _members(bitsets[int(node["bitset_idx"])]) if k < len(categories)]
     left = frozenset(categories[k] for k in listed)
+    # Categories that the encoder has not seen go with the missing ones. The set must be that of the other
+    # side, so that whatever is not in it goes where they go.
     if node["missing_go_to_left"]:
         return frozenset(categories) - left, False
     return left, True
@@ -92,6 +97,7 @@ def _trees_and_base(model: Any, domain: Domain) -> tuple[list[TreeNodes], list[F
     check_fitted(model, "_predictors")
     check_width(model, domain)
     columns = _Columns.of(model, domain)
+    # One number per score, however the array is shaped.
     base = [Fraction(float(b)) for b in np.asarray(model._baseline_prediction).reshape(-1)]
     trees = [
         _nodes(predictor, columns, k, len(base)) for stage in model._predictors for k, predictor in enumerate(stage)

@@ -78,9 +78,11 @@ class ThresholdCompiler:
 
     def compile(self, base: int) -> int:
         """Return the node of "`base` plus the trees is above 0"."""
+        # Residual tree 0 adds nothing. Sorted, equal multisets are equal tuples.
         residuals = tuple(sorted(r for _, r in self._trees.roots if r))
         total = base + sum(amount for amount, _ in self._trees.roots)
         most = sum(self._trees.most[r] for r in residuals)
+        # Residual trees are at least 0, so `total` is the least and `total + most` the largest sum.
         if total > 0 or total + most <= 0:
             return int(total > 0)
         # beyond every partial sum, also after all amounts on a path are taken off
@@ -102,23 +104,29 @@ class ThresholdCompiler:
         """
         here, children, total, low, high = frame.state, frame.children, frame.total, frame.low, frame.high
         amounts, mosts, below = here.amounts, here.mosts, here.below
+        # Children found earlier stay: a frame that was left is taken up where it stopped.
         for run in range(len(children), len(amounts)):
             amount = amounts[run]
             at = total + amount
             if at > 0:
+                # True for every sum from 1 on, as nothing below can take anything away.
                 child, first, end = 1, 1, far
             elif at + mosts[run] <= 0:
+                # False as long as sum and most do not exceed 0; intervals end before their second number.
                 child, first, end = 0, -far, 1 - mosts[run]
             else:
                 state = below[run]
                 if isinstance(state, tuple):
                     state = below[run] = self._state(state)
                 k = bisect_right(state.lows, at) - 1
+                # The last interval that begins at or below the sum, if it reaches that far.
                 if k < 0 or at >= state.highs[k]:
                     frame.low, frame.high = low, high
                     return self._frame(state, at, far)
                 child, first, end = state.nodes[k], state.lows[k], state.highs[k]
             children.append(child)
+            # Seen from here, a child's interval lies lower by what the arc adds. The node holds where all of
+            # its children do.
             if first - amount > low:
                 low = first - amount
             if end - amount < high:
@@ -130,6 +138,7 @@ class ThresholdCompiler:
         """Make the node of a finished frame and remember its interval."""
         state = frame.state
         node = self._nodes.node(state.place, state.ends, frame.children)
+        # Intervals of a state are disjoint, so ordering them by their beginnings orders them altogether.
         k = bisect_right(state.lows, frame.low)
         state.lows.insert(k, frame.low)
         state.highs.insert(k, frame.high)
@@ -137,6 +146,7 @@ class ThresholdCompiler:
 
     def _frame(self, state: _State, total: int, far: int) -> _Frame:
         self._spend(1)
+        # Only when it is first entered: a state whose sums the bounds settle is never expanded.
         if not state.amounts:
             self._expand(state)
         return _Frame(state, total, far)
@@ -152,6 +162,7 @@ class ThresholdCompiler:
         trees, residuals = self._trees, state.residuals
         state.place = trees.place[residuals[0]]
         n = 1
+        # Numbers grow with the place, so trees that test the first feature stand at the front.
         while n < len(residuals) and trees.place[residuals[n]] == state.place:
             n += 1
         touched, rest = residuals[:n], list(residuals[n:])
@@ -162,4 +173,5 @@ class ThresholdCompiler:
             left = [row[cell] for row in children]
             state.amounts.append(sum([row[cell] for row in amounts]))
             state.mosts.append(rest_most + sum([trees.most[r] for r in left]))
+            # Canonical again: what a touched tree leaves may test any later feature.
             state.below.append(tuple(sorted([r for r in left if r] + rest)))

@@ -60,6 +60,7 @@ class _Reader:
 
     def take(self, size: int) -> bytes:
         """Return the next `size` bytes."""
+        # Before anything is allocated: a length in a damaged file may be anything.
         if size < 0 or size > len(self.data) - self.at:
             raise self.error(f"{size} bytes, but {len(self.data) - self.at} are left")
         self.at += size
@@ -68,6 +69,7 @@ class _Reader:
     def marker(self) -> str:
         """Return the next type marker, skipping no-ops."""
         found = "N"
+        # "N" is a no-op that may stand before any value.
         while found == "N":
             found = chr(self.take(1)[0])
         return found
@@ -87,17 +89,20 @@ class _Reader:
         if marker not in _INTEGERS:
             raise self.error(f"a length, but the marker {marker!r} was found")
         found = int(self.number(marker))
+        # Every item takes a byte at least, so no count can honestly exceed the bytes left.
         if not 0 <= found <= len(self.data) - self.at:
             raise self.error(f"at most {len(self.data) - self.at} items or bytes, but {found} were declared")
         return found
 
     def text(self) -> str:
         try:
+            # A string without its marker: keys and string values share this form.
             return self.take(self.length()).decode("utf-8")
         except UnicodeDecodeError as error:
             raise self.error("a string in UTF-8") from error
 
     def value(self, marker: str, depth: int) -> Any:
+        # Nesting is recursion here, so it must be limited by us and not by the interpreter.
         if depth > _DEEPEST:
             raise self.error(f"at most {_DEEPEST} levels of nesting")
         if marker in _NUMBERS:
@@ -129,10 +134,12 @@ class _Reader:
         kind, count = self.header()
         if kind in _NUMBERS and count is not None:
             dtype = np.dtype(_NUMBERS[kind])
+            # A copy in the machine's byte order: the buffer is big-endian and read-only.
             return np.frombuffer(self.take(count * dtype.itemsize), dtype).astype(dtype.newbyteorder("="))
         items: list[Any] = []
         while count is None or len(items) < count:
             marker = self.marker() if kind is None else kind
+            # With a count there is no closing bracket.
             if marker == "]" and count is None:
                 break
             items.append(self.value(marker, depth + 1))
@@ -143,6 +150,7 @@ class _Reader:
         items: dict[str, Any] = {}
         read = 0
         while count is None or read < count:
+            # Keys have no marker of their own, so the end must be looked for before a key is read.
             if count is None and self.peek("}"):
                 break
             name = self.text()

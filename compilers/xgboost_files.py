@@ -149,6 +149,7 @@ def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoost
             f"Expected an XGBoost model in JSON or UBJSON, which begins with '{{', but found {data[:4]!r}; "
             "write the model with save_model('model.json') or save_model('model.ubj')."
         )
+    # After its brace UBJSON has the length of a key, never a quote.
     is_text = head[1:].lstrip()[:1] in (b'"', b"}", b"")
     return parse_document(parse_json(data) if is_text else parse_ubjson(data))
 
@@ -165,6 +166,7 @@ def parse_document(document: Any) -> XGBoostFile:
     n_scores = max(n_classes, n_targets, 1)
     score = ints(model, "tree_info", len(trees))
     check_range(score, n_scores, "tree_info")
+    # DART drops trees in training and weighs those that stay.
     weight = np.ones(len(trees)) if weight_drop is None else floats(booster, "weight_drop", len(trees))
     check_finite(weight, "weight_drop")
     best = part(learner, "attributes", dict, {}).get("best_iteration")
@@ -181,6 +183,7 @@ def parse_document(document: Any) -> XGBoostFile:
         score=tuple(score.tolist()),
         weight=tuple(float(w) for w in weight),
         rounds=_rounds(model, len(trees), n_scores),
+        # Attributes are text; "-1" stands for no early stopping.
         best_iteration=None if best in (None, "-1") else count({"best_iteration": best}, "best_iteration"),
     )
 
@@ -221,6 +224,7 @@ def _rounds(model: Any, n_trees: int, n_scores: int) -> tuple[int, ...]:
         rounds = ints(model, "iteration_indptr").tolist()
     else:  # before 2.0: every round has as many trees
         parallel = count(part(model, "gbtree_model_param", dict), "num_parallel_tree", 1)
+        # A round has one tree per score, times the trees that are grown in parallel.
         rounds = list(range(0, n_trees + 1, max(parallel, 1) * n_scores))
     if not rounds or rounds[0] != 0 or rounds[-1] != n_trees or any(a > b for a, b in pairwise(rounds)):
         raise ModelFileError(f"The rounds of boosting should divide {n_trees} trees, but they end at {rounds[-1:]}.")
@@ -257,6 +261,7 @@ def _tree(tree: Any, n_columns: int) -> XGBoostTree:
     left = ints(tree, "left_children")
     n = len(left)
     right, column = ints(tree, "right_children", n), ints(tree, "split_indices", n)
+    # Pruned nodes stay in the arrays; only those that the root reaches count, and they are numbered anew.
     threshold, order = floats(tree, "split_conditions", n), _reachable(left, right)
     is_leaf, position = left == -1, np.full(n, -1, dtype=np.int64)
     position[order] = np.arange(len(order))
@@ -264,6 +269,7 @@ def _tree(tree: Any, n_columns: int) -> XGBoostTree:
     check_range(column[inner], n_columns, "split_indices")
     listed = _listed(tree, n)
     _check_split_types(tree, inner, listed)
+    # At a categorical split the number is a leftover, which may be anything.
     check_finite(threshold[[k for k in inner.tolist() if listed[k] is None]], "split_conditions")
     values = _leaf_values(tree, threshold, right, is_leaf)[order]
     check_finite(values[at_leaf], "leaf values")
@@ -271,6 +277,7 @@ def _tree(tree: Any, n_columns: int) -> XGBoostTree:
         column=np.where(at_leaf, -1, column[order]),
         threshold=threshold[order],
         listed=tuple(listed[k] for k in order.tolist()),
+        # Index 0 is a stand-in at leaves, where the outer `where` overrules it.
         left=np.where(at_leaf, -1, position[np.where(at_leaf, 0, left[order])]),
         right=np.where(at_leaf, -1, position[np.where(at_leaf, 0, right[order])]),
         values=values,
@@ -284,6 +291,7 @@ def _reachable(left: Ints, right: Ints) -> Ints:
     order, seen, stack = [], [False] * n, [0]
     while stack:
         node = stack.pop()
+        # A node met twice is a cycle or a shared subtree; either would make the walk go wrong.
         if not 0 <= node < n or seen[node]:
             fault = "twice" if 0 <= node < n else "but does not exist"
             raise ModelFileError(f"A tree has {n} nodes, each with one parent, but node {node} is a child {fault}.")
@@ -324,6 +332,7 @@ def _leaf_values(tree: Any, scalar: Floats, right: Ints, is_leaf: npt.NDArray[np
     """Return the leaf value, or vector, of each node."""
     width = count(part(tree, "tree_param", dict), "size_leaf_vector", 1)
     if width <= 1:
+        # Without vectors the value of a leaf stands where inner nodes have their threshold.
         return scalar[:, np.newaxis]
     if "leaf_weights" not in tree:
         return floats(tree, "base_weights", len(scalar) * width).reshape(-1, width)

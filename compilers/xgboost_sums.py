@@ -132,6 +132,7 @@ def sum_of_file(file: XGBoostFile, domain: Domain, reading: Reading) -> TreeSum:
     base = [Fraction(float(b)) for b in margins]
     rule = _rule(file, kind, reading.labels)
     if isinstance(rule, Positive):
+        # "Above the threshold" becomes "above 0".
         base = [b - reading.threshold for b in base]
     return TreeSum.of(domain, trees, rule=rule, base=base)
 
@@ -172,6 +173,7 @@ def _n_trees(file: XGBoostFile, iterations: Iterations) -> int:
     if iterations == "all" or (iterations == "best" and file.best_iteration is None):
         wanted = n_rounds
     elif iterations == "best":
+        # Rounds are counted from 0.
         wanted = (file.best_iteration or 0) + 1
     else:
         wanted = iterations
@@ -182,6 +184,7 @@ def _n_trees(file: XGBoostFile, iterations: Iterations) -> int:
 
 def _base_margins(file: XGBoostFile) -> tuple[float, ...]:
     """Return what the library adds before any tree."""
+    # Before 3.1 there is one number for all classes.
     scores = file.base_score * (file.n_scores if len(file.base_score) == 1 else 1)
     if file.objective != "binary:logistic":  # of all that are read, the one whose bias is a probability
         return scores
@@ -194,6 +197,7 @@ def _base_margins(file: XGBoostFile) -> tuple[float, ...]:
 def _logit(probability: float) -> float:
     """Return ``-log(1 / p - 1)``, each step rounded to float32."""
     odds = np.float32(1) / np.float32(probability) - np.float32(1)
+    # A probability that float32 rounds to 1 leaves no odds.
     return float(-np.float32(math.log(float(odds)))) if odds > 0 else math.inf
 
 
@@ -230,6 +234,7 @@ def _nodes(file: XGBoostFile, number: int) -> TreeNodes:
 
 def _splits(file: XGBoostFile, tree: XGBoostTree) -> list[Split | None]:
     numeric = np.array([c >= 0 and s is None for c, s in zip(tree.column.tolist(), tree.listed, strict=True)])
+    # The library's test is "less than", so a value equal to the threshold goes right.
     cuts = iter(float32_cuts(tree.threshold[numeric], strict=True))
     splits: list[Split | None] = []
     for column, listed in zip(tree.column.tolist(), tree.listed, strict=True):
@@ -245,4 +250,5 @@ def _splits(file: XGBoostFile, tree: XGBoostTree) -> list[Split | None]:
 def _members(file: XGBoostFile, column: int, listed: frozenset[int]) -> Split:
     """Return the domain's codes of the listed category numbers."""
     names = file.categories[column] if file.categories else ()
+    # A number beyond the names stands for no category of this column, so no point has it.
     return frozenset(names[k] for k in listed if k < len(names)) if names else listed
