@@ -29,7 +29,7 @@ def sklearn_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Form 
     name = class_name(model)
     if name in _SINGLE:
         return TreeForm((_tree(model.tree_),), _zeros(model), _voting(model, 1), columns)
-    if name in _FORESTS:
+    if name in _FORESTS and all(map(class_name, model.estimators_)):
         trees = tuple(_tree(e.tree_) for e in model.estimators_)
         return TreeForm(trees, _zeros(model), _voting(model, len(trees)), columns)
     if name in _BOOSTED and (model.init is None or model.init == "zero"):

@@ -131,8 +131,10 @@ def test_an_attribute_of_the_instance_counts(name: str) -> None:
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
 def test_the_booster_of_an_estimator_counts(name: str) -> None:
     model = MAKERS[name]().fit(X, Y)
+    e = ax.Explainer(model, DOMAIN).explain(X[0])
     booster = model.get_booster() if name == "xgboost" else model.booster_
-    booster.predict = lambda table: np.ones(len(table))
+    booster.predict = lambda table, **options: type(booster).predict(booster, table, **options)
+    assert ax.verify(e, model).reading == "predict alone"
     for given in (model, booster):
         with pytest.raises(UnsupportedModelError, match="this Booster has a predict of its own"):
             ax.Explainer(given, DOMAIN)
@@ -140,8 +142,10 @@ def test_the_booster_of_an_estimator_counts(name: str) -> None:
 
 def test_a_tree_of_a_forest_counts() -> None:
     forest = MAKERS["forest"]().fit(X, Y)
-    forest.estimators_[1] = extended(MAKERS["tree"](), predict_proba=calling("predict_proba")).fit(X, Y)
-    with pytest.raises(UnsupportedModelError, match="this Mine has a predict_proba of its own"):
+    e = ax.Explainer(forest, DOMAIN).explain(X[0])
+    forest.estimators_[1].predict_proba = forest.estimators_[1].predict_proba
+    assert ax.verify(e, forest).reading == "predict alone"
+    with pytest.raises(UnsupportedModelError, match="this DecisionTreeClassifier has a predict_proba of its own"):
         ax.Explainer(forest, DOMAIN)
 
 
