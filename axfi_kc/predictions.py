@@ -1,10 +1,16 @@
-"""The model's own ``predict`` on points of the domain."""
+"""Which library a model is from, and its own ``predict`` on points of the domain.
+
+Readers stand above this module and hand down what they know: ``READERS`` says which modules to import when a model
+of a library turns up, and those modules register how ``predict`` is asked, where a table of columns will not do
+(:data:`predicts`), and how it is compared with the exact output, where the default will not do (:data:`compares`).
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -14,13 +20,118 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import MissingExtraError, RoundingError, UnsupportedModelError
 from axfi_kc.features import Categorical, Integer
 
-__all__ = ["Codes", "Predict", "check_predictions", "own_predictor", "predictor"]
+__all__ = [
+    "READERS",
+    "Codes",
+    "Predict",
+    "blocks_of",
+    "check_inherited",
+    "check_predictions",
+    "compares",
+    "frame_of",
+    "import_readers",
+    "library_class",
+    "library_of",
+    "numbers_of",
+    "override_of",
+    "own_predictor",
+    "package_of",
+    "plain_predictor",
+    "predictor",
+    "predicts",
+    "table_predictor",
+]
 
 Codes = npt.NDArray[np.float64]
 Predict = Callable[[Codes], list[Any]]
-_LIBRARIES = ("sklearn", "xgboost", "lightgbm")
-_OWN_CATEGORIES = ("xgboost", "lightgbm")
+READERS: dict[str, tuple[str, ...]] = {}
+"""The top-level package of each library, and the modules that know its models."""
 _CLOSE = Fraction(1, 10**5)  # relative, of a regression: far more than any library loses
+# How the names of methods that act in some library's predict or transform begin, after underscores. What only reports
+# (staged_predict, apply, set_predict_request, fit_transform) begins otherwise. A method that is missing here is still
+# found out where it changes an output that is asked for, since outputs are compared.
+_ACTING = (
+    "predict",
+    "decision_function",
+    "transform",
+    "raw_predict",
+    "validate_X_predict",
+    "preprocess_X",
+    "check_X",
+    "joint_log_likelihood",
+    "get_booster",
+    "inplace_predict",
+    "best_iteration",
+    "get_iteration_range",
+    "get_value",
+    "call__",
+)
+
+
+def package_of(kind: type) -> str:
+    """Return the top-level package that a class is from."""
+    return kind.__module__.partition(".")[0]
+
+
+def library_class(model: Any) -> type | None:
+    """Return the class of a library that a model is, or inherits from; None for what no library made.
+
+    Mixins of one library go with models of another (scikit-learn's with XGBoost's), so the first class that can
+    predict counts, or else the first that can transform.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> class Mine(DecisionTreeClassifier): pass
+    >>> library_class(Mine()).__name__, library_of(Mine()), library_of(print)
+    ('DecisionTreeClassifier', 'sklearn', None)
+    """
+    known = [kind for kind in type(model).__mro__ if package_of(kind) in READERS]
+    return next((kind for method in ("predict", "transform") for kind in known if hasattr(kind, method)), None)
+
+
+def library_of(model: Any) -> str | None:
+    """Return the top-level package of the library that a model is from, by the order in which methods are looked up."""
+    kind = library_class(model)
+    return None if kind is None else package_of(kind)
+
+
+def import_readers(model: Any) -> None:
+    """Import the modules that know the models of a model's library."""
+    for module in READERS.get(library_of(model) or "", ()):
+        importlib.import_module(module)
+
+
+def override_of(model: Any, kind: type) -> str | None:
+    """Return a method that acts in ``predict`` or ``transform`` and is not that of `kind`, a base of the model's class.
+
+    Subclasses, mixins that come before `kind`, and attributes of the instance itself may replace a method; what
+    `kind` does not have, its ``predict`` does not call.
+    """
+    own = set(getattr(model, "__dict__", ()))
+    changed = own if type(model) is kind else own.union(*map(vars, type(model).__mro__[:-1]))
+    for name in sorted(changed):
+        home = _home(kind, name) if name.lstrip("_").startswith(_ACTING) else None
+        if home is not None and (name in own or _home(type(model), name) is not home):
+            return name
+    return None
+
+
+def _home(kind: type, name: str) -> type | None:
+    """Return the class that has a method: functions themselves may not be compared, as some are made on demand."""
+    return next((base for base in kind.__mro__ if name in vars(base)), None)
+
+
+def check_inherited(model: Any, kinds: Collection[type], *, where: str = "Expected a model") -> None:
+    """Raise if a model does not predict as the first of its bases that is among `kinds`: that is what is read."""
+    kind = next((base for base in type(model).__mro__[:-1] if base in kinds), None)
+    name = None if kind is None else override_of(model, kind)
+    if kind is not None and name is not None:
+        raise UnsupportedModelError(
+            f"{where} that works as {package_of(kind)}.{kind.__name__} does, but this {type(model).__name__} has a "
+            f"{name} of its own, which cannot be read; use a plain {kind.__name__}, or give a Python function over a "
+            "finite domain."
+        )
 
 
 def predictor(model: Any, domain: Domain) -> Predict:
@@ -37,15 +148,16 @@ def predictor(model: Any, domain: Domain) -> Predict:
     >>> predict(np.array([[2.0], [7.0]]))
     [False, True]
     """
-    kind = f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}"
-    if kind == "xgboost.Booster":
-        return _xgboost_booster(model, domain)
-    if kind == "lightgbm.Booster":
-        return _lightgbm_booster(model, domain)
-    if kind.startswith("axfi_kc."):
+    import_readers(model)
+    return _predictor(model, domain)
+
+
+@singledispatch
+def _predictor(model: Any, domain: Domain) -> Predict:
+    if any(package_of(kind) == "axfi_kc" for kind in type(model).__mro__):
         return lambda codes: model.predict(_values(domain, codes))
     if hasattr(model, "predict"):
-        return lambda codes: _asked(model, _columns(model, domain, codes))
+        return table_predictor(model, domain)
     if callable(model):
         return lambda codes: [_item(model(domain.decode(row))) for row in codes]
     raise UnsupportedModelError(
@@ -55,33 +167,28 @@ def predictor(model: Any, domain: Domain) -> Predict:
 
 
 def own_predictor(model: Any, domain: Domain) -> Predict | None:
-    """Return the predictor of a trained model, if its columns are plain numbers; None elsewhere.
+    """Return the predictor that exact outputs are compared with; None where there is none to compare.
 
-    Neutral forms and functions have no output but the exact one, and frames with categories of a library's own are
-    left to it.
+    Neutral forms and functions have no output but the exact one, and frames with words or with categories of a
+    library's own are left to it.
     """
-    if type(model).__module__.partition(".")[0] not in _LIBRARIES:
+    if library_of(model) is None:
         return None
+    import_readers(model)
+    return _compared(model, domain)
+
+
+def plain_predictor(model: Any, domain: Domain) -> Predict | None:
+    """Return the predictor of a model, if its columns are plain numbers; None elsewhere."""
     listed = (code for f in domain.features if isinstance(f, Categorical) for row in f.codes for code in row)
-    booster = getattr(model, "booster_", model)
-    if not all(isinstance(code, int | float) for code in listed) or getattr(booster, "pandas_categorical", None):
-        return None
-    boosted = model.get_booster() if hasattr(model, "get_booster") else model
-    if "c" in (getattr(boosted, "feature_types", None) or ()):
-        return None
-    return (
-        _sklearn_tree(model, domain) if type(model).__module__.startswith("sklearn.tree.") else predictor(model, domain)
-    )
+    return predictor(model, domain) if all(isinstance(code, int | float) for code in listed) else None
 
 
-def _sklearn_tree(model: Any, domain: Domain) -> Predict:
-    """Ask a single tree without scikit-learn's checks of its input, which take longer than explaining it."""
-
-    def predict(codes: Codes) -> list[Any]:
-        table = np.column_stack([block.astype(np.float64) for block in _blocks(domain, codes)])
-        return _plain(model.predict(table.astype(np.float32), check_input=False))
-
-    return predict
+_compared = singledispatch(plain_predictor)
+predicts = _predictor.register
+"""Decorator: ``@predicts(SomeModelClass)`` registers a function from (model, domain) to a :data:`Predict`."""
+compares = _compared.register
+"""Decorator: ``@compares(SomeModelClass)`` registers one that may also return None: nothing to compare with."""
 
 
 def check_predictions(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> None:
@@ -115,16 +222,6 @@ def _item(output: Any) -> Any:
     return output.item() if isinstance(output, np.generic) else output
 
 
-def _asked(model: Any, table: Any) -> list[Any]:
-    try:
-        return _plain(model.predict(table))
-    except (TypeError, ValueError) as error:
-        raise UnsupportedModelError(
-            f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain the "
-            "numbers that the model was trained on."
-        ) from error
-
-
 def _plain(outputs: Any) -> list[Any]:
     return np.asarray(outputs).reshape(-1).tolist()
 
@@ -133,8 +230,40 @@ def _values(domain: Domain, codes: Codes) -> list[dict[str, Any]]:
     return [dict(zip(domain.names, domain.decode(row), strict=True)) for row in codes]
 
 
-def _blocks(domain: Domain, codes: Codes) -> list[npt.NDArray[Any]]:
-    """Return the points as the model's columns."""
+def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | None = None) -> Predict:
+    """Return a predictor that gives the model a table, as most libraries take it: a frame if the model knows names.
+
+    Parameters
+    ----------
+    model, domain
+        The model, and the space of its points.
+    categories
+        The columns that the library knows as categories; None: it has no such thing.
+    """
+
+    def predict(codes: Codes) -> list[Any]:
+        try:
+            return _plain(model.predict(_table(model, domain, codes, categories)))
+        except (TypeError, ValueError) as error:
+            raise UnsupportedModelError(
+                f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain "
+                "the numbers that the model was trained on."
+            ) from error
+
+    return predict
+
+
+def _table(model: Any, domain: Domain, codes: Codes, categories: Sequence[int] | None) -> Any:
+    blocks = blocks_of(domain, codes)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and all(block.dtype.kind in "biuf" for block in blocks):
+        return numbers_of(domain, codes)
+    columns = dict(zip(domain.columns if names is None else names, blocks, strict=True))
+    return frame_of(columns, categories=categories)
+
+
+def blocks_of(domain: Domain, codes: Codes) -> list[npt.NDArray[Any]]:
+    """Return points as the model's columns."""
     found: list[npt.NDArray[Any]] = []
     for i, feature in enumerate(domain.features):
         if isinstance(feature, Categorical):
@@ -145,31 +274,12 @@ def _blocks(domain: Domain, codes: Codes) -> list[npt.NDArray[Any]]:
     return found
 
 
-def _columns(model: Any, domain: Domain, codes: Codes) -> Any:
-    """Return the points as the table that the model was trained on: a frame if it knows names."""
-    blocks = _blocks(domain, codes)
-    names = getattr(model, "feature_names_in_", None)
-    if names is None and all(block.dtype.kind in "biuf" for block in blocks):
-        return np.column_stack([block.astype(np.float64) for block in blocks])
-    own = type(model).__module__.partition(".")[0] in _OWN_CATEGORIES
-    columns = dict(zip(domain.columns if names is None else names, blocks, strict=True))
-    return _frame(columns, categories=_own_categories(model) if own else None)
+def numbers_of(domain: Domain, codes: Codes) -> npt.NDArray[np.float64]:
+    """Return points as an array of the model's columns."""
+    return np.column_stack([block.astype(np.float64) for block in blocks_of(domain, codes)])
 
 
-def _own_categories(model: Any) -> list[int]:
-    """Return the columns that a library knows as categories by names of its own."""
-    boosted = model.get_booster() if hasattr(model, "get_booster") else getattr(model, "booster_", model)
-    types = getattr(boosted, "feature_types", None)
-    if types:
-        return [k for k, kind in enumerate(types) if kind == "c"]
-    if not getattr(boosted, "pandas_categorical", None):
-        return []
-    dump = boosted.dump_model(num_iteration=1)
-    infos = dump.get("feature_infos") or {}
-    return [k for k, name in enumerate(dump["feature_names"]) if (infos.get(name) or {}).get("values")]
-
-
-def _frame(columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] | None) -> Any:
+def frame_of(columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] | None) -> Any:
     """Return columns as a frame; words, and the columns given, become categories for libraries that have them."""
     try:
         import pandas as pd
@@ -181,55 +291,3 @@ def _frame(columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] | 
     pairs = enumerate(columns.items())
     named = [name for k, (name, block) in pairs if k in categories or block.dtype.kind not in "biuf"]
     return frame.astype(dict.fromkeys(named, "category"))
-
-
-def _xgboost_booster(model: Any, domain: Domain) -> Predict:
-    import xgboost
-
-    objective = str(json.loads(model.save_config())["learner"]["objective"]["name"])
-    categories = _own_categories(model)
-    named = bool(categories) and _names_categories(model)
-
-    def predict(codes: Codes) -> list[Any]:
-        blocks = _blocks(domain, codes)
-        if named:
-            frame = _frame(dict(zip(model.feature_names, blocks, strict=True)), categories=categories)
-            return _decided(np.asarray(model.predict(xgboost.DMatrix(frame, enable_categorical=True))), objective)
-        numbers = np.column_stack([block.astype(np.float64) for block in blocks])
-        table = xgboost.DMatrix(numbers, feature_names=model.feature_names, feature_types=model.feature_types)
-        return _decided(np.asarray(model.predict(table)), objective)
-
-    return predict
-
-
-def _names_categories(booster: Any) -> bool:
-    """Tell whether an XGBoost model was trained on a frame, whose categories have names."""
-    trained = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
-    grown = trained.get("gbtree", trained).get("model", {})
-    return any(len(e.get("values", ())) for e in (grown.get("cats") or {}).get("enc", ()))
-
-
-def _lightgbm_booster(model: Any, domain: Domain) -> Predict:
-    objective = str(model.dump_model(num_iteration=1).get("objective", ""))
-    categories = _own_categories(model)
-
-    def predict(codes: Codes) -> list[Any]:
-        blocks = _blocks(domain, codes)
-        if categories:
-            frame = _frame(dict(zip(model.feature_name(), blocks, strict=True)), categories=categories)
-            return _decided(np.asarray(model.predict(frame)), objective)
-        numbers = np.column_stack([block.astype(np.float64) for block in blocks])
-        return _decided(np.asarray(model.predict(numbers)), objective)
-
-    return predict
-
-
-def _decided(found: npt.NDArray[Any], objective: str) -> list[Any]:
-    """Return classes, where a booster gives probabilities."""
-    if found.ndim == 2 and found.shape[1] > 1:
-        return found.argmax(axis=1).tolist()
-    if objective.startswith("binary"):
-        return (found.reshape(-1) > 0.5).astype(np.int64).tolist()
-    if objective.startswith("multi:softmax"):
-        return found.reshape(-1).astype(np.int64).tolist()
-    return found.reshape(-1).astype(np.float64).tolist()

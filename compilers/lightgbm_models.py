@@ -5,14 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 
 from axfi_kc.compilers.lightgbm_sums import objective_kind, read_lightgbm, sum_of_text
 from axfi_kc.compilers.lightgbm_texts import parse_lightgbm
-from axfi_kc.compilers.registry import reads
+from axfi_kc.compilers.registry import check_own_predict, reads
 from axfi_kc.compilers.tree_nodes import plain_labels
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import TreeSum
+from axfi_kc.predictions import (
+    Codes,
+    Predict,
+    blocks_of,
+    compares,
+    frame_of,
+    numbers_of,
+    plain_predictor,
+    predicts,
+    table_predictor,
+)
 
 __all__: list[str] = []
 
@@ -49,4 +61,45 @@ def _fitted(model: Any) -> Any:
     if not model.__sklearn_is_fitted__():
         name = type(model).__name__
         raise UnfittedModelError(f"Expected a fitted {name}, but this one has not been fitted; call fit first.")
+    check_own_predict(model.booster_)
     return model.booster_
+
+
+@predicts(lgb.LGBMModel)
+def _ask_estimator(model: Any, domain: Domain) -> Predict:
+    return table_predictor(model, domain, categories=_categories(model.booster_))
+
+
+@predicts(lgb.Booster)
+def _ask_booster(model: Any, domain: Domain) -> Predict:
+    is_binary = str(model.dump_model(num_iteration=1).get("objective", "")).startswith("binary")
+    categories = _categories(model)
+
+    def table(codes: Codes) -> Any:
+        if not categories:
+            return numbers_of(domain, codes)
+        return frame_of(dict(zip(model.feature_name(), blocks_of(domain, codes), strict=True)), categories=categories)
+
+    def predict(codes: Codes) -> list[Any]:
+        found = np.asarray(model.predict(table(codes)))  # probabilities, where there are classes
+        if found.ndim == 2 and found.shape[1] > 1:
+            return found.argmax(axis=1).tolist()
+        return (found.reshape(-1) > 0.5).astype(np.int64).tolist() if is_binary else found.reshape(-1).tolist()
+
+    return predict
+
+
+@compares(lgb.LGBMModel)
+@compares(lgb.Booster)
+def _compare(model: Any, domain: Domain) -> Predict | None:
+    booster = model if isinstance(model, lgb.Booster) else model.booster_
+    return None if booster.pandas_categorical else plain_predictor(model, domain)
+
+
+def _categories(booster: Any) -> list[int]:
+    """Return the columns that the library knows as categories by names of its own."""
+    if not booster.pandas_categorical:
+        return []
+    dump = booster.dump_model(num_iteration=1)
+    infos = dump.get("feature_infos") or {}
+    return [k for k, name in enumerate(dump["feature_names"]) if (infos.get(name) or {}).get("values")]

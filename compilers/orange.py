@@ -27,6 +27,7 @@ from axfi_kc.features import Categorical, Feature, Real
 from axfi_kc.grid import Cut, Grid
 from axfi_kc.measures import Number
 from axfi_kc.models import Argmax, Score, Split, TreeNodes, TreeSum
+from axfi_kc.predictions import Codes, Predict, compares, numbers_of, predicts
 from axfi_kc.tabular import listing
 
 __all__ = ["domain_of"]
@@ -111,6 +112,23 @@ def _scikit_classifier(model: Any, domain: Domain) -> TreeSum:
 def _scikit(model: Any, domain: Domain) -> TreeSum:
     _check_attributes(model, domain)
     return cast(TreeSum, read_model(model.skl_model, domain))
+
+
+@predicts(TreeModel)
+@predicts(SklTreeClassifier)
+@predicts(SklTreeRegressor)
+@compares(TreeModel)
+@compares(SklTreeClassifier)
+@compares(SklTreeRegressor)
+def _ask(model: Any, domain: Domain) -> Predict:
+    """Ask by calling the model: Orange's ``predict`` gives rows of probabilities, and knows nothing of names."""
+    coded, target = Domain(_coded(domain, model.domain.attributes)), model.domain.class_var
+
+    def predict(codes: Codes) -> list[Any]:
+        found = np.asarray(model(numbers_of(coded, codes))).tolist()
+        return found if target.is_continuous else [target.values[int(k)] for k in found]
+
+    return predict
 
 
 def _check_attributes(model: Any, domain: Domain) -> None:

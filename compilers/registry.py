@@ -1,8 +1,9 @@
 """Which reader reads which model.
 
 A reader module is imported only when a model of its library turns up, so nobody needs a library
-they do not use. To add a library, add its top-level package to ``_READERS`` and register
-functions for its classes with ``@reads(Class)`` in the modules named there.
+they do not use. To add a library, enter its top-level package in ``READERS`` below, and in the module named there
+register a function for each of its classes with ``@reads(Class)``. If ``model.predict(table)`` is not how that library
+is asked, register how with ``@predicts(Class)`` of :mod:`axfi_kc.predictions` beside it.
 """
 
 from __future__ import annotations
@@ -15,15 +16,20 @@ from typing import Any
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.predictions import READERS, check_inherited, import_readers, package_of
 
-__all__ = ["read_model", "reads"]
+__all__ = ["check_own_predict", "read_model", "reads"]
 
-_READERS = {
-    "Orange": ("orange",),
-    "lightgbm": ("lightgbm_models",),
-    "sklearn": ("sklearn_trees", "sklearn_ensembles", "sklearn_histograms", "sklearn_linear", "sklearn_pipelines"),
-    "xgboost": ("xgboost_models",),
-}
+READERS["Orange"] = ("axfi_kc.compilers.orange",)
+READERS["lightgbm"] = ("axfi_kc.compilers.lightgbm_models",)
+READERS["sklearn"] = (
+    "axfi_kc.compilers.sklearn_trees",
+    "axfi_kc.compilers.sklearn_ensembles",
+    "axfi_kc.compilers.sklearn_histograms",
+    "axfi_kc.compilers.sklearn_linear",
+    "axfi_kc.compilers.sklearn_pipelines",
+)
+READERS["xgboost"] = ("axfi_kc.compilers.xgboost_models",)
 
 
 @singledispatch
@@ -53,7 +59,7 @@ def read_model(model: Any, domain: Domain) -> Model:
     Raises
     ------
     UnsupportedModelError
-        If no reader knows the model.
+        If no reader knows the model, or the model's class changes the ``predict`` of the class that is read.
     UnfittedModelError
         If it has not been trained.
 
@@ -64,10 +70,14 @@ def read_model(model: Any, domain: Domain) -> Model:
     >>> read_model(lambda p: p[0] and p[1], domain).predict([[1, 1], [1, 0]])
     [1, 0]
     """
-    for base in type(model).__mro__:
-        for module in _READERS.get(base.__module__.partition(".")[0], ()):
-            importlib.import_module(f"axfi_kc.compilers.{module}")
+    import_readers(model)
+    check_own_predict(model)
     return _read(model, domain)
+
+
+def check_own_predict(model: Any) -> None:
+    """Raise unless a model predicts as the class does that is read: a subclass may not change that."""
+    check_inherited(model, _read.registry.keys())
 
 
 reads = _read.register
@@ -76,13 +86,13 @@ reads = _read.register
 
 def supported() -> list[str]:
     """Return the classes that can be read, of all libraries whose readers import here."""
-    for module in itertools.chain(*_READERS.values()):
+    for module in itertools.chain(*READERS.values()):
         try:
-            importlib.import_module(f"axfi_kc.compilers.{module}")
+            importlib.import_module(module)
         except ImportError:
             continue
-    kinds = [k for k in _read.registry if k is not object and k.__module__.partition(".")[0] != "axfi_kc"]
-    return sorted(f"{k.__module__.partition('.')[0]}.{k.__name__}" for k in kinds)
+    kinds = [kind for kind in _read.registry if package_of(kind) in READERS]
+    return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
 
 
 @_read.register(TableModel)

@@ -23,7 +23,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from axfi_kc.compilers.registry import reads
+from axfi_kc.compilers.registry import check_own_predict, reads
 from axfi_kc.compilers.sklearn_trees import check_fitted, check_width, nodes_of
 from axfi_kc.compilers.tree_nodes import plain_labels, spread
 from axfi_kc.domain import Domain
@@ -41,6 +41,8 @@ def _check_forest(model: Any, domain: Domain) -> None:
             "with a forest fitted to it alone."
         )
     check_width(model, domain)
+    for tree in model.estimators_:
+        check_own_predict(tree)
 
 
 @reads(RandomForestClassifier)

@@ -25,6 +25,7 @@ from axfi_kc.compilers.sklearn_trees import check_fitted, check_width
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Model
+from axfi_kc.predictions import check_inherited
 
 __all__: list[str] = []
 
@@ -53,9 +54,14 @@ def _pipeline(model: Any, domain: Domain) -> Model:
     return pulled_back(read_model(final, inner.domain), inner, domain)
 
 
-@singledispatch
 def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:
-    """Return what a transformer makes of columns."""
+    """Return what a transformer makes of columns, if it transforms as the class does that is known here."""
+    check_inherited(transformer, _made.registry.keys(), where=f"{where} must be a transformer")
+    return _made(transformer, columns, domain, where)
+
+
+@singledispatch
+def _made(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:
     if transformer is None or transformer == "passthrough":
         return columns
     if isinstance(transformer, str) and transformer == "drop":
@@ -66,14 +72,14 @@ def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> 
     )
 
 
-@_through.register
+@_made.register
 def _nested(transformer: Pipeline, columns: Columns, domain: Domain, where: str) -> Columns:
     for name, step in transformer.steps:
         columns = _through(step, columns, domain, f"{where}, step {name!r}")
     return columns
 
 
-@_through.register
+@_made.register
 def _identity(transformer: FunctionTransformer, columns: Columns, domain: Domain, where: str) -> Columns:
     if transformer.func is not None:
         raise UnsupportedModelError(
@@ -83,7 +89,7 @@ def _identity(transformer: FunctionTransformer, columns: Columns, domain: Domain
     return columns
 
 
-@_through.register
+@_made.register
 def _standard(transformer: StandardScaler, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "n_features_in_")
     name = f"{where} (StandardScaler)"
@@ -95,7 +101,7 @@ def _standard(transformer: StandardScaler, columns: Columns, domain: Domain, whe
     return made
 
 
-@_through.register
+@_made.register
 def _min_max(transformer: MinMaxScaler, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "scale_")
     name = f"{where} (MinMaxScaler)"
@@ -107,7 +113,7 @@ def _min_max(transformer: MinMaxScaler, columns: Columns, domain: Domain, where:
     ]
 
 
-@_through.register
+@_made.register
 def _one_hot(transformer: OneHotEncoder, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "categories_")
     made: Columns = []
@@ -130,7 +136,7 @@ def _one_hot(transformer: OneHotEncoder, columns: Columns, domain: Domain, where
     return made
 
 
-@_through.register
+@_made.register
 def _ordinal(transformer: OrdinalEncoder, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "categories_")
     made: Columns = []
@@ -179,7 +185,7 @@ def _place_of(
     return found
 
 
-@_through.register
+@_made.register
 def _by_column(transformer: ColumnTransformer, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "transformers_")
     names = [str(n) for n in getattr(transformer, "feature_names_in_", ())]

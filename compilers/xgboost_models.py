@@ -7,16 +7,28 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xgboost as xgb
 
 from axfi_kc.compilers.document_entries import parse_json
-from axfi_kc.compilers.registry import reads
+from axfi_kc.compilers.registry import check_own_predict, reads
 from axfi_kc.compilers.tree_nodes import plain_labels
 from axfi_kc.compilers.xgboost_files import XGBoostFile, parse_document
 from axfi_kc.compilers.xgboost_sums import Reading, objective_kind, sum_of_file
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import TreeSum
+from axfi_kc.predictions import (
+    Codes,
+    Predict,
+    blocks_of,
+    compares,
+    frame_of,
+    numbers_of,
+    plain_predictor,
+    predicts,
+    table_predictor,
+)
 
 __all__: list[str] = []
 
@@ -50,12 +62,14 @@ def _library_base(raw: bytes) -> tuple[float, ...]:
 
 def _fitted(model: Any) -> Any:
     try:
-        return model.get_booster()
+        booster = model.get_booster()
     except (AttributeError, ValueError) as error:  # scikit-learn's NotFittedError is both
         name = type(model).__name__
         raise UnfittedModelError(
             f"Expected a fitted {name}, but this one has not been fitted; call fit first."
         ) from error
+    check_own_predict(booster)
+    return booster
 
 
 @reads(xgb.Booster)
@@ -87,3 +101,58 @@ def _regressor(model: Any, domain: Domain) -> TreeSum:
             "which has no exact form as a regression; train an XGBClassifier, or use 'reg:squarederror'."
         )
     return sum_of_file(file, domain, Reading(base=base))
+
+
+@predicts(xgb.XGBModel)
+def _ask_estimator(model: Any, domain: Domain) -> Predict:
+    return table_predictor(model, domain, categories=_categories(model.get_booster()))
+
+
+@predicts(xgb.Booster)
+def _ask_booster(model: Any, domain: Domain) -> Predict:
+    objective = str(json.loads(model.save_config())["learner"]["objective"]["name"])
+    categories = _categories(model)
+    named = bool(categories) and _names_categories(model)
+
+    def predict(codes: Codes) -> list[Any]:
+        if named:
+            frame = frame_of(
+                dict(zip(model.feature_names, blocks_of(domain, codes), strict=True)), categories=categories
+            )
+            return _decided(np.asarray(model.predict(xgb.DMatrix(frame, enable_categorical=True))), objective)
+        numbers = numbers_of(domain, codes)
+        table = xgb.DMatrix(numbers, feature_names=model.feature_names, feature_types=model.feature_types)
+        return _decided(np.asarray(model.predict(table)), objective)
+
+    return predict
+
+
+@compares(xgb.XGBModel)
+@compares(xgb.Booster)
+def _compare(model: Any, domain: Domain) -> Predict | None:
+    booster = model if isinstance(model, xgb.Booster) else model.get_booster()
+    return None if _categories(booster) else plain_predictor(model, domain)
+
+
+def _categories(booster: Any) -> list[int]:
+    """Return the columns that the library knows as categories."""
+    return [k for k, kind in enumerate(booster.feature_types or ()) if kind == "c"]
+
+
+def _names_categories(booster: Any) -> bool:
+    """Tell whether a model was trained on a frame, whose categories have names."""
+    trained = json.loads(bytes(booster.save_raw("json")))["learner"]["gradient_booster"]
+    grown = trained.get("gbtree", trained).get("model", {})
+    return any(len(e.get("values", ())) for e in (grown.get("cats") or {}).get("enc", ()))
+
+
+def _decided(found: npt.NDArray[Any], objective: str) -> list[Any]:
+    """Return classes, where a booster gives probabilities."""
+    if found.ndim == 2 and found.shape[1] > 1:
+        return found.argmax(axis=1).tolist()
+    if objective.startswith("binary"):
+        half = 0.0 if objective == "binary:logitraw" else 0.5  # that one gives margins
+        return (found.reshape(-1) > half).astype(np.int64).tolist()
+    if objective.startswith("multi:softmax"):
+        return found.reshape(-1).astype(np.int64).tolist()
+    return found.reshape(-1).astype(np.float64).tolist()

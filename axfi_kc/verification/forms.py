@@ -9,11 +9,12 @@ from typing import Any
 
 from axfi_kc.domain import Domain
 from axfi_kc.features import Feature, Integer
+from axfi_kc.predictions import library_class, library_of, override_of
 from axfi_kc.verification.columns import Seen, Split, columns_of, cuts_of, fits, goes_left
 from axfi_kc.verification.pieces import Bound
 from axfi_kc.verification.rules import Rule
 
-__all__ = ["CellForm", "Form", "LinearForm", "OwnTree", "TreeForm", "form_of", "read_inner"]
+__all__ = ["CellForm", "Form", "LinearForm", "OwnTree", "TreeForm", "class_name", "form_of", "read_inner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +152,8 @@ Form = TreeForm | LinearForm | CellForm
 
 def form_of(model: Any, domain: Domain) -> Form | None:
     """Return the model as its library's dump has it; None where only ``predict`` is to be had."""
-    library = type(model).__module__.partition(".")[0]
-    reader = _READERS.get(library)
-    if reader is not None:
-        found = reader(model, domain, columns_of(domain))
+    if library_of(model) is not None:
+        found = read_inner(model, domain, columns_of(domain))
         return None if isinstance(found, TreeForm) and not found.fits(domain) else found
     if hasattr(model, "parts") and hasattr(model, "denominator"):
         return _read_parts(model)
@@ -213,5 +212,14 @@ _READERS: dict[str, Callable[[Any, Domain, Columns], Form | None]] = {
 
 def read_inner(model: Any, domain: Domain, columns: Columns) -> Form | None:
     """Return the last step of a pipeline, which sees `columns`; None where nothing can be read."""
-    reader = _READERS.get(type(model).__module__.partition(".")[0])
-    return None if reader is None else reader(model, domain, columns)
+    reader = _READERS.get(library_of(model) or "")
+    return None if reader is None or class_name(model) is None else reader(model, domain, columns)
+
+
+def class_name(model: Any) -> str | None:
+    """Return the name of the library's class that a model or transformer works as; None where it has ways of its own.
+
+    What a subclass overrides is in no dump, so nothing may be proved from one.
+    """
+    kind = library_class(model)
+    return None if kind is None or override_of(model, kind) is not None else kind.__name__

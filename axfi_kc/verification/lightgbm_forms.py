@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.verification.columns import Seen, Split, Zeroed
-from axfi_kc.verification.forms import OwnTree, TreeForm
+from axfi_kc.verification.forms import OwnTree, TreeForm, class_name
 from axfi_kc.verification.pieces import Bound
 from axfi_kc.verification.rules import Rule
 
@@ -29,7 +29,7 @@ def lightgbm_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
     words = str(dump.get("objective", "")).split()
     n_scores = int(dump["num_tree_per_iteration"])
     kind = words[0] if words else ""
-    if kind not in ("binary", "multiclass", *_PLAIN) or "sqrt" in words:
+    if kind not in ("binary", "multiclass", *_PLAIN) or "sqrt" in words or class_name(booster) is None:
         return None
     names = _names(dump, booster)
     infos = dump["tree_info"]

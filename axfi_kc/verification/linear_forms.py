@@ -11,7 +11,7 @@ import numpy as np
 from axfi_kc.domain import Domain
 from axfi_kc.features import Categorical, Integer
 from axfi_kc.verification.columns import Seen, is_number
-from axfi_kc.verification.forms import LinearForm
+from axfi_kc.verification.forms import LinearForm, class_name
 from axfi_kc.verification.rules import Rule
 
 __all__ = ["linear_form"]
@@ -39,7 +39,7 @@ def linear_form(
     maps
         For columns that went through scalers, the exact affine map of each; its entries need none.
     """
-    name = type(model).__name__
+    name = class_name(model)
     if name in ("BernoulliNB", "CategoricalNB"):
         return _bayes(model, domain, columns)
     if name not in (*_CLASSIFIERS, *_REGRESSORS) or not all(all(map(is_number, s.entries or ())) for s in columns):
@@ -98,7 +98,7 @@ def _bayes(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> LinearForm 
     labels, rule = _labels(model), Rule("largest", _labels(model))
     base = np.array(model.class_log_prior_)
     logs: list[Any] = []
-    if type(model).__name__ == "BernoulliNB":
+    if class_name(model) == "BernoulliNB":
         absent = np.log(1 - np.exp(model.feature_log_prob_))
         base = base + absent.sum(axis=1)
         gains = model.feature_log_prob_ - absent

@@ -18,7 +18,7 @@ from axfi_kc.domain import Domain
 from axfi_kc.features import Categorical, Feature, Integer, Real
 from axfi_kc.predictions import Codes
 from axfi_kc.verification.columns import Seen, columns_of, goes_left
-from axfi_kc.verification.forms import Form, OwnTree, TreeForm, read_inner
+from axfi_kc.verification.forms import Form, OwnTree, TreeForm, class_name, read_inner
 from axfi_kc.verification.linear_forms import Affine, linear_form
 from axfi_kc.verification.pieces import Bound
 
@@ -92,7 +92,7 @@ def pipeline_form(model: Any, domain: Domain) -> Form | None:
 
 def _through(step: Any, made: list[_Made]) -> list[_Made] | None:
     """Return what a transformer makes of columns; None for transformers that are not known."""
-    name = type(step).__name__
+    name = class_name(step)
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return made
     if isinstance(step, str):
@@ -115,7 +115,7 @@ def _through(step: Any, made: list[_Made]) -> list[_Made] | None:
 
 def _scaled(step: Any, made: list[_Made]) -> list[_Made] | None:
     """Return columns after a scaler, with the exact maps; one that clips has none."""
-    name, n = type(step).__name__, len(made)
+    name, n = class_name(step), len(made)
     if name == "StandardScaler":
         means = step.mean_.tolist() if step.with_mean else [0.0] * n
         scales = step.scale_.tolist() if step.with_std else [1.0] * n

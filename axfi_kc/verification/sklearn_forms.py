@@ -9,7 +9,7 @@ import numpy as np
 
 from axfi_kc.domain import Domain
 from axfi_kc.verification.columns import Seen
-from axfi_kc.verification.forms import Form, OwnTree, TreeForm
+from axfi_kc.verification.forms import Form, OwnTree, TreeForm, class_name
 from axfi_kc.verification.histogram_forms import histogram_form
 from axfi_kc.verification.linear_forms import linear_form
 from axfi_kc.verification.pieces import single_precision
@@ -26,10 +26,10 @@ _HISTOGRAMS = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor"
 
 def sklearn_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Form | None:
     """Return a scikit-learn model's trees or coefficients; None for other models."""
-    name = type(model).__name__
+    name = class_name(model)
     if name in _SINGLE:
         return TreeForm((_tree(model.tree_),), _zeros(model), _voting(model, 1), columns)
-    if name in _FORESTS:
+    if name in _FORESTS and all(map(class_name, model.estimators_)):
         trees = tuple(_tree(e.tree_) for e in model.estimators_)
         return TreeForm(trees, _zeros(model), _voting(model, len(trees)), columns)
     if name in _BOOSTED and (model.init is None or model.init == "zero"):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.verification.columns import Seen, Split
-from axfi_kc.verification.forms import OwnTree, TreeForm
+from axfi_kc.verification.forms import OwnTree, TreeForm, class_name
 from axfi_kc.verification.pieces import single_precision
 from axfi_kc.verification.rules import Rule
 
@@ -38,6 +38,8 @@ def _booster(model: Any) -> Any:
 
 def xgboost_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return an XGBoost model's trees; None for boosters and objectives this reader leaves to ``predict``."""
+    if class_name(_booster(model)) is None:
+        return None
     learner = json.loads(bytes(_booster(model).save_raw("json")))["learner"]
     booster, objective = learner["gradient_booster"], learner["objective"]["name"]
     if booster["name"] not in ("gbtree", "dart") or objective not in (*_SIGN, *_MULTI, *_PLAIN):

@@ -24,7 +24,7 @@ from Orange.tree import DiscreteNode, MappedDiscreteNode, Node, NumericNode, Tre
 import axfi_kc as ax
 from axfi_kc.compilers import orange
 from axfi_kc.compilers.orange import domain_of
-from axfi_kc.errors import DomainError, UnsupportedModelError
+from axfi_kc.errors import DomainError, RoundingError, UnsupportedModelError
 
 pytestmark = pytest.mark.orange
 
@@ -149,6 +149,57 @@ def test_predictions_are_oranges_own(target, binarize, least):
     assert kinds >= {NumericNode, Node, MappedDiscreteNode if binarize else DiscreteNode}
     assert any(None in n.children for n in nodes_of(model)) == (not binarize)
     check_predictions(model, wide_domain(table))
+
+
+@pytest.mark.parametrize("target", [CLASSES, NUMBER], ids=["classes", "number"])
+@pytest.mark.parametrize("kind", ["own", "scikit"])
+def test_predictions_are_compared_when_explaining(target, kind, monkeypatch):
+    table = mixed_table(target)
+    if kind == "scikit":
+        table = Table.from_numpy(Space([MIXED[0], MIXED[2]], target), table.X[:, [0, 2]], table.Y)
+        learners = Orange.regression if target.is_continuous else Orange.classification
+        name = "SklTreeRegressionLearner" if target.is_continuous else "SklTreeLearner"
+        model = getattr(learners, name)(max_depth=4, random_state=0)(table)
+    else:
+        model = learn(table, max_depth=4)
+    explainer = ax.Explainer(model, wide_domain(table), delta=0.25 if target.is_continuous else None)
+    rows = named(model.domain, table.X[:20])
+    assert len(explainer.explain_batch(rows)) == 20
+    assert ax.verify(explainer.explain(rows[0]), model).ok
+    kept = type(model).predict
+    part = model.skl_model.tree_.value if kind == "scikit" else None
+    if part is None:
+        monkeypatch.setattr(type(model), "predict", lambda self, X: _turned(kept(self, X)))
+    else:
+        part[:] = part[:, :, ::-1].copy() if part.shape[2] > 1 else part + 1
+    with pytest.raises(RoundingError, match="predict should give the exact output"):
+        explainer.explain_batch(rows)
+
+
+def _turned(found):
+    """What a tree predicts, with other classes or another number."""
+    return tuple(_turned(part) for part in found) if isinstance(found, tuple) else np.roll(found + 1, 1, axis=-1)
+
+
+def test_indices_and_names_are_asked_alike():
+    table = mixed_table(CLASSES)
+    model = learn(table, max_depth=4)
+    plain = [
+        ax.Categorical(f.name, f.values) if isinstance(f, ax.Categorical) else f for f in wide_domain(table).features
+    ]
+    rows = named(model.domain, table.X[:20])
+    assert len(ax.Explainer(model, ax.Domain(plain)).explain_batch(rows)) == 20
+
+
+def test_a_tree_that_predicts_otherwise_is_refused():
+    table = mixed_table(CLASSES)
+
+    class Mine(TreeModel):
+        def predict(self, X):
+            return super().predict(X)[:, ::-1]
+
+    with pytest.raises(UnsupportedModelError, match="this Mine has a predict of its own"):
+        ax.Explainer(Mine(table, learn(table).root), wide_domain(table))
 
 
 def test_values_never_seen_in_training_fall_back_to_the_node():

@@ -254,6 +254,5 @@ def test_the_models_own_predict_is_asked() -> None:
             return super().predict(table)
 
     model = Counting(max_depth=4, random_state=0).fit(X, THREE)
-    Counting.__module__ = "sklearn.tree"
     assert ax.verify(made.explain(0), model).ok
     assert sum(asked) > 1
