@@ -15,16 +15,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain import Domain
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer, Real
 from axfi_kc.measures import Histogram, Uniform, Weights
 
-__all__ = ["Axis", "Cut", "Grid", "float32_cuts"]
+__all__ = ["Axis", "Cut", "Grid", "Split", "float32_cuts"]
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
 
@@ -44,6 +45,10 @@ class Cut:
     def last_left(self) -> float:
         """The largest float64 on the left."""
         return self.value if self.closed else math.nextafter(self.value, -math.inf)
+
+
+Split = Cut | frozenset[Any]
+"""How a test splits a column: left of a cut, or within a set of the domain's codes."""
 
 
 def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
@@ -163,6 +168,29 @@ class Axis:
             return False
         return bool(cut.value > last.high or (cut.closed and cut.value == last.high))
 
+    def left_mask(self, component: int, split: Split) -> npt.NDArray[np.uint8]:
+        """Return which cells a split of one of the feature's columns sends left."""
+        if isinstance(self.feature, Categorical):
+            if isinstance(split, Cut):
+                # Codes are floats, so comparing with the last float on the left is the library's own test.
+                last = split.last_left
+                inside = [c <= last for c in _numeric_codes(self.feature, component)]
+            else:
+                inside = [row[component] in split for row in self.feature.codes]
+            return np.array(inside, dtype=np.uint8)
+        mask = np.zeros(self.n_cells, np.uint8)
+        if isinstance(split, Cut):
+            mask[: self.left_of(split)] = 1
+        else:
+            mask[self._cells_of(split)] = 1
+        return mask
+
+    def _cells_of(self, codes: frozenset[Any]) -> list[int]:
+        feature = self.feature
+        # Codes outside the bounds cannot occur, and have no cell.
+        inside = sorted(c for c in codes if isinstance(feature, Integer) and feature.low <= c <= feature.high)
+        return self.locate(np.array(inside, dtype=np.float64)).tolist() if inside else []
+
     def describe(self, cells: Sequence[int]) -> str:
         """Return a set of neighbouring cells, or of categories, in the user's own terms.
 
@@ -191,6 +219,17 @@ class Axis:
         opening = "" if low is None else f"{name} {'>' if low.closed and not integer else '>='} {least:.7g}"
         closing = "" if high is None else f"{name} {'<=' if high.closed or integer else '<'} {most:.7g}"
         return " and ".join(part for part in (opening, closing) if part)
+
+
+def _numeric_codes(feature: Categorical, component: int) -> list[float]:
+    codes = [row[component] for row in feature.codes]
+    strange = next((c for c in codes if not isinstance(c, int | float | np.number)), None)
+    if strange is not None:
+        raise UnsupportedModelError(
+            f"The model compares feature {feature.name!r} with numbers, but its domain holds {strange!r}; "
+            "give the domain the codes the model was trained on (Categorical(..., columns=..., codes=...))."
+        )
+    return [float(c) for c in codes]
 
 
 def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
@@ -282,6 +321,20 @@ class Grid:
     def n_points(self) -> int:
         """The number of cell vectors."""
         return math.prod(self.n_cells)
+
+    def left_masks(self, tests: Sequence[tuple[int, int, Split]]) -> list[npt.NDArray[np.uint8]]:
+        """Return for each test, of (feature, which of its columns, split), the cells that go left.
+
+        Notes
+        -----
+        Equal tests, of which ensembles have many, share one mask.
+        """
+        masks: dict[tuple[int, int, Split], npt.NDArray[np.uint8]] = {}
+        for test in tests:
+            if test not in masks:
+                i, component, split = test
+                masks[test] = self.axes[i].left_mask(component, split)
+        return [masks[test] for test in tests]
 
     def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cells of points given by their codes, a row each."""

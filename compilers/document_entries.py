@@ -25,7 +25,10 @@ __all__ = [
     "check_range",
     "check_size",
     "count",
+    "counts",
+    "float_lists",
     "floats",
+    "int_lists",
     "ints",
     "parse_json",
     "part",
@@ -79,6 +82,22 @@ def count(params: Any, key: str, default: int | None = None, *, most: int = 2**3
     if found > most:
         raise ModelFileError(f"Parameter {key!r} should be at most {most}, but {found} was found.")
     return found
+
+
+def counts(wholes: Sequence[Any], part_key: str, key: str, default: int) -> list[int]:
+    """Return the natural number ``whole[part_key][key]`` of each of several objects."""
+    return [count(part(whole, part_key, dict), key, default) for whole in wholes]
+
+
+def int_lists(wholes: Sequence[Any], key: str, sizes: Sequence[int] | None = None) -> list[Ints]:
+    """Return the list of integers under `key` in each of several objects, of the given sizes."""
+    wanted: Sequence[int | None] = [None] * len(wholes) if sizes is None else sizes
+    return [ints(whole, key, size) for whole, size in zip(wholes, wanted, strict=True)]
+
+
+def float_lists(wholes: Sequence[Any], key: str, sizes: Sequence[int]) -> list[Floats]:
+    """Return the list of float32 numbers under `key` in each of several objects, of the given sizes."""
+    return [floats(whole, key, size) for whole, size in zip(wholes, sizes, strict=True)]
 
 
 def ints(whole: Any, key: str, size: int | None = None) -> Ints:

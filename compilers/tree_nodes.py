@@ -93,8 +93,10 @@ def plain_labels(labels: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(labels).tolist())
 
 
-def spread(values: npt.NDArray[np.float64], score: int, n_scores: int) -> npt.NDArray[np.float64]:
-    """Return leaf vectors that have `values` as one score and 0 as the others.
+def spread(
+    values: npt.NDArray[np.float64], score: int | npt.NDArray[np.int64], n_scores: int
+) -> npt.NDArray[np.float64]:
+    """Return leaf vectors that have `values` as one score, or each its own, and 0 as the others.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def spread(values: npt.NDArray[np.float64], score: int, n_scores: int) -> npt.ND
     [[0.0, 1.5, 0.0], [0.0, 2.5, 0.0]]
     """
     vectors = np.zeros((len(values), n_scores))
-    vectors[:, score] = values
+    vectors[np.arange(len(values)), score] = values
     return vectors
 
 

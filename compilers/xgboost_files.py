@@ -25,7 +25,10 @@ from axfi_kc.compilers.document_entries import (
     check_range,
     check_size,
     count,
+    counts,
+    float_lists,
     floats,
+    int_lists,
     ints,
     parse_json,
     part,
@@ -162,7 +165,7 @@ def parse_document(document: Any) -> XGBoostFile:
     params = part(learner, "learner_model_param", dict)
     n_columns, n_classes = count(params, "num_feature"), count(params, "num_class", 0, most=_MOST_SCORES)
     n_targets = count(params, "num_target", 1, most=_MOST_SCORES)
-    trees = tuple(_tree(t, n_columns) for t in part(model, "trees", list))
+    trees = _trees(part(model, "trees", list), n_columns)
     n_scores = max(n_classes, n_targets, 1)
     score = ints(model, "tree_info", len(trees))
     check_range(score, n_scores, "tree_info")
@@ -257,30 +260,52 @@ def _category_names(encoding: Any) -> tuple[Any, ...]:
         raise ModelFileError("The names of categories should be UTF-8, but they are not.") from error
 
 
-def _tree(tree: Any, n_columns: int) -> XGBoostTree:
-    left = ints(tree, "left_children")
-    n = len(left)
-    right, column = ints(tree, "right_children", n), ints(tree, "split_indices", n)
+def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
+    """Return all trees; each entry is taken and checked for all of them together."""
+    lefts = int_lists(documents, "left_children")
+    sizes = [len(left) for left in lefts]
+    rights = int_lists(documents, "right_children", sizes)
+    columns = int_lists(documents, "split_indices", sizes)
+    thresholds = float_lists(documents, "split_conditions", sizes)
+    listed = _listed(documents, sizes)
     # Pruned nodes stay in the arrays; only those that the root reaches count, and they are numbered anew.
-    threshold, order = floats(tree, "split_conditions", n), _reachable(left, right)
-    is_leaf, position = left == -1, np.full(n, -1, dtype=np.int64)
-    position[order] = np.arange(len(order))
-    inner, at_leaf = order[~is_leaf[order]], is_leaf[order]
-    check_range(column[inner], n_columns, "split_indices")
-    listed = _listed(tree, n)
-    _check_split_types(tree, inner, listed)
+    orders = [_reachable(left, right) for left, right in zip(lefts, rights, strict=True)]
+    inners = [order[left[order] != -1] for left, order in zip(lefts, orders, strict=True)]
+    check_range(_joined([c[k] for c, k in zip(columns, inners, strict=True)]), n_columns, "split_indices")
+    _check_split_types(documents, inners, listed)
+    numeric = [[k for k in inner.tolist() if sets[k] is None] for inner, sets in zip(inners, listed, strict=True)]
     # At a categorical split the number is a leftover, which may be anything.
-    check_finite(threshold[[k for k in inner.tolist() if listed[k] is None]], "split_conditions")
-    values = _leaf_values(tree, threshold, right, is_leaf)[order]
-    check_finite(values[at_leaf], "leaf values")
+    check_finite(_joined([t[k] for t, k in zip(thresholds, numeric, strict=True)]), "split_conditions")
+    values = _leaf_values(documents, thresholds, lefts, rights)
+    leaves = [order[left[order] == -1] for left, order in zip(lefts, orders, strict=True)]
+    check_finite(_joined([v[k].reshape(-1) for v, k in zip(values, leaves, strict=True)]), "leaf values")
+    return tuple(map(_in_order, orders, lefts, rights, columns, thresholds, listed, values))
+
+
+def _joined(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+
+
+def _in_order(
+    order: Ints,
+    left: Ints,
+    right: Ints,
+    column: Ints,
+    threshold: Floats,
+    listed: list[frozenset[int] | None],
+    values: Floats,
+) -> XGBoostTree:
+    """Return a tree with its nodes renumbered as `order` has them; those it lacks are unreachable."""
+    at_leaf, position = left[order] == -1, np.full(len(left), -1, dtype=np.int64)
+    position[order] = np.arange(len(order))
     return XGBoostTree(
         column=np.where(at_leaf, -1, column[order]),
         threshold=threshold[order],
         listed=tuple(listed[k] for k in order.tolist()),
-        # Index 0 is a stand-in at leaves, where the outer `where` overrules it.
+        # a leaf's children may be anything (since 3.2 the right one is the number of the leaf), so none is looked up
         left=np.where(at_leaf, -1, position[np.where(at_leaf, 0, left[order])]),
         right=np.where(at_leaf, -1, position[np.where(at_leaf, 0, right[order])]),
-        values=values,
+        values=values[order],
     )
 
 
@@ -302,43 +327,62 @@ def _reachable(left: Ints, right: Ints) -> Ints:
     return np.array(order, dtype=np.int64)
 
 
-def _listed(tree: Any, n: int) -> list[frozenset[int] | None]:
-    """Return the categories listed at each categorical split."""
-    listed: list[frozenset[int] | None] = [None] * n
-    if "categories_nodes" not in tree:
-        return listed
-    nodes, categories = ints(tree, "categories_nodes"), ints(tree, "categories")
-    starts, sizes = ints(tree, "categories_segments", len(nodes)), ints(tree, "categories_sizes", len(nodes))
-    check_range(nodes, n, "categories_nodes")
-    check_range(categories, 2**32, "categories")
+def _listed(documents: list[Any], sizes: list[int]) -> list[list[frozenset[int] | None]]:
+    """Return the categories listed at each categorical split of each tree."""
+    listed: list[list[frozenset[int] | None]] = [[None] * n for n in sizes]
+    known = [t for t, tree in enumerate(documents) if "categories_nodes" in tree]
+    holders = [documents[t] for t in known]
+    nodes, categories = int_lists(holders, "categories_nodes"), int_lists(holders, "categories")
+    numbers = [len(found) for found in nodes]
+    starts = int_lists(holders, "categories_segments", numbers)
+    spans = int_lists(holders, "categories_sizes", numbers)
+    check_range(_joined(categories), 2**32, "categories")
+    for t, *entries in zip(known, nodes, categories, starts, spans, strict=True):
+        if len(entries[0]):
+            _list_categories(listed[t], *entries)
+    return listed
+
+
+def _list_categories(
+    listed: list[frozenset[int] | None], nodes: Ints, categories: Ints, starts: Ints, sizes: Ints
+) -> None:
+    """Put the categories of one tree where they belong."""
+    check_range(nodes, len(listed), "categories_nodes")
     check_range(starts, len(categories) + 1, "categories_segments")
     check_range(starts + sizes, len(categories) + 1, "categories_sizes")
     for node, start, size in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):
         listed[node] = frozenset(categories[start : start + size].tolist())
-    return listed
 
 
-def _check_split_types(tree: Any, inner: Ints, listed: list[frozenset[int] | None]) -> None:
+def _check_split_types(documents: list[Any], inners: list[Ints], listed: list[list[frozenset[int] | None]]) -> None:
     """Raise unless exactly the splits marked categorical list categories."""
-    if "split_type" not in tree:
-        return
-    kinds = ints(tree, "split_type", len(listed)).tolist()
-    odd = next((k for k in inner.tolist() if (kinds[k] == 1) != (listed[k] is not None)), None)
-    if odd is not None:
-        raise ModelFileError(f"A categorical split should list its categories, and no other, but node {odd} differs.")
+    known = [t for t, tree in enumerate(documents) if "split_type" in tree]
+    kinds = int_lists([documents[t] for t in known], "split_type", [len(listed[t]) for t in known])
+    for t, types in zip(known, kinds, strict=True):
+        marked = types.tolist()
+        odd = next((k for k in inners[t].tolist() if (marked[k] == 1) != (listed[t][k] is not None)), None)
+        if odd is not None:
+            raise ModelFileError(
+                f"A categorical split should list its categories, and no other, but node {odd} differs."
+            )
 
 
-def _leaf_values(tree: Any, scalar: Floats, right: Ints, is_leaf: npt.NDArray[np.bool_]) -> Floats:
-    """Return the leaf value, or vector, of each node."""
-    width = count(part(tree, "tree_param", dict), "size_leaf_vector", 1)
-    if width <= 1:
-        # Without vectors the value of a leaf stands where inner nodes have their threshold.
-        return scalar[:, np.newaxis]
+def _leaf_values(documents: list[Any], scalars: list[Floats], lefts: list[Ints], rights: list[Ints]) -> list[Floats]:
+    """Return the leaf value, or vector, of each node of each tree."""
+    # Without vectors the value of a leaf stands where inner nodes have their threshold.
+    widths = counts(documents, "tree_param", "size_leaf_vector", 1)
+    return [
+        scalar[:, np.newaxis] if width <= 1 else _vectors(tree, width, left, right)
+        for tree, width, scalar, left, right in zip(documents, widths, scalars, lefts, rights, strict=True)
+    ]
+
+
+def _vectors(tree: Any, width: int, left: Ints, right: Ints) -> Floats:
     if "leaf_weights" not in tree:
-        return floats(tree, "base_weights", len(scalar) * width).reshape(-1, width)
+        return floats(tree, "base_weights", len(left) * width).reshape(-1, width)
     # Since 3.2 leaves are numbered, and a leaf's number stands where its right child would.
     n_leaves = len(part(tree, "leaf_weights", list | np.ndarray)) // width
     vectors = floats(tree, "leaf_weights", n_leaves * width).reshape(-1, width)
-    number = np.where(is_leaf, right, 0)
+    number = np.where(left == -1, right, 0)
     check_range(number, n_leaves, "right_children")
     return vectors[number]

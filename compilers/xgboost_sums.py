@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.compilers.tree_nodes import check_columns, check_known_categories, check_whole_codes, spread
-from axfi_kc.compilers.xgboost_files import XGBoostFile, XGBoostTree, parse_xgboost
+from axfi_kc.compilers.xgboost_files import XGBoostFile, parse_xgboost
 from axfi_kc.domain import Domain
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
-from axfi_kc.grid import float32_cuts
+from axfi_kc.grid import Cut, float32_cuts
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 
 __all__ = ["Reading", "objective_kind", "read_xgboost", "sum_of_file"]
@@ -125,7 +126,7 @@ def sum_of_file(file: XGBoostFile, domain: Domain, reading: Reading) -> TreeSum:
     kind = objective_kind(file)
     check_columns(domain, file.n_columns, file.names)
     _check_categories(file, domain)
-    trees = [_nodes(file, t) for t in range(_n_trees(file, reading.iterations))]
+    trees = _nodes(file, _n_trees(file, reading.iterations))
     if not trees:
         raise UnsupportedModelError("Expected a model with trees, but this one has none; train it for some rounds.")
     margins = reading.base if reading.base is not None else _base_margins(file)
@@ -215,36 +216,47 @@ def _categorical_columns(file: XGBoostFile) -> list[int]:
     return sorted({column for column, listed in pairs if column >= 0 and listed is not None})
 
 
-def _nodes(file: XGBoostFile, number: int) -> TreeNodes:
-    tree = file.trees[number]
-    straight = np.array([s is None for s in tree.listed])  # what a set selects goes right here
-    values = tree.values.astype(np.float64) * file.weight[number]  # 24 bits times 24 bits: exact
-    if values.shape[1] != file.n_scores:
-        if values.shape[1] != 1:
-            raise ModelFileError(f"Leaves should hold {file.n_scores} numbers, but they hold {values.shape[1]}.")
-        values = spread(values[:, 0], file.score[number], file.n_scores)
-    return TreeNodes(
-        column=tree.column,
-        splits=_splits(file, tree),
-        left=np.where(straight, tree.left, tree.right),
-        right=np.where(straight, tree.right, tree.left),
-        values=values,
-    )
-
-
-def _splits(file: XGBoostFile, tree: XGBoostTree) -> list[Split | None]:
-    numeric = np.array([c >= 0 and s is None for c, s in zip(tree.column.tolist(), tree.listed, strict=True)])
+def _nodes(file: XGBoostFile, n_trees: int) -> list[TreeNodes]:
+    """Return the first trees; the cuts of all of them are made together."""
+    trees = file.trees[:n_trees]
+    straight = [np.array([s is None for s in tree.listed]) for tree in trees]
+    numeric = [tree.threshold[(tree.column >= 0) & plain] for tree, plain in zip(trees, straight, strict=True)]
     # The library's test is "less than", so a value equal to the threshold goes right.
-    cuts = iter(float32_cuts(tree.threshold[numeric], strict=True))
-    splits: list[Split | None] = []
-    for column, listed in zip(tree.column.tolist(), tree.listed, strict=True):
-        if column < 0:
-            splits.append(None)
-        elif listed is None:
-            splits.append(next(cuts))
-        else:
-            splits.append(_members(file, column, listed))
-    return splits
+    cuts = iter(float32_cuts(np.concatenate([np.zeros(0, np.float32), *numeric]), strict=True))
+    return [
+        TreeNodes(
+            column=tree.column,
+            splits=[_split(file, column, s, cuts) for column, s in zip(tree.column.tolist(), tree.listed, strict=True)],
+            # what a set selects goes right here, and left in the neutral form
+            left=np.where(plain, tree.left, tree.right),
+            right=np.where(plain, tree.right, tree.left),
+            values=scores,
+        )
+        for tree, plain, scores in zip(trees, straight, _scores(file, n_trees), strict=True)
+    ]
+
+
+def _split(file: XGBoostFile, column: int, listed: frozenset[int] | None, cuts: Iterator[Cut]) -> Split | None:
+    if column < 0:
+        return None
+    return next(cuts) if listed is None else _members(file, column, listed)
+
+
+def _scores(file: XGBoostFile, n_trees: int) -> list[npt.NDArray[np.float64]]:
+    """Return what each node of each tree adds to each score."""
+    pairs = zip(file.trees[:n_trees], file.weight, strict=False)
+    values = [tree.values.astype(np.float64) * weight for tree, weight in pairs]  # 24 bits times 24 bits: exact
+    odd = next((v.shape[1] for v in values if v.shape[1] not in (1, file.n_scores)), None)
+    if odd is not None:
+        raise ModelFileError(f"Leaves should hold {file.n_scores} numbers, but they hold {odd}.")
+    alone = [t for t, v in enumerate(values) if v.shape[1] != file.n_scores]
+    if alone:
+        sizes = [len(values[t]) for t in alone]
+        flat = np.concatenate([values[t][:, 0] for t in alone])
+        vectors = spread(flat, np.repeat([file.score[t] for t in alone], sizes), file.n_scores)
+        for t, part in zip(alone, np.split(vectors, np.cumsum(sizes)[:-1]), strict=True):
+            values[t] = part
+    return values
 
 
 def _members(file: XGBoostFile, column: int, listed: frozenset[int]) -> Split:

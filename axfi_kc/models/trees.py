@@ -14,7 +14,7 @@ import numpy.typing as npt
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer
-from axfi_kc.grid import Axis, Cut, Grid
+from axfi_kc.grid import Cut, Grid, Split
 from axfi_kc.models.gridded import GriddedModel
 from axfi_kc.models.sums import LeafSums, is_above, largest
 
@@ -42,10 +42,6 @@ class Score:
     """The output is the one score itself, times `scale`: a regression."""
 
     scale: Fraction = Fraction(1)
-
-
-Split = Cut | frozenset[Any]
-"""How a node splits its column: left of a cut, or within a set of the domain's codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,21 +122,25 @@ class TreeSum(GriddedModel):
         """
         owners = _owners(domain, max((int(t.column.max(initial=-1)) for t in trees), default=-1) + 1)
         grid = Grid.of(domain, _cuts(domain, trees, owners))
-        tests = [_test(grid, owners, int(c), s) for t in trees for c, s in zip(t.column, t.splits, strict=True)]
+        column = np.concatenate([t.column for t in trees])
+        is_leaf = column < 0
+        splits = [s for t in trees for s in t.splits]
+        inner = np.flatnonzero(~is_leaf).tolist()
+        masks = grid.left_masks([(*owners[column[k]], splits[k]) for k in inner])
         offsets = np.cumsum([0, *(len(t.column) for t in trees)]).astype(np.int64)
-        widths = np.array([0, *(len(mask) for _, mask in tests)])
-        is_leaf = np.concatenate([t.column for t in trees]) < 0
+        widths = np.zeros(len(column) + 1, dtype=np.int64)
+        widths[np.array(inner, dtype=np.int64) + 1] = [len(mask) for mask in masks]
         # Numbered in the order of the nodes, so that `values` keeps the rows of the leaves only.
         leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
         values = np.concatenate([t.values for t in trees]).astype(np.float64)[is_leaf]
         return cls(
             grid=grid,
             tree_offset=offsets,
-            feature=np.array([f for f, _ in tests], dtype=np.int32),
+            feature=np.array([*(i for i, _ in owners), -1], dtype=np.int32)[np.where(is_leaf, -1, column)],
             left=_shifted([t.left for t in trees], offsets, is_leaf),
             right=_shifted([t.right for t in trees], offsets, is_leaf),
-            mask_offset=np.cumsum(widths)[:-1].astype(np.int64),
-            left_mask=np.concatenate([np.zeros(0, np.uint8), *(mask for _, mask in tests)]),
+            mask_offset=np.cumsum(widths)[:-1],
+            left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
             leaf=leaf,
             values=values,
             base=tuple(base) if base is not None else (Fraction(0),) * values.shape[1],
@@ -284,45 +284,6 @@ def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
         f"The model splits feature {feature.name!r} by sets of categories, but the domain has it as real; "
         "declare it categorical."
     )
-
-
-def _test(grid: Grid, owners: Sequence[_Owner], column: int, split: Split | None) -> tuple[int, npt.NDArray[np.uint8]]:
-    """Return the feature that a node tests and its mask of the cells that go left."""
-    if column < 0 or split is None:
-        return -1, np.zeros(0, np.uint8)
-    i, component = owners[column]
-    axis = grid.axes[i]
-    if isinstance(axis.feature, Categorical):
-        if isinstance(split, Cut):
-            # Codes are floats, so comparing with the last float on the left is the library's own test.
-            inside = [c <= split.last_left for c in _numeric_codes(axis.feature, component)]
-        else:
-            inside = [row[component] in split for row in axis.feature.codes]
-        return i, np.array(inside, dtype=np.uint8)
-    mask = np.zeros(axis.n_cells, np.uint8)
-    if isinstance(split, Cut):
-        mask[: axis.left_of(split)] = 1
-    else:
-        mask[_cells_of(axis, split)] = 1
-    return i, mask
-
-
-def _cells_of(axis: Axis, codes: frozenset[Any]) -> list[int]:
-    feature = axis.feature
-    # Codes outside the bounds cannot occur, and have no cell.
-    inside = sorted(c for c in codes if isinstance(feature, Integer) and feature.low <= c <= feature.high)
-    return axis.locate(np.array(inside, dtype=np.float64)).tolist() if inside else []
-
-
-def _numeric_codes(feature: Categorical, component: int) -> list[float]:
-    codes = [row[component] for row in feature.codes]
-    strange = next((c for c in codes if not isinstance(c, int | float | np.number)), None)
-    if strange is not None:
-        raise UnsupportedModelError(
-            f"The model compares feature {feature.name!r} with numbers, but its domain holds {strange!r}; "
-            "give the domain the codes the model was trained on (Categorical(..., columns=..., codes=...))."
-        )
-    return [float(c) for c in codes]
 
 
 def _shifted(
