@@ -15,7 +15,7 @@ import numpy as np
 
 import axfi_kc as ax
 from axfi_kc import axioms, family_scores, queries
-from axfi_kc.adversaries import Spender
+from axfi_kc.adversaries import search_account
 from axfi_kc.circuit import Circuit
 from axfi_kc.counterfactuals import adversarial_example
 from axfi_kc.engines.boxes import BoxEngine
@@ -116,7 +116,7 @@ def _numbered(forest: Any) -> dict[str, Fraction]:
 
 
 def nearest(budget: ax.Budget, seed: int | None) -> Any:
-    return adversarial_example(problem_of(trees()), tuple(range(40)), spender=Spender(budget), seed=seed)
+    return adversarial_example(problem_of(trees()), tuple(range(40)), account=search_account(budget), seed=seed)
 
 
 def drawn_in_corner(budget: ax.Budget) -> Any:
