@@ -6,7 +6,6 @@ What a problem is made of is made at the first call and kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -77,9 +76,7 @@ def _tree_engine() -> BoxEngine:
 
 def one_tree(budget: ax.Budget) -> Any:
     """Explain an instance of a tree; laying it out is done once per model."""
-    engine = copy(_tree_engine())
-    engine._is_free, engine._budget = False, budget
-    return engine.explain(np.array([hard.deep_tree()[1]]))
+    return _tree_engine().explain(np.array([hard.deep_tree()[1]]), budget=budget)
 
 
 EXPLANATIONS: dict[str, Work] = {
