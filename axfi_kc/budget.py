@@ -1,5 +1,8 @@
 """Budgets of seconds, search nodes and bytes, and how resumable kernels are metered.
 
+A budget is an argument of a question. What answers it opens an :class:`Account` (steps in Python), a
+:class:`Meter` (kernels), or a :class:`Watch` (only hands on what is left to its own steps).
+
 A kernel that searches keeps its whole state in arrays. It returns when it is done, when it has
 used the nodes it was granted, or when an array is full; Python then looks at the clock (and lets
 Ctrl-C through), grants more or gives up, and calls it again.
@@ -90,7 +93,7 @@ _FREE = Budget()
 
 
 class BudgetSpent(Exception):
-    """A budget ran out inside the library; callers turn it into a BudgetError with names.
+    """A metered search ran out of budget; whoever knows the names of features makes a BudgetError of it.
 
     Attributes
     ----------
@@ -112,7 +115,7 @@ def _resident() -> int:
 
 
 class Watch:
-    """Knows when a budget of seconds or bytes is spent, and what is left of one for a next step.
+    """Tells time and memory, for work that counts no nodes itself and shares a budget out to its steps.
 
     Examples
     --------
@@ -175,7 +178,7 @@ class Watch:
 
 
 class Account:
-    """Counts nodes, seconds and bytes against a budget, and says what was spent when there is no more.
+    """Counts the steps of work in Python against a budget, and raises the BudgetError when there is no more.
 
     Parameters
     ----------
@@ -185,6 +188,10 @@ class Account:
         What is made, for the message.
     advice
         What to do when the budget is spent, for the message.
+    unit
+        What its nodes are, for the message.
+    at_once
+        Nodes between two looks at the clock: as many as take some milliseconds.
 
     Examples
     --------
@@ -196,10 +203,19 @@ class Account:
     axfi_kc.errors.BudgetError: The budget was spent after 3 nodes and 0.00 s, and the diagram is not finished; ...
     """
 
-    def __init__(self, budget: Budget | None, *, goal: str, advice: str = "allow more, or try another order") -> None:
+    def __init__(
+        self,
+        budget: Budget | None,
+        *,
+        goal: str,
+        advice: str = "allow more, or try another order",
+        unit: str = "nodes",
+        at_once: int = _SPENT_AT_ONCE,
+    ) -> None:
         self.nodes = 0
         self._watch = Watch(budget)
-        self._goal, self._advice = goal, advice
+        self._goal, self._advice, self._unit = goal, advice, unit
+        self._most, self._at_once = self.budget.nodes, at_once
         self._next_look = 0
 
     @property
@@ -228,12 +244,28 @@ class Account:
         self.nodes += nodes
         if self.nodes > self._next_look:
             self.look()
-            most = self._watch.budget.nodes
-            self._next_look = self.nodes + _SPENT_AT_ONCE if most is None else min(self.nodes + _SPENT_AT_ONCE, most)
+            later = self.nodes + self._at_once
+            self._next_look = later if self._most is None else min(later, self._most)
+
+    def grant(self, nodes: int) -> None:
+        """Let what follows have `nodes` of its own and no more, unless the budget itself limits nodes.
+
+        Examples
+        --------
+        >>> account = Account(Budget(seconds=60), goal="walk")
+        >>> for _ in range(3):
+        ...     account.grant(2)
+        ...     account.spend(2)
+        >>> account.nodes
+        6
+        """
+        if self.budget.nodes is None:
+            self._most = self.nodes + nodes
+            self._next_look = min(self._next_look, self._most)
 
     def look(self) -> None:
         """Raise a BudgetError if the budget is spent."""
-        if self._watch.is_spent(self.nodes):
+        if (self._most is not None and self.nodes > self._most) or self._watch.is_spent():
             raise self.error()
 
     def require(self, more: int) -> None:
@@ -267,8 +299,8 @@ class Account:
         """Return the error that says what was spent."""
         spent = self.seconds
         return BudgetError(
-            f"The budget was spent after {self.nodes} nodes and {spent:.2f} s, and the {self._goal} is not finished; "
-            f"{self._advice}.",
+            f"The budget was spent after {self.nodes} {self._unit} and {spent:.2f} s, and the {self._goal} is not "
+            f"finished; {self._advice}.",
             nodes=self.nodes,
             seconds=spent,
         )
@@ -298,14 +330,24 @@ def interruptible() -> Iterator[None]:
 
 
 class Meter:
-    """Counts the nodes of several kernels against one budget."""
+    """Counts the nodes of one search, in kernels and between them, and tells the search when to give up.
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+    A search then raises :class:`BudgetSpent` with what it has found.
+
+    Examples
+    --------
+    >>> meter = Meter(Budget(nodes=3))
+    >>> meter.spend(2), meter.spend(1), meter.spend(1), meter.nodes
+    (True, True, False, 4)
+    """
+
+    def __init__(self, budget: Budget | None = None) -> None:
         self._watch = Watch(budget)
+        self._budget = self._watch.budget
         self._before = 0
         self._chunk, self._looked = _FIRST_CHUNK, 0.0
         self._registers = np.zeros(2, np.int64)
+        self.extend()
 
     @property
     def nodes(self) -> int:
@@ -325,6 +367,15 @@ class Meter:
     def fits(self, more: int) -> bool:
         """Tell whether the memory may grow by so many bytes more."""
         return self._watch.fits(more)
+
+    def rest(self) -> Budget:
+        """Return what is left for a step that keeps its own meter or account."""
+        return self._watch.rest(self.nodes)
+
+    def spend(self, nodes: int) -> bool:
+        """Count nodes of a search in Python; False when the budget does not allow them."""
+        self._registers[NODES] += nodes
+        return bool(self._registers[NODES] <= self._registers[LIMIT]) or self.extend()
 
     def attach(self, registers: npt.NDArray[np.int64]) -> None:
         """Meter another kernel from now on."""

@@ -17,7 +17,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from axfi_kc.adversaries import Spender, draw_linear, draw_region, grown, nearest_corner, nearest_linear, region_of
+from axfi_kc.adversaries import (
+    MOST_BOXES,
+    draw_linear,
+    draw_region,
+    grown,
+    nearest_corner,
+    nearest_linear,
+    region_of,
+    search_account,
+)
 from axfi_kc.adversaries.choices import Choices, change
 from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import AxfiError, DomainError
@@ -117,11 +126,11 @@ def find_counterfactual(
     members = features_of(problem.domain.mask(names))
 
     def is_weak(free: Iterable[str]) -> bool:
-        return is_wcxp(problem, free, budget=None if account.is_free else account.rest())
+        return is_wcxp(problem, free, budget=account.rest())
 
     if not names or not is_weak(names) or any(is_weak(set(names) - {name}) for name in names):
         raise DomainError(f"Expected the features of a CXp, but {sorted(names)} are none; take one of the cxps.")
-    return adversarial_example(problem, members, seed=seed, spender=Spender(account.rest()))
+    return adversarial_example(problem, members, seed=seed, account=search_account(account.rest()))
 
 
 def counterfactual_of(
@@ -136,51 +145,51 @@ def counterfactual_of(
 
     See :func:`find_counterfactual`; here the CXps of the problem are known.
     """
-    spender = Spender(budget)
+    account = search_account(budget)
     if next(iter(cxps), None) is None:
         raise DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
     if cxp is not None:
         mask = problem.domain.mask(cxp.features if isinstance(cxp, CXp) else cxp)
         names = problem.domain.names_of(mask)
-        if not _is_among(names, mask, cxps, spender):
+        if not _is_among(names, mask, cxps, account):
             raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
-        return adversarial_example(problem, features_of(mask), seed=seed, spender=spender)
+        return adversarial_example(problem, features_of(mask), seed=seed, account=account)
     best: Counterfactual | None = None
     for one in cxps if seed is None else islice(cxps, 1):
-        spender.begin()
-        spender.look()
+        account.look()
         members = features_of(problem.domain.mask(one.features))
-        found = adversarial_example(problem, members, seed=seed, spender=spender)
+        found = adversarial_example(problem, members, seed=seed, account=account)
         best = found if best is None or found.distance < best.distance else best
     return cast(Counterfactual, best)
 
 
-def _is_among(names: tuple[str, ...], mask: int, cxps: Iterable[CXp], spender: Spender) -> bool:
+def _is_among(names: tuple[str, ...], mask: int, cxps: Iterable[CXp], account: Account) -> bool:
     """Tell whether a set of features is one of the CXps, however many there are."""
     if isinstance(cxps, ManyCXps):
         return mask in cxps.family
-    spender.look()
+    account.look()
     return any(c.features == names for c in cxps)
 
 
 def adversarial_example(
-    problem: Problem, members: tuple[int, ...], *, spender: Spender, seed: int | None = None
+    problem: Problem, members: tuple[int, ...], *, account: Account, seed: int | None = None
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
+    account.grant(MOST_BOXES)
     if isinstance(problem.model, LinearModel):
-        codes, words = _of_linear(problem, problem.model, members, seed, spender)
+        codes, words = _of_linear(problem, problem.model, members, seed, account)
     else:
-        codes, words = _of_cells(problem, members, seed, spender)
+        codes, words = _of_cells(problem, members, seed, account)
     return _made(problem, members, codes, words)
 
 
 def _of_linear(
-    problem: Problem, model: LinearModel, members: tuple[int, ...], seed: int | None, spender: Spender
+    problem: Problem, model: LinearModel, members: tuple[int, ...], seed: int | None, account: Account
 ) -> tuple[list[float] | None, str]:
     if seed is None:
-        codes = nearest_linear(problem, members, spender=spender)
+        codes = nearest_linear(problem, members, account=account)
     else:
-        codes = draw_linear(problem, members, random=Random(seed), spender=spender)  # noqa: S311 - no secret
+        codes = draw_linear(problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
     if codes is None:
         return None, ""
     parts = []
@@ -193,29 +202,29 @@ def _of_linear(
 
 
 def _of_cells(
-    problem: Problem, members: tuple[int, ...], seed: int | None, spender: Spender
+    problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> tuple[list[float] | None, str]:
     grid, own = problem.model.grid, problem.cells
     axes = [grid.axes[i] for i in members]
     choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
     region = region_of(problem, choices)
     if seed is None:
-        codes = _nearest(problem, choices, spender)
+        codes = _nearest(problem, choices, account)
     else:
-        codes = draw_region(region, choices, axes, random=Random(seed), spender=spender)  # noqa: S311 - no secret
+        codes = draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
     if codes is None:
         return None, ""
     cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
     point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
     grows = [not isinstance(a.feature, Categorical) for a in axes]
-    low, high = grown(region, choices, point, grows=grows, spender=spender)
+    low, high = grown(region, choices, point, grows=grows, account=account)
     parts = [a.describe(c.cells[x:y]) for a, c, x, y in zip(axes, choices, low, high, strict=True)]
     return codes, " and ".join(parts)
 
 
-def _nearest(problem: Problem, choices: Sequence[Choices], spender: Spender) -> list[float] | None:
+def _nearest(problem: Problem, choices: Sequence[Choices], account: Account) -> list[float] | None:
     ordered = [choice.by_cost() for choice in choices]
-    found = nearest_corner(region_of(problem, ordered), ordered, spender=spender)
+    found = nearest_corner(region_of(problem, ordered), ordered, account=account)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
 
 

@@ -97,7 +97,7 @@ class Explainer(Manners):
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
         self._similarity = Similarity.of(self._model, delta)
-        self._engine: Engine = engine_through(target, self._model, self._similarity, self.budget)
+        self._engine: Engine = engine_through(target, self._model, self._similarity)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant)
 
@@ -208,7 +208,7 @@ class Explainer(Manners):
         return Batch(self._model, self._similarity, codes, Found.joined(parts), self.max_size, self.budget, index)
 
     def _find(self, codes: npt.NDArray[np.float64]) -> Found:
-        found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size)
+        found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size, budget=self.budget)
         check_countable(found, self.domain.features)
         unchanging = [n for n in np.flatnonzero(np.diff(found.starts) == 0).tolist() if n not in found.large]
         if unchanging and self.max_size is None and self._similarity.delta is None:

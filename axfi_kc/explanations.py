@@ -180,7 +180,8 @@ def weighted_cxps(
 ) -> WeightedSets:
     """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
     check_weights(weights)
-    found = problem.engine_within(budget).explain(problem.codes[np.newaxis], weights=weights, max_size=max_size)
+    codes = problem.codes[np.newaxis]
+    found = problem.engine.explain(codes, weights=weights, max_size=max_size, budget=budget)
     check_countable(found, problem.domain.features)
     sets = found.sets(0)
     if isinstance(sets, SymbolicSets):
@@ -325,7 +326,7 @@ def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None 
     >>> is_wcxp(problem, {"a"}), is_wcxp(problem, {"a", "b"})
     (False, True)
     """
-    return problem.engine_within(budget).is_weak_cxp(problem.codes, problem.domain.mask(features))
+    return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features), budget=budget)
 
 
 def is_waxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:

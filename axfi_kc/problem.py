@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain import Domain
@@ -85,10 +84,6 @@ class Problem:
     def engine(self) -> Engine:
         """What finds this problem's explanations."""
         return engine_for(self.model, self.similarity)
-
-    def engine_within(self, budget: Budget | None) -> Engine:
-        """Return what finds this problem's explanations within a budget."""
-        return self.engine if budget is None else engine_for(self.model, self.similarity, budget)
 
     @cached_property
     def circuit(self) -> Circuit:

@@ -17,7 +17,7 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain import Domain
-from axfi_kc.engines import WeightedSets, engine_through
+from axfi_kc.engines import WeightedSets, engine_for
 from axfi_kc.features import Categorical
 from axfi_kc.models import Argmax, LinearModel, Model, Score, Slope, TreeSum
 from axfi_kc.problem import Problem
@@ -233,10 +233,10 @@ def _explained(
     model, similarity = _moved(problem.model, problem.output, problem.similarity, shift)
     if similarity.delta is not None and similarity.delta < 0:  # nothing is sure to be similar
         return {}
-    engine = engine_through("auto", model, similarity, budget)
+    engine = engine_for(model, similarity)
     if engine.constant is not None:
         return {}
-    explained = engine.explain(problem.codes[np.newaxis], weights=kind, max_size=max_size)
+    explained = engine.explain(problem.codes[np.newaxis], weights=kind, max_size=max_size, budget=budget)
     if similarity.delta is None and explained.outputs[0] != problem.output:
         return {}
     sets = explained.sets(0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axfi_kc.budget import Budget, BudgetSpent, Watch
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.compilers.circuit_diagrams import compile_region
 from axfi_kc.compilers.linear_circuits import compile_linear
@@ -24,29 +24,6 @@ from axfi_kc.similarity import Similarity
 __all__ = ["DEFAULT_ORDER", "compile_mdd"]
 
 _NO_LIMIT = Budget()
-_CHUNK = 256  # sub-diagrams between two looks at the clock: some 10 ms
-
-
-class _Account:
-    """Counts sub-diagrams against a budget."""
-
-    def __init__(self, budget: Budget) -> None:
-        self.nodes = 0
-        self._watch = Watch(budget)
-        self._next_look = 0
-
-    @property
-    def seconds(self) -> float:
-        return self._watch.seconds
-
-    def spend(self, nodes: int) -> None:
-        """Count `nodes` more; raise when the budget does not allow them."""
-        self.nodes += nodes
-        if self.nodes > self._next_look:
-            if self._watch.is_spent(self.nodes):
-                raise BudgetSpent([])
-            most = self._watch.budget.nodes
-            self._next_look = self.nodes + _CHUNK if most is None else min(self.nodes + _CHUNK, most)
 
 
 def compile_mdd(
@@ -98,15 +75,15 @@ def compile_mdd(
         wanted = [similarity.holds(y, output) == similar for y in model.outputs]
         return compile_region(model, wanted, order=order, budget=budget)
     features = feature_order(order, model.domain, uses_of(model))
-    account = _Account(budget)
+    account = Account(
+        budget,
+        goal="complete diagram",
+        advice="allow more, try another order, or explain without it (target='auto')",
+        unit="sub-diagrams",
+    )
     found = _attempt(model, _Task(output, similarity, features, RunNodes(), account.spend), similar)
     if found is None:
-        raise BudgetError(
-            f"The budget was spent after {account.nodes} sub-diagrams and {account.seconds:.2f} s, and the complete "
-            "diagram is not finished; allow more, try another order, or explain without it (target='auto').",
-            nodes=account.nodes,
-            seconds=account.seconds,
-        )
+        raise account.error()  # made here: an error raised below would hold the unfinished nodes by its traceback
     return found
 
 
@@ -137,7 +114,7 @@ def _attempt(model: Model, task: _Task, negated: bool) -> Circuit | None:
                 model, lambda y: task.similarity.holds(y, task.output) == negated, order=task.order, spend=task.spend
             )
         root = _dissimilar(model, task)
-    except BudgetSpent:
+    except BudgetError:
         return None
     return task.nodes.circuit(root, grid=model.grid, order=task.order, negated=negated)
 

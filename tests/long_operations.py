@@ -6,7 +6,6 @@ What a problem is made of is made at the first call and kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -15,7 +14,7 @@ import numpy as np
 
 import axfi_kc as ax
 from axfi_kc import axioms, family_scores, queries
-from axfi_kc.adversaries import Spender
+from axfi_kc.adversaries import search_account
 from axfi_kc.circuit import Circuit
 from axfi_kc.counterfactuals import adversarial_example
 from axfi_kc.engines.boxes import BoxEngine
@@ -77,9 +76,7 @@ def _tree_engine() -> BoxEngine:
 
 def one_tree(budget: ax.Budget) -> Any:
     """Explain an instance of a tree; laying it out is done once per model."""
-    engine = copy(_tree_engine())
-    engine._is_free, engine._budget = False, budget
-    return engine.explain(np.array([hard.deep_tree()[1]]))
+    return _tree_engine().explain(np.array([hard.deep_tree()[1]]), budget=budget)
 
 
 EXPLANATIONS: dict[str, Work] = {
@@ -116,7 +113,7 @@ def _numbered(forest: Any) -> dict[str, Fraction]:
 
 
 def nearest(budget: ax.Budget, seed: int | None) -> Any:
-    return adversarial_example(problem_of(trees()), tuple(range(40)), spender=Spender(budget), seed=seed)
+    return adversarial_example(problem_of(trees()), tuple(range(40)), account=search_account(budget), seed=seed)
 
 
 def drawn_in_corner(budget: ax.Budget) -> Any:

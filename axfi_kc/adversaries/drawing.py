@@ -14,7 +14,8 @@ from random import Random
 
 from axfi_kc.adversaries.choices import Choices, cell_ends
 from axfi_kc.adversaries.regions import Region
-from axfi_kc.adversaries.search import Spender, cover
+from axfi_kc.adversaries.search import cover
+from axfi_kc.budget import Account
 from axfi_kc.errors import WeightError
 from axfi_kc.features import Categorical, Feature, Integer, Real
 from axfi_kc.grid import Axis
@@ -40,7 +41,7 @@ def no_mass() -> WeightError:
 
 
 def draw_region(
-    region: Region, choices: Sequence[Choices], axes: Sequence[Axis], *, random: Random, spender: Spender
+    region: Region, choices: Sequence[Choices], axes: Sequence[Axis], *, random: Random, account: Account
 ) -> list[float]:
     """Return the codes of a random dissimilar point, one per feature of the CXp.
 
@@ -55,7 +56,7 @@ def draw_region(
     -----
     Makes the exact cover of the dissimilar points by boxes first.
     """
-    boxes = cover(region, choices, spender=spender)
+    boxes = cover(region, choices, account=account)
     odds = [[axis.numerators[c] for c in choice.cells] for axis, choice in zip(axes, choices, strict=True)]
     masses = [prod(sum(row[a:b]) for row, a, b in zip(odds, *box, strict=True)) for box in boxes]
     if not any(masses):

@@ -19,7 +19,7 @@ import numpy as np
 
 from axfi_kc.adversaries.choices import change, float_ends
 from axfi_kc.adversaries.drawing import draw_between, draw_index, no_mass, value_odds
-from axfi_kc.adversaries.search import Spender
+from axfi_kc.budget import Account
 from axfi_kc.engines.linear_sides import Side, sides_of
 from axfi_kc.errors import BudgetError
 from axfi_kc.features import Categorical, Feature, Integer, Real
@@ -98,7 +98,7 @@ def _ways(problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
         yield _Way(side, codes, free, margin, side.strict)
 
 
-def nearest_linear(problem: Problem, free: tuple[int, ...], *, spender: Spender) -> list[float] | None:
+def nearest_linear(problem: Problem, free: tuple[int, ...], *, account: Account) -> list[float] | None:
     """Return the codes of the nearest dissimilar point, one per feature of the CXp, or None.
 
     Where real features are involved, the last of them to move is rounded to the next float64 on
@@ -109,17 +109,17 @@ def nearest_linear(problem: Problem, free: tuple[int, ...], *, spender: Spender)
     Linear in the features when all are real; otherwise a depth-first search over the useful values
     of the discrete ones.
     """
-    found = [answer for way in _ways(problem, free) if (answer := _cheapest(way, spender)) is not None]
+    found = [answer for way in _ways(problem, free) if (answer := _cheapest(way, account)) is not None]
     return min(found, key=lambda answer: (answer[0], answer[1]))[1] if found else None
 
 
-def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | None:
+def _cheapest(way: _Way, account: Account) -> tuple[Fraction, list[float]] | None:
     """Return the least cost on one side, and the codes that have it."""
     discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
     real = [i for i in way.free if isinstance(way.side.features[i], Real)]
     # All that real features can do, as a bound; each loses most at one end of its domain.
     reals = sum((max(way.loss(i, way.worst(i)), Fraction(0)) for i in real), Fraction(0))
-    options = _useful(way, discrete, reals, spender)
+    options = _useful(way, discrete, reals, account)
     most = [max((o.loss for o in row), default=Fraction(0)) for row in options]
     least = [min((o.cost for o in row), default=Fraction(0)) for row in options]
     if not all(options) or not way.is_enough(sum(most, reals)):
@@ -128,7 +128,7 @@ def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | Non
     stack: list[tuple[tuple[_Option, ...], Fraction, Fraction]] = [((), Fraction(0), Fraction(0))]
     while stack:
         chosen, cost, loss = stack.pop()
-        spender.spend()
+        account.spend(1)
         k = len(chosen)
         # Hopeless even at the worst values of all features left, or no cheaper than what is known.
         if not way.is_enough(loss + sum(most[k:], reals)) or (best and cost + sum(least[k:]) >= best[0]):
@@ -145,9 +145,9 @@ def _cheapest(way: _Way, spender: Spender) -> tuple[Fraction, list[float]] | Non
     return best
 
 
-def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, spender: Spender) -> list[list[_Option]]:
+def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Account) -> list[list[_Option]]:
     """Return per discrete feature its values, cheapest first, each losing more than those before."""
-    rows = [_options(way, i, spender) for i in discrete]
+    rows = [_options(way, i, account) for i in discrete]
     most = [max(o.loss for o in row) for row in rows]
     found = []
     for row, own in zip(rows, most, strict=True):
@@ -165,12 +165,12 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, spender: Spende
     return found
 
 
-def _options(way: _Way, i: int, spender: Spender) -> list[_Option]:
+def _options(way: _Way, i: int, account: Account) -> list[_Option]:
     """Return the values of a discrete feature, of which there may be many."""
     feature, found = way.side.features[i], list[_Option]()
     for c in _codes(feature):
         if not c % _VALUES_AT_ONCE:
-            spender.look()
+            account.look()
         found.append(_Option(change(feature, way.codes[i], c), way.loss(i, c), c))
     return found
 
@@ -214,7 +214,7 @@ def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
     return at
 
 
-def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, spender: Spender) -> list[float]:
+def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, account: Account) -> list[float]:
     """Return the codes of a random dissimilar point, one per feature of the CXp.
 
     Points are drawn from the smallest box that holds the dissimilar ones, each feature being given
@@ -227,10 +227,10 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, spen
     BudgetError
         If none came up in two million draws, or the budget was spent.
     """
-    spans = [_span(problem, free, i, spender) for i in free]
+    spans = [_span(problem, free, i, account) for i in free]
     tried, size = 0, 8
     while tried < _TRIES:
-        spender.look()
+        account.look()
         points = np.tile(problem.codes, (size, 1))
         # Features that are not in the CXp keep the instance's codes.
         points[:, list(free)] = [[_draw(f, span, random) for f, span in spans] for _ in range(size)]
@@ -245,7 +245,7 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, spen
 _Span = list[tuple[Fraction, Fraction]] | list[int]  # intervals, or the odds of the values
 
 
-def _span(problem: Problem, free: tuple[int, ...], i: int, spender: Spender) -> tuple[Feature, _Span]:
+def _span(problem: Problem, free: tuple[int, ...], i: int, account: Account) -> tuple[Feature, _Span]:
     """Return which values of feature i some dissimilar point can have."""
     feature = problem.domain.features[i]
     slacks = [(way, _slack(way)) for way in _ways(problem, free)]
@@ -256,7 +256,7 @@ def _span(problem: Problem, free: tuple[int, ...], i: int, spender: Spender) -> 
     odds = value_odds(feature)
     for k, code in enumerate(_codes(feature)):
         if not k % _VALUES_AT_ONCE:
-            spender.look()
+            account.look()
         # A value that forgoes more than the slack of all features at their worst is in no dissimilar point.
         if not any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways):
             odds[k] = 0

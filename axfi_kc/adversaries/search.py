@@ -8,49 +8,23 @@ from fractions import Fraction
 
 from axfi_kc.adversaries.choices import Choices
 from axfi_kc.adversaries.regions import Box, Region
-from axfi_kc.budget import Budget, Watch
-from axfi_kc.errors import BudgetError
+from axfi_kc.budget import Account, Budget
 
-__all__ = ["Spender", "cover", "grown", "nearest_corner"]
+__all__ = ["MOST_BOXES", "cover", "grown", "nearest_corner", "search_account"]
 
-_MOST_NODES = 500_000
+MOST_BOXES = 500_000  # of one CXp, where the budget limits none
 _LOOK = 16  # boxes between two looks at the clock
 
 
-class Spender:
-    """Counts boxes against a budget that all CXps looked at share; of each CXp 500,000 without one of nodes."""
-
-    def __init__(self, budget: Budget) -> None:
-        self._most = budget.nodes
-        self._used, self._own = 0, 0
-        self._watch = Watch(budget)
-
-    def begin(self) -> None:
-        """Start with another CXp."""
-        self._own = 0
-
-    def spend(self) -> None:
-        """Count one box."""
-        self._used += 1
-        self._own += 1
-        # Without a limit of nodes, a single CXp must not use up all patience there is for the others.
-        over = self._own > _MOST_NODES if self._most is None else self._used > self._most
-        if over or (not self._used % _LOOK and self._watch.is_spent()):
-            raise self.error()
-
-    def look(self) -> None:
-        """Raise a BudgetError if the time or the memory is spent."""
-        if self._watch.is_spent():
-            raise self.error()
-
-    def error(self) -> BudgetError:
-        """Return the error that says what was spent."""
-        return BudgetError(
-            f"The budget was spent after {self._used} boxes and {self._watch.seconds:.2f} s, before an adversarial "
-            "example was found; allow more, or take another CXp.",
-            nodes=self._used,
-            seconds=self._watch.seconds,
-        )
+def search_account(budget: Budget | None) -> Account:
+    """Return the account of searches for adversarial examples, which all CXps looked at share."""
+    return Account(
+        budget,
+        goal="search for an adversarial example",
+        advice="allow more, or take another CXp",
+        unit="boxes",
+        at_once=_LOOK,
+    )
 
 
 def _whole(choices: Sequence[Choices]) -> Box:
@@ -72,7 +46,7 @@ def _halves(box: Box) -> Iterator[Box]:
         yield (*low[:side], middle, *low[side + 1 :]), high
 
 
-def nearest_corner(region: Region, choices: Sequence[Choices], *, spender: Spender) -> tuple[int, ...] | None:
+def nearest_corner(region: Region, choices: Sequence[Choices], *, account: Account) -> tuple[int, ...] | None:
     """Return the cheapest dissimilar choice of each feature, or None if there is none.
 
     Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
@@ -87,7 +61,7 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, spender: Spend
     heap = list[tuple[Fraction, Box]]()
 
     def push(box: Box) -> None:
-        spender.spend()
+        account.spend(1)
         # Boxes that certainly hold nothing dissimilar never enter the heap.
         if region.verdict(box)[0]:
             # Choices are sorted by cost, so the first ones are the cheapest point of the box: a lower bound.
@@ -105,7 +79,7 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, spender: Spend
     return None
 
 
-def cover(region: Region, choices: Sequence[Choices], *, spender: Spender) -> list[Box]:
+def cover(region: Region, choices: Sequence[Choices], *, account: Account) -> list[Box]:
     """Return disjoint boxes that together are exactly the dissimilar points.
 
     Notes
@@ -117,7 +91,7 @@ def cover(region: Region, choices: Sequence[Choices], *, spender: Spender) -> li
     found, stack = list[Box](), [_whole(choices)]
     while stack:
         box = stack.pop()
-        spender.spend()
+        account.spend(1)
         some, every = region.verdict(box)
         if every:
             found.append(box)
@@ -127,7 +101,7 @@ def cover(region: Region, choices: Sequence[Choices], *, spender: Spender) -> li
 
 
 def grown(
-    region: Region, choices: Sequence[Choices], point: Sequence[int], *, grows: Sequence[bool], spender: Spender
+    region: Region, choices: Sequence[Choices], point: Sequence[int], *, grows: Sequence[bool], account: Account
 ) -> Box:
     """Return a box around a dissimilar point, all of whose points are dissimilar.
 
@@ -141,14 +115,14 @@ def grown(
         # Only a neighbouring cell: a gap in the numbers is the instance's own cell, or one without a float.
         while low[side] and choice.cells[low[side] - 1] == choice.cells[low[side]] - 1:
             low[side] -= 1
-            spender.look()
+            account.look()
             # "Certainly all" is what counts; where it is not certain the box stays as it was.
             if not region.verdict((tuple(low), tuple(high)))[1]:
                 low[side] += 1
                 break
         while high[side] < len(choice.cells) and choice.cells[high[side]] == choice.cells[high[side] - 1] + 1:
             high[side] += 1
-            spender.look()
+            account.look()
             if not region.verdict((tuple(low), tuple(high)))[1]:
                 high[side] -= 1
                 break

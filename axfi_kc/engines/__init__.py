@@ -1,5 +1,23 @@
-"""Engines: how the CXps of a model form, and their weights, are found."""
+"""Engines: how the CXps of a model form, and their weights, are found.
 
+To add one: write a class that is an :class:`Engine` in a module of its own, made of a model and a
+similarity; keep per output what is expensive with :class:`~axfi_kc.engines.per_output.PerOutput`; take the
+budget with each question; and name the class in ``ENGINES`` below, under the form it explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget
+from axfi_kc.engines.boxes import BoxEngine
+from axfi_kc.engines.circuits import CircuitEngine, TargetEngine
+from axfi_kc.engines.diagrams import DiagramEngine
+from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.families import (
     LISTED,
     Found,
@@ -10,9 +28,15 @@ from axfi_kc.engines.families import (
     features_of_members,
     listed_unless_many,
 )
-from axfi_kc.engines.selection import Engine, engine_for, engine_through
+from axfi_kc.engines.linear import LinearEngine
+from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.similarity import Similarity
+from axfi_kc.targets import TARGETS
 
 __all__ = [
+    "ENGINES",
+    "EXPLAINED_THROUGH",
     "LISTED",
     "Engine",
     "Found",
@@ -25,3 +49,81 @@ __all__ = [
     "features_of_members",
     "listed_unless_many",
 ]
+
+
+class Engine(Protocol):
+    """Finds the CXps of a model's instances, with their weights."""
+
+    @property
+    def constant(self) -> Hashable | None:
+        """The one output of a model known to be constant; None otherwise."""
+        ...
+
+    def explain(
+        self,
+        codes: npt.NDArray[np.float64],
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+    ) -> Found:
+        """Return the CXps and weights of each instance, given by its codes; the budget is that of each instance."""
+        ...
+
+    def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar."""
+        ...
+
+
+def _of_trees(model: TreeSum, similarity: Similarity) -> Engine:
+    """Return the engine of a sum of trees; a single tree is a list of boxes and needs no search."""
+    return (BoxEngine if model.n_trees == 1 else EnsembleEngine)(model, similarity)
+
+
+ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
+    Boxes: BoxEngine,
+    TableModel: BoxEngine,
+    TreeSum: _of_trees,
+    LinearModel: LinearEngine,
+    CircuitModel: CircuitEngine,
+}
+_THROUGH: dict[str, Callable[..., Engine]] = {
+    # the ordered ones hold the CXps of an instance as a family, listed only when there are few
+    name: DiagramEngine if name in ("mdd", "obdd") else TargetEngine
+    for name in TARGETS
+}
+EXPLAINED_THROUGH = ("auto", *TARGETS)
+
+
+def engine_for(model: Any, similarity: Similarity) -> Engine:
+    """Return the engine for a neutral form; building it is the work done once per model.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is none of the forms.
+    """
+    maker = next((ENGINES[form] for form in type(model).__mro__ if form in ENGINES), None)
+    if maker is None:
+        raise UnsupportedModelError(
+            f"No engine explains {type(model).__name__}; expected a neutral form from read_model."
+        )
+    return maker(model, similarity)
+
+
+def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
+    """Return the engine that explains through `target`: ``"auto"`` is :func:`engine_for`'s.
+
+    Raises
+    ------
+    UnsupportedTargetError
+        If there is no such target.
+    """
+    if target not in EXPLAINED_THROUGH:
+        raise UnsupportedTargetError(
+            f"target must be one of {', '.join(map(repr, EXPLAINED_THROUGH))}, but {target!r} was given."
+        )
+    engine = engine_for(model, similarity)
+    if target == "auto":
+        return engine
+    return _THROUGH[target](model, similarity, target=target, constant=engine.constant)

@@ -29,7 +29,6 @@ _WORD = 64
 _INT64 = 2**63
 _WORK = 1 << 20  # comparisons of sets between two looks at the clock
 _ROWS = 1 << 10
-_NO_LIMIT = Budget()
 Cells = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.float64]
 
@@ -54,17 +53,13 @@ class BoxEngine:
         A single tree, a truth table, or boxes.
     similarity
         Which outputs count as similar.
-    budget
-        What one instance may cost, in seconds and bytes; there is no search, and no node.
 
     Notes
     -----
     Per instance: the literals of the dissimilar boxes, plus boxes times CXps.
     """
 
-    def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity, budget: Budget = _NO_LIMIT) -> None:
-        self._is_free = budget.seconds is None and budget.bytes is None
-        self._budget = budget
+    def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity) -> None:
         self.boxes = boxes_of(model)
         self._literals = _literals_of(self.boxes)
         self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
@@ -75,7 +70,9 @@ class BoxEngine:
         """The one output of a constant model; None otherwise."""
         return self.boxes.outputs[0] if len(self.boxes.outputs) == 1 else None
 
-    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
         """Return the CXps and weights of each instance.
 
         Parameters
@@ -86,6 +83,8 @@ class BoxEngine:
             The kind of weights.
         max_size
             Only CXps of at most so many features.
+        budget
+            What one instance may cost, in seconds and bytes; there is no search, and no node.
 
         Raises
         ------
@@ -94,18 +93,22 @@ class BoxEngine:
         """
         from axfi_kc.engines import box_kernels
 
-        if not self._is_free and len(codes) > 1:  # it is each instance's own
+        is_free = budget is None or (budget.seconds is None and budget.bytes is None)
+        if not is_free and len(codes) > 1:  # it is each instance's own
             return Found.joined(
-                [self.explain(codes[n : n + 1], weights=weights, max_size=max_size) for n in range(len(codes))]
+                [
+                    self.explain(codes[n : n + 1], weights=weights, max_size=max_size, budget=budget)
+                    for n in range(len(codes))
+                ]
             )
         _compile_kernels()
-        account = Account(self._budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
+        account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         cells = self.boxes.grid.locate(codes)
         home = self._home(cells)
         limit = cells.shape[1] if max_size is None else max_size
         words = -(-cells.shape[1] // _WORD)
         task = self._rank[self.boxes.output], self._literals
-        if self._is_free or not len(codes):
+        if is_free or not len(codes):
             # What is similar depends on the output only, and that is the home box's.
             low, high = self._low[home], self._high[home]
             with interruptible():
@@ -122,7 +125,7 @@ class BoxEngine:
         )
         return Found(outputs, starts, sets, totals, wholes, weights)
 
-    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+    def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.
 
         Notes

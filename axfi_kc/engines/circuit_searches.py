@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
 
-import numpy as np
-
-from axfi_kc.budget import LIMIT, NODES, Budget, BudgetSpent, Meter
+from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.circuit import AND, DECISION, OR, TRUE
 from axfi_kc.engines.circuit_kernels import BY_COUNT
 from axfi_kc.engines.circuit_regions import InstanceBoxes, Worths
@@ -39,7 +37,7 @@ class _TooManySets(Exception):
     """The families of the nodes have grown large."""
 
 
-def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter, budget: Budget) -> list[int]:
+def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]:
     """Return all CXps of the instance of at most `max_size` features.
 
     Parameters
@@ -49,9 +47,7 @@ def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter, budget: Budg
     max_size
         The largest CXps that are wanted.
     meter
-        What the search may cost.
-    budget
-        The meter's own; the families of nodes, which are certain only when complete, get half of it.
+        What the search may cost; the families of nodes, which are certain only when complete, get half of it.
 
     Raises
     ------
@@ -62,9 +58,9 @@ def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter, budget: Budg
     n = len(boxes.region.scope)
     n_sets = _n_sets(n, max_size) if 2 * max_size < n else _MOST_SETS + 1
     if boxes.region.task != BY_COUNT and n_sets > _FEW_SETS:
-        trial = Meter(_half(budget))
+        trial = Meter(_half(meter.rest()))
         found = cxps_by_nodes(boxes, max_size=max_size, meter=trial)
-        _spender(meter)(trial.nodes)
+        meter.spend(trial.nodes)
     if found is None and n_sets <= _MOST_SETS:
         found = cxps_by_size(boxes, max_size=max_size, meter=meter)
     if found is None:
@@ -87,12 +83,12 @@ def weigh(boxes: InstanceBoxes, cxps: Sequence[int], kind: str, worths: Worths, 
     """
     if kind == "unit":
         return [1] * len(cxps)
-    spend, found = _spender(meter), list[int]()
+    found: list[int] = []
     at_once = max(1, min(_WEIGHED_AT_ONCE, _ARCS_AT_ONCE // (1 + len(boxes.region.wires.children))))
     for first in range(0, len(cxps), at_once):
         part = cxps[first : first + at_once]
         found += boxes.weigh(part, kind, worths)
-        if not spend(len(part)) or meter.is_spent:
+        if not meter.spend(len(part)) or meter.is_spent:
             raise BudgetSpent(list(cxps))
     return found
 
@@ -110,7 +106,6 @@ def cxps_by_size(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[i
     BudgetSpent
         With the CXps found so far.
     """
-    spend = _spender(meter)
     found: list[int] = []
     bits = [1 << k for k in range(len(boxes.region.scope))]
     for size in range(min(len(bits), max_size) + 1):
@@ -118,23 +113,11 @@ def cxps_by_size(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[i
             S = sum(chosen)
             if any(Y & S == Y for Y in found):
                 continue
-            if not spend(1) or meter.is_spent:
+            if not meter.spend(1) or meter.is_spent:
                 raise BudgetSpent(found)
             if boxes.is_weak(S):
                 found.append(S)
     return found
-
-
-def _spender(meter: Meter) -> Callable[[int], bool]:
-    """Return a function that counts nodes and tells whether the budget allows them."""
-    registers = np.zeros(2, np.int64)
-    meter.attach(registers)
-
-    def spend(nodes: int) -> bool:
-        registers[NODES] += nodes
-        return bool(registers[NODES] <= registers[LIMIT]) or meter.extend()
-
-    return spend
 
 
 def cxps_by_nodes(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int] | None:
@@ -144,10 +127,9 @@ def cxps_by_nodes(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[
     -----
     Of the order of the families' sizes, squared for decisions. A search node is a comparison of sets.
     """
-    allows = _spender(meter)
 
     def spend(steps: int) -> None:
-        if not allows(steps):
+        if not meter.spend(steps):
             raise _TooManySets
 
     try:
@@ -249,12 +231,11 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
     An oracle call for each AXp, and one for each CXp and feature. Hitting sets of the CXps known so
     far can outnumber both families.
     """
-    spend = _spender(meter)
     cxps: list[int] = []
     axps: list[int] = []
     waiting = [0]
     while waiting:
-        if not spend(1) or meter.is_spent:  # a step is a pass over the circuit, or many
+        if not meter.spend(1) or meter.is_spent:  # a step is a pass over the circuit, or many
             raise BudgetSpent(cxps)
         candidate = waiting.pop()
         rest = boxes.all & ~candidate
@@ -265,7 +246,7 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
         if found is None:
             raise BudgetSpent(cxps)
         cxps.append(found)
-        spend(rest.bit_count())
+        meter.spend(rest.bit_count())
         waiting.append(candidate)
         waiting = _extended(waiting, axps, found, lambda: meter.is_spent)
     return cxps

@@ -1,29 +1,31 @@
-"""Explains instances of a model given by circuits."""
+"""Explains instances through circuits: those that a model is given by, or that it is compiled into."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget, BudgetSpent, Meter
+from axfi_kc.budget import Budget, BudgetSpent, Meter, Watch
 from axfi_kc.circuit import CircuitBuilder
+from axfi_kc.compilers import compile_target
 from axfi_kc.domain import Domain
 from axfi_kc.engines.families import Found, cell_worths
-from axfi_kc.errors import BudgetError
+from axfi_kc.engines.per_output import PerOutput, cells_and_outputs, unfinished
 from axfi_kc.features import Integer
 from axfi_kc.grid import Grid
-from axfi_kc.models.circuits import CircuitModel
+from axfi_kc.models import CircuitModel, Model
 from axfi_kc.sets import sorted_sets
 from axfi_kc.similarity import Similarity
 
 if TYPE_CHECKING:
     from axfi_kc.engines.circuit_regions import InstanceBoxes, Region, Worths
 
-__all__ = ["CircuitEngine"]
+__all__ = ["CircuitEngine", "TargetEngine"]
 
 Codes = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.int64]
@@ -39,17 +41,8 @@ def _compile_kernels() -> None:
     boxes.weigh([boxes.shrink(boxes.all)], "unit", [[1, 1]])
 
 
-class CircuitEngine:
-    """Explains instances of a model whose outputs are given by circuits.
-
-    Parameters
-    ----------
-    model
-        Its circuits are deterministic and decomposable.
-    similarity
-        Which outputs count as similar.
-    budget
-        What one instance may cost.
+class _RegionEngine(ABC):
+    """Explains instances through the circuit of the points that are not similar to their output.
 
     Notes
     -----
@@ -58,17 +51,19 @@ class CircuitEngine:
     points. A weight takes a pass for each 30 bits of what the CXp's box is worth.
     """
 
-    def __init__(self, model: CircuitModel, similarity: Similarity, budget: Budget) -> None:
+    def __init__(self, model: Model, similarity: Similarity) -> None:
         self._model = model
         self._similarity = similarity
-        self._budget = budget
-        self._regions: dict[Hashable, Region] = {}
-        self.constant = self._constant()
+        self._region_at = PerOutput(self._region)
+
+    @abstractmethod
+    def _region(self, output: Hashable, budget: Budget | None) -> Region:
+        """Return the region of the points that are not similar to `output`."""
 
     def explain(
         self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
     ) -> Found:
-        """Return the CXps and weights of each instance; `budget` stands for the engine's own where it is given.
+        """Return the CXps and weights of each instance.
 
         Raises
         ------
@@ -76,69 +71,109 @@ class CircuitEngine:
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         _compile_kernels()
-        cells = self._model.grid.locate(codes)
-        outputs = self._model.decide(cells)
+        cells, outputs = cells_and_outputs(self._model, codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
         for v, output in zip(cells, outputs, strict=True):
-            boxes = self._boxes(v, output)
-            allowed = budget or self._budget
-            meter = Meter(allowed)
-            weight_of = self._explain_one(boxes, weights, worths, limit, meter, allowed)
+            meter = Meter(budget)
+            boxes = self._boxes(v, output, budget)
+            weight_of = self._explain_one(boxes, weights, worths, limit, meter)
             found = sorted_sets(weight_of)
             weighed.append((found, [weight_of[Y] for Y in found]))
             nodes.append(meter.nodes)
         return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
 
-    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+    def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
-        cells = self._model.grid.locate(code[np.newaxis])
-        boxes = self._boxes(cells[0], self._model.decide(cells)[0])
+        cells, outputs = cells_and_outputs(self._model, code[np.newaxis])
+        boxes = self._boxes(cells[0], outputs[0], budget)
         return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 
+    def _boxes(self, v: Cells, output: Hashable, budget: Budget | None) -> InstanceBoxes:
+        from axfi_kc.engines.circuit_regions import InstanceBoxes
+
+        return InstanceBoxes(self._region_at(output, budget), v)
+
     def _explain_one(
-        self, boxes: InstanceBoxes, kind: str, worths: Worths, max_size: int, meter: Meter, budget: Budget
+        self, boxes: InstanceBoxes, kind: str, worths: Worths, max_size: int, meter: Meter
     ) -> dict[int, int]:
         from axfi_kc.engines.circuit_searches import find_cxps, weigh
 
         try:
-            masks = find_cxps(boxes, max_size=max_size, meter=meter, budget=budget)
+            masks = find_cxps(boxes, max_size=max_size, meter=meter)
             totals = weigh(boxes, masks, kind, worths, meter=meter)
         except BudgetSpent as spent:
-            raise self._budget_error(boxes.global_masks(spent.found), meter) from None
+            raise unfinished(boxes.global_masks(spent.found), self._model.domain, meter) from None
         return dict(zip(boxes.global_masks(masks), totals, strict=True))
 
-    def _budget_error(self, found: list[int], meter: Meter) -> BudgetError:
-        cxps = tuple(self._model.domain.names_of(mask) for mask in sorted_sets(found))
-        return BudgetError(
-            f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} CXps "
-            "found (the error's cxps, each certified); allow more, or set max_size.",
-            cxps=cxps,
-            nodes=meter.nodes,
-            seconds=meter.seconds,
-        )
 
-    def _boxes(self, v: Cells, output: Hashable) -> InstanceBoxes:
-        from axfi_kc.engines.circuit_regions import InstanceBoxes
+class CircuitEngine(_RegionEngine):
+    """Explains instances of a model whose outputs are given by circuits.
 
-        return InstanceBoxes(self._region(output), v)
+    Parameters
+    ----------
+    model
+        Its circuits are deterministic and decomposable.
+    similarity
+        Which outputs count as similar.
+    """
 
-    def _region(self, output: Hashable) -> Region:
-        """Return the region of the points that are not similar to `output`."""
-        from axfi_kc.engines.circuit_regions import Region
+    _model: CircuitModel
 
-        if output not in self._regions:
-            wanted = [not self._similarity.holds(y, output) for y in self._model.outputs]
-            self._regions[output] = Region.of(*self._model.region(wanted))
-        return self._regions[output]
+    def __init__(self, model: CircuitModel, similarity: Similarity) -> None:
+        super().__init__(model, similarity)
 
-    def _constant(self) -> Hashable | None:
-        """Return the one output that occurs anywhere; None if there are several."""
+    @cached_property
+    def constant(self) -> Hashable | None:
+        """The one output that occurs anywhere; None if there are several."""
+        from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
+
         anywhere = np.zeros((1, len(self._model.grid.axes)), dtype=np.int64)
         output = self._model.decide(anywhere)[0]
         others = self._model.region([y != output for y in self._model.outputs])
-        from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
-
         boxes = InstanceBoxes(Region.of(*others), anywhere[0])
         return None if boxes.is_weak(boxes.all) else output
+
+    def _region(self, output: Hashable, _: Budget | None) -> Region:
+        from axfi_kc.engines.circuit_regions import Region
+
+        wanted = [not self._similarity.holds(y, output) for y in self._model.outputs]
+        return Region.of(*self._model.region(wanted))
+
+
+class TargetEngine(_RegionEngine):
+    """Explains instances of any model through its circuit in a target language.
+
+    Parameters
+    ----------
+    model
+        Any neutral form.
+    similarity
+        Which outputs count as similar.
+    target
+        One of ``axfi_kc.targets.TARGETS``.
+    constant
+        The one output of a model known to be constant; None otherwise.
+
+    Notes
+    -----
+    The circuit of "not similar to output c" is compiled once and answers for every instance with
+    that output.
+    """
+
+    def __init__(
+        self, model: Model, similarity: Similarity, *, target: str = "ddnnf", constant: Hashable | None = None
+    ) -> None:
+        super().__init__(model, similarity)
+        self._target = target
+        self.constant = constant
+
+    def _region(self, output: Hashable, budget: Budget | None) -> Region:
+        from axfi_kc.engines.circuit_regions import Region
+
+        watch = Watch(budget)
+        made = compile_target(self._model, output, self._similarity, target=self._target, budget=budget)
+        # a circuit over bits may have several bits of one feature under one conjunction: then it is converted
+        model = CircuitModel.of(made.to_circuit(), deterministic=True, budget=watch.rest())
+        return Region.of(*model.region([False, True]))

@@ -12,13 +12,15 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account
-from axfi_kc.circuit import Circuit
+from axfi_kc.budget import Account, Budget
+from axfi_kc.compilers import compile_target
 from axfi_kc.engines.families import Found, SymbolicSets, cell_worths
 from axfi_kc.engines.ordered_diagrams import OrderedDiagram
-from axfi_kc.engines.per_output import CompiledOutputs
+from axfi_kc.engines.per_output import PerOutput, cells_and_outputs
 from axfi_kc.families import SetFamily
+from axfi_kc.models import Model
 from axfi_kc.sets import sorted_sets
+from axfi_kc.similarity import Similarity
 
 __all__ = ["DiagramEngine"]
 
@@ -26,10 +28,19 @@ _AT_ONCE = 1000  # CXps that are listed and weighed one by one; of more, scores 
 Codes = npt.NDArray[np.float64]
 
 
-class DiagramEngine(CompiledOutputs[OrderedDiagram]):
+class DiagramEngine:
     """Explains instances of a model through its complete diagram.
 
-    Its parameters are those of :class:`~axfi_kc.engines.per_output.CompiledOutputs`.
+    Parameters
+    ----------
+    model
+        Any neutral form.
+    similarity
+        Which outputs count as similar.
+    target
+        An ordered one of ``axfi_kc.targets.TARGETS``: ``"mdd"`` or ``"obdd"``.
+    constant
+        The one output of a model known to be constant; None otherwise.
 
     Notes
     -----
@@ -38,7 +49,18 @@ class DiagramEngine(CompiledOutputs[OrderedDiagram]):
     node of the family of CXps.
     """
 
-    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+    def __init__(
+        self, model: Model, similarity: Similarity, *, target: str = "mdd", constant: Hashable | None = None
+    ) -> None:
+        self._model = model
+        self._similarity = similarity
+        self._target = target
+        self.constant = constant
+        self._at = PerOutput(self._diagram)
+
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
         """Return the CXps and weights of each instance.
 
         Raises
@@ -46,14 +68,13 @@ class DiagramEngine(CompiledOutputs[OrderedDiagram]):
         BudgetError
             If the budget was spent on the diagram, or on the families of an instance.
         """
-        cells = self._model.grid.locate(codes)
-        outputs = self._model.outputs_at(codes)
+        cells, outputs = cells_and_outputs(self._model, codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         weighed: list[tuple[Sequence[int], Sequence[int]]] = []
         large: dict[int, SymbolicSets] = {}
         for n, (v, output) in enumerate(zip(cells.tolist(), outputs, strict=True)):
-            account = Account(self._budget, goal="explanation", advice="allow more, or limit max_size")
-            diagram = self._at(output)
+            account = Account(budget, goal="explanation", advice="allow more, or limit max_size")
+            diagram = self._at(output, budget)
             cxps = diagram.cxps(v, max_size=max_size, budget=account.rest())
             if cxps.count > _AT_ONCE:
                 large[n] = self._symbolic(diagram, v, cxps, weights, account)
@@ -72,16 +93,16 @@ class DiagramEngine(CompiledOutputs[OrderedDiagram]):
         worths, wholes = cell_worths(self._model.grid, weights)
         return SymbolicSets(cxps, diagram.dag(v, cxps, worths, wholes, budget=account.rest()), weights)
 
-    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+    def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.
 
         Notes
         -----
         Linear in the diagram.
         """
-        cells = self._model.grid.locate(code[np.newaxis])
-        diagram = self._at(self._model.outputs_at(code[np.newaxis])[0])
-        return diagram.reaches_true(cells[0].tolist(), mask)
+        cells, outputs = cells_and_outputs(self._model, code[np.newaxis])
+        return self._at(outputs[0], budget).reaches_true(cells[0].tolist(), mask)
 
-    def _prepared(self, circuit: Circuit, _: Hashable) -> OrderedDiagram:
-        return OrderedDiagram(circuit)
+    def _diagram(self, output: Hashable, budget: Budget | None) -> OrderedDiagram:
+        made = compile_target(self._model, output, self._similarity, target=self._target, budget=budget)
+        return OrderedDiagram(made.to_circuit())

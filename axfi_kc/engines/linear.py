@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account, Budget, interruptible
+from axfi_kc.budget import Account, Budget, Watch, interruptible
 from axfi_kc.engines.covers import union_covers
 from axfi_kc.engines.families import Found, features_of_members, members_of_words, words_of_masks
 from axfi_kc.engines.linear_batches import BatchWeigher
 from axfi_kc.engines.linear_sides import Side, common_unit, sides_of
 from axfi_kc.engines.linear_unions import UnionWeigher
 from axfi_kc.engines.linear_weights import SideWeigher
+from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.errors import BudgetError
 from axfi_kc.models import Argmax, LinearModel, Positive
 from axfi_kc.models.linear import dyadic
@@ -36,7 +37,6 @@ _MOST = 2_000_000  # CXps of one instance
 _FIRST = 1 << 12  # candidates of the first attempt where seconds are limited
 _CAUTION = 0.8  # of the time left, because the next attempt may be slower
 _SETS_AT_ONCE = 1 << 14
-_NO_LIMIT = Budget()
 Codes = npt.NDArray[np.float64]
 Integers = npt.NDArray[Any]  # of Python ints
 
@@ -71,8 +71,6 @@ class LinearEngine:
         The linear model.
     similarity
         Which outputs count as similar.
-    budget
-        What one instance may cost; a node is a candidate CXp.
 
     Notes
     -----
@@ -80,12 +78,11 @@ class LinearEngine:
     features are real, else the combinations of its discrete values that are dissimilar.
     """
 
-    def __init__(self, model: LinearModel, similarity: Similarity, budget: Budget = _NO_LIMIT) -> None:
+    def __init__(self, model: LinearModel, similarity: Similarity) -> None:
         self.model = model
         self._similarity = similarity
-        self._budget = budget
-        self._sides: dict[int, tuple[Side, ...]] = {}
-        self._weighers: dict[tuple[int, str], tuple[SideWeigher, ...] | UnionWeigher] = {}
+        self.sides = PerOutput(self._sides_of)
+        self._weigher = PerOutput(self._weigher_of)
 
     @cached_property
     def constant(self) -> Hashable | None:
@@ -105,13 +102,13 @@ class LinearEngine:
         side = self.sides(0)[0]
         return BatchWeigher(side) if BatchWeigher.fits(side) and not self._has_overlaps() else None
 
-    def sides(self, home: int) -> tuple[Side, ...]:
+    def _sides_of(self, home: int, _: Budget | None) -> tuple[Side, ...]:
         """Return the ways out of class number `home`."""
-        if home not in self._sides:
-            self._sides[home] = sides_of(self.model, self._similarity, home)
-        return self._sides[home]
+        return sides_of(self.model, self._similarity, home)
 
-    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
         """Return the CXps and weights of each instance.
 
         Parameters
@@ -122,6 +119,8 @@ class LinearEngine:
             The kind of weights.
         max_size
             Only CXps of at most so many features.
+        budget
+            What one instance may cost; a node is a candidate CXp.
 
         Raises
         ------
@@ -129,14 +128,17 @@ class LinearEngine:
             For an instance with more than 2,000,000 CXps, a CXp whose weight needs too many
             combinations of discrete values, or if the budget was spent.
         """
-        if self._budget != _NO_LIMIT and len(codes) > 1:  # it is each instance's own
+        if not Watch(budget).is_free and len(codes) > 1:  # it is each instance's own
             return Found.joined(
-                [self.explain(codes[n : n + 1], weights=weights, max_size=max_size) for n in range(len(codes))]
+                [
+                    self.explain(codes[n : n + 1], weights=weights, max_size=max_size, budget=budget)
+                    for n in range(len(codes))
+                ]
             )
         _compile_kernels()
-        account = Account(self._budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
+        account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         outputs, tasks = self._tasks(codes)
-        most = min(_MOST, self._budget.nodes or _MOST)
+        most = min(_MOST, account.budget.nodes or _MOST)
         starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, account)
         account.spend(len(words))
         if weights == "unit":
@@ -150,7 +152,7 @@ class LinearEngine:
         column[:] = totals
         return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
 
-    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+    def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.
 
         Notes
@@ -188,16 +190,13 @@ class LinearEngine:
         """Tell whether the sides of one instance can overlap: those of several classes can."""
         return isinstance(self.model.rule, Argmax) and len(self.model.rule.labels) > 2
 
-    def _weigher(self, home: int, kind: str) -> tuple[SideWeigher, ...] | UnionWeigher:
-        if (home, kind) not in self._weighers:
-            sides = self.sides(home)
-            self._weighers[home, kind] = (
-                UnionWeigher(sides, kind) if self._has_overlaps() else tuple(SideWeigher(s, kind) for s in sides)
-            )
-        return self._weighers[home, kind]
+    def _weigher_of(self, key: tuple[int, str], _: Budget | None) -> tuple[SideWeigher, ...] | UnionWeigher:
+        """Return what weighs CXps of a class, by its number and the kind of weights."""
+        sides, kind = self.sides(key[0]), key[1]
+        return UnionWeigher(sides, kind) if self._has_overlaps() else tuple(SideWeigher(s, kind) for s in sides)
 
     def _wholes(self, kind: str) -> tuple[int, ...]:
-        weigher = self._weigher(0, kind)
+        weigher = self._weigher((0, kind))
         return (1,) * len(self.model.domain) if isinstance(weigher, UnionWeigher) else weigher[0].wholes
 
     def _weights(
@@ -212,7 +211,7 @@ class LinearEngine:
         losses, margins = tasks.losses.tolist(), tasks.margins.tolist()
         spans = list(pairwise(starts.tolist()))
         for n, (home, q) in enumerate(zip(tasks.homes.tolist(), tasks.shifts.tolist(), strict=True)):
-            weigher, sides = self._weigher(home, kind), list(zip(losses[n], margins[n], strict=True))
+            weigher, sides = self._weigher((home, kind)), list(zip(losses[n], margins[n], strict=True))
             for chosen in account.paced(features[slice(*spans[n])], at_once=1):
                 slacks = [sum([row[i] for i in chosen]) - margin for row, margin in sides]
                 if isinstance(weigher, UnionWeigher):

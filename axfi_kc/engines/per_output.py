@@ -1,85 +1,78 @@
-"""Models compiled once for each of their outputs."""
+"""What engines that go instance by instance share.
+
+Above all, what they make once for each output they meet is kept here from question to question.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit
-from axfi_kc.compilers import compile_target
-from axfi_kc.models import Model
-from axfi_kc.similarity import Similarity
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["CompiledOutputs", "PerOutput"]
+from axfi_kc.budget import Budget, Meter
+from axfi_kc.domain import Domain
+from axfi_kc.errors import BudgetError
+from axfi_kc.models import LinearModel, Model
+from axfi_kc.sets import sorted_sets
+
+__all__ = ["PerOutput", "cells_and_outputs", "unfinished"]
 
 _KEPT = 16  # a classifier has few outputs, a regression many
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
-class PerOutput(Generic[T]):
+class PerOutput(Generic[K, T]):
     """Calls `make` once for each output and keeps what it returns; of numbers, only the latest few.
 
-    Examples
-    --------
-    >>> made = PerOutput(lambda output: [output])
-    >>> made("yes") is made("yes")
-    True
-    """
-
-    def __init__(self, make: Callable[[Hashable], T]) -> None:
-        self._make = make
-        self._made: dict[Hashable, T] = {}
-
-    def __call__(self, output: Hashable) -> T:
-        """Return what belongs to `output`."""
-        found = self._made.get(output)
-        if found is None:
-            if len(self._made) >= _KEPT and isinstance(output, Fraction):
-                self._made.clear()
-            found = self._made[output] = self._make(output)
-        return found
-
-
-class CompiledOutputs(ABC, Generic[T]):
-    """A model of which the circuit of "not similar to output c" is compiled, for outputs c that are met.
+    What is made is made under the budget of the question that first needs it. It is kept only when it is
+    complete: if the budget is spent on the way, the next question starts afresh, under its own.
 
     Parameters
     ----------
-    model
-        Any neutral form.
-    similarity
-        Which outputs count as similar.
-    budget
-        What the compilation of one circuit may cost, and what one explanation may.
-    target
-        One of ``axfi_kc.targets.TARGETS``.
-    constant
-        The one output of a model known to be constant; None otherwise.
+    make
+        Makes what belongs to an output, within a budget (None: no limit). A method rather than a lambda:
+        engines are sent to workers.
+
+    Examples
+    --------
+    >>> made = PerOutput(lambda output, budget: [output, budget])
+    >>> made("yes", Budget(nodes=9)) is made("yes")
+    True
     """
 
-    def __init__(
-        self,
-        model: Model,
-        similarity: Similarity,
-        budget: Budget,
-        *,
-        target: str = "mdd",
-        constant: Hashable | None = None,
-    ) -> None:
-        self.constant = constant
-        self._model = model
-        self._similarity = similarity
-        self._budget = budget
-        self._target = target
-        self._at = PerOutput(self._compiled)
+    def __init__(self, make: Callable[[K, Budget | None], T]) -> None:
+        self._make = make
+        self._made: dict[K, T] = {}
 
-    def _compiled(self, output: Hashable) -> T:
-        made = compile_target(self._model, output, self._similarity, target=self._target, budget=self._budget)
-        return self._prepared(made.to_circuit(), output)
+    def __call__(self, output: K, budget: Budget | None = None) -> T:
+        """Return what belongs to `output`."""
+        found = self._made.get(output)
+        if found is None:
+            found = self._make(output, budget)  # kept only if this returns
+            if len(self._made) >= _KEPT and isinstance(output, Fraction):
+                self._made.clear()
+            self._made[output] = found
+        return found
 
-    @abstractmethod
-    def _prepared(self, circuit: Circuit, output: Hashable) -> T:
-        """Return what answers for instances with this output, of its circuit."""
+
+def cells_and_outputs(model: Model, codes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], list[Any]]:
+    """Return the cells of instances and the model's outputs there; each is located once."""
+    cells = model.grid.locate(codes)
+    # a hyperplane cuts through cells of real features, so that a linear model decides on codes only
+    return cells, model.outputs_at(codes) if isinstance(model, LinearModel) else model.decide(cells)
+
+
+def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetError:
+    """Return the error of a search that was given up, with the CXps found so far."""
+    cxps = tuple(domain.names_of(mask) for mask in sorted_sets(found))
+    return BudgetError(
+        f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} CXps "
+        "found (the error's cxps, each certified); allow more, or set max_size.",
+        cxps=cxps,
+        nodes=meter.nodes,
+        seconds=meter.seconds,
+    )

@@ -172,7 +172,7 @@ class _Search:
                 if path:
                     path.pop()
                 continue
-            work.spend()
+            work.account.spend(1)
             cell = groups[tried][0]
             stack += [(node, tried + 1), (work.at(node, cell), 0)]
             path.append((work.order[work.top(node)], cell))

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
-from axfi_kc.errors import BudgetError
 
 __all__ = ["DEFAULT_BUDGET", "Residuals", "cell_classes", "recount"]
 
@@ -22,13 +21,19 @@ _LOOK = 1 << 6  # steps between two looks at the clock
 class Residuals:
     """The nodes of a circuit and what becomes of them, in one table of shared nodes.
 
-    Features are set in the order in which they are met from the root down.
+    Features are set in the order in which they are met from the root down. What is done with them is
+    counted on `account`.
     """
 
     def __init__(self, circuit: Circuit, budget: Budget | None) -> None:
         self.build = CircuitBuilder.like(circuit)
-        self.steps = 0
-        self._watch = Watch(budget or DEFAULT_BUDGET)
+        self.account = Account(
+            budget or DEFAULT_BUDGET,
+            goal="setting of features one after the other",
+            advice="give a larger budget",
+            unit="steps",
+            at_once=_LOOK,
+        )
         met = dict.fromkeys(circuit.features[::-1].tolist())
         self.order = [i for i in met if i >= 0]
         self._place = {i: k for k, i in enumerate(self.order)}
@@ -40,9 +45,8 @@ class Residuals:
         """Return the number that each node of the circuit has here."""
         found: list[int] = []
         offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
-        for node, (kind, feature) in enumerate(zip(circuit.kinds.tolist(), circuit.features.tolist(), strict=True)):
-            if not node % _LOOK:
-                self._look()
+        nodes = zip(circuit.kinds.tolist(), circuit.features.tolist(), strict=True)
+        for node, (kind, feature) in enumerate(self.account.paced(nodes, at_once=_LOOK)):
             arcs = slice(offsets[node], offsets[node + 1])
             found.append(self._made(kind, feature, labels[arcs], [found[c] for c in children[arcs]]))
         return found
@@ -74,21 +78,6 @@ class Residuals:
         """Return the place of the first feature below `node`; the number of features for a constant."""
         return self._tops[node]
 
-    def spend(self) -> None:
-        """Count a step, and raise BudgetError when there have been too many."""
-        self.steps += 1
-        most = self._watch.budget.nodes
-        if not self.steps % _LOOK or (most is not None and self.steps > most):
-            self._look()
-
-    def _look(self) -> None:
-        if self._watch.is_spent(self.steps):
-            raise BudgetError(
-                f"Setting features one after the other did not end within {self._watch.budget}; give a larger budget.",
-                nodes=self.steps,
-                seconds=self._watch.seconds,
-            )
-
     def at(self, node: int, cell: int) -> int:
         """Return what is left of `node` when its first feature takes `cell`."""
         place = self._tops[node]
@@ -104,7 +93,7 @@ class Residuals:
             if open_ones:
                 stack += open_ones
                 continue
-            self.spend()
+            self.account.spend(1)
             below = [memo.get(c, c) for c in children]
             if feature == self.order[place]:
                 named = (c for c, k in zip(below, labels, strict=True) if cell in self.build.cells(k))
@@ -139,7 +128,7 @@ def recount(circuit: Circuit, worths: Sequence[Sequence[int]], *, budget: Budget
         if node in known:
             stack.pop()
             continue
-        work.spend()
+        work.account.spend(1)
         place = work.top(node)
         feature = work.order[place]
         below = [(work.at(node, cells[0]), sum([worths[feature][c] for c in cells])) for cells in classes[feature]]

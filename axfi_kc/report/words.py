@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from axfi_kc.adversaries import Spender
+from axfi_kc.adversaries import search_account
 from axfi_kc.budget import Budget
 from axfi_kc.counterfactuals import Counterfactual, adversarial_example
 from axfi_kc.errors import AxfiError
@@ -45,6 +45,8 @@ def _nearest(explanation: Any, cxp: CXp) -> Counterfactual | None:
     if problem is None:
         return None
     try:
-        return adversarial_example(problem, features_of(problem.domain.mask(cxp.features)), spender=Spender(_BUDGET))
+        return adversarial_example(
+            problem, features_of(problem.domain.mask(cxp.features)), account=search_account(_BUDGET)
+        )
     except AxfiError:  # too long a search, or only an end of the domain that is no float64
         return None

@@ -158,7 +158,7 @@ def test_everything_is_explained_alike(case: Case, weights: str, max_size: int) 
 @given(cases)
 def test_weak_explanations_by_diagram(case: Case) -> None:
     problem = case.problem
-    engine = DiagramEngine(problem.model, problem.similarity, ax.Budget())
+    engine = DiagramEngine(problem.model, problem.similarity)
     for S in subsets(len(problem.domain)):
         mask = sum(1 << i for i in S)
         assert engine.is_weak_cxp(problem.codes, mask) == case.judge.is_wcxp(S)

@@ -358,6 +358,6 @@ def test_circuits_that_are_no_ordered_diagrams() -> None:
 @given(table_cases(), st.integers(1, 3))
 def test_families_of_limited_size(case: Case, size: int) -> None:
     problem = case.problem
-    engine = diagrams.DiagramEngine(problem.model, problem.similarity, ax.Budget())
+    engine = diagrams.DiagramEngine(problem.model, problem.similarity)
     found = engine.explain(problem.codes[None], max_size=size).sets(0)
     assert numbers(found.masks) == {Y for Y in case.judge.cxps() if len(Y) <= size}

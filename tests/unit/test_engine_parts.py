@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from axfi_kc import Categorical, Domain, Integer, Real
+from axfi_kc import Budget, Categorical, Domain, Integer, Real
+from axfi_kc.budget import Account
 from axfi_kc.circuit import AND, DECISION, FALSE, OR, TRUE
+from axfi_kc.engines import circuits, diagrams, engine_for, engine_through
+from axfi_kc.engines.boxes import BoxEngine
 from axfi_kc.engines.circuit_searches import _extended
 from axfi_kc.engines.ensemble.bound_kernels import exceeds
 from axfi_kc.engines.ensemble.layout import LIMB, _plus
@@ -24,12 +27,15 @@ from axfi_kc.engines.families import Found
 from axfi_kc.engines.linear import LinearEngine
 from axfi_kc.engines.linear_kernels import _verdict
 from axfi_kc.engines.linear_unions import UnionWeigher
+from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.engines.simplices import share_below, union_volume
+from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.families import SetFamily
-from axfi_kc.models import LinearModel, Lookup, Score, Slope
+from axfi_kc.models import LinearModel, Lookup, Score, Slope, TableModel
 from axfi_kc.queries.residue_kernels import upper_bound
 from axfi_kc.residues import _is_prime
 from axfi_kc.similarity import Similarity
+from axfi_kc.targets import TARGETS
 
 Point = tuple[Fraction, ...]
 _exceeds = getattr(exceeds, "py_func", exceeds)  # compiled code can call it, and nobody else
@@ -266,3 +272,68 @@ def test_what_is_left_of_several_sides() -> None:
         assert weigher._volume((0, 1), slacks, shift, (2, 9), None) == union_volume(rows[:1])
         assert weigher._volume((0, 1), slacks, shift, (None, 3), None) == union_volume(rows[1:])
         assert weigher._volume((0, 1), slacks, shift, (7, None), None) == 0
+
+
+def _majority() -> TableModel:
+    bits = list(product(range(2), repeat=5))
+    return TableModel.from_outputs(Domain([Integer(f"x{i}", 0, 1) for i in range(5)]), [int(sum(b) > 2) for b in bits])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_is_compiled_is_kept_unless_a_budget_was_spent_on_it(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions with different budgets share an engine, and one whose budget is spent leaves nothing behind."""
+    started: list[Budget | None] = []
+    module = diagrams if target in ("mdd", "obdd") else circuits
+    compile_target = module.compile_target
+
+    def compiled(*arguments: Any, **options: Any) -> Any:
+        started.append(options["budget"])
+        return compile_target(*arguments, **options)
+
+    monkeypatch.setattr(module, "compile_target", compiled)
+    model = _majority()
+    engine, codes = engine_through(target, model, Similarity()), np.zeros((1, 5))
+    small, large = Budget(nodes=1), Budget(nodes=10_000)
+    for _ in range(2):
+        with pytest.raises(BudgetError):
+            engine.explain(codes, budget=small)
+    found = [engine.explain(codes, budget=budget).sets(0) for budget in (large, None, large)]
+    assert started == [small, small, large]
+    assert engine.is_weak_cxp(codes[0], 0b00111)
+    assert not engine.is_weak_cxp(codes[0], 0b00011)
+    engine.explain(np.ones((1, 5)))  # the other output
+    assert started == [small, small, large, None]
+    expected = sorted(engine_for(model, Similarity()).explain(codes).sets(0).masks)
+    assert [sorted(sets.masks) for sets in found] == [expected] * 3
+
+
+def test_of_numbers_the_latest_few_are_kept() -> None:
+    made: list[Any] = []
+    at = PerOutput(lambda output, _: made.append(output) or output)
+    for output in (*map(Fraction, range(16)), "a", Fraction(16), "a", Fraction(0)):
+        assert at(output) == output
+    assert made == [*map(Fraction, range(16)), "a", Fraction(16), "a", Fraction(0)]
+    at("a")
+    assert made[-1] == 0
+
+
+def test_the_engine_of_a_form_is_that_of_its_kinds() -> None:
+    class Special(TableModel):
+        pass
+
+    model = _majority()
+    special = Special(**{name: getattr(model, name) for name in model.__dataclass_fields__})
+    assert isinstance(engine_for(special, Similarity()), BoxEngine)
+    with pytest.raises(UnsupportedModelError, match="No engine explains str; expected a neutral form"):
+        engine_for("model", Similarity())
+
+
+@pytest.mark.parametrize(("budget", "most"), [(Budget(seconds=60), 500), (Budget(nodes=250), 250)])
+def test_parts_of_a_search_have_nodes_of_their_own_unless_the_budget_limits_them(budget: Budget, most: int) -> None:
+    account = Account(budget, goal="search", unit="boxes", at_once=7)
+    for spent in range(most):
+        if spent % 100 == 0:
+            account.grant(100)
+        account.spend(1)
+    with pytest.raises(BudgetError, match=rf"after {most + 1} boxes and \d.\d\d s, and the search is not finished"):
+        account.spend(1)

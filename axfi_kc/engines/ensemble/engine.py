@@ -12,10 +12,10 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.domain import Domain
 from axfi_kc.engines.families import Found, cell_worths
-from axfi_kc.errors import BudgetError
+from axfi_kc.engines.per_output import PerOutput, cells_and_outputs, unfinished
 from axfi_kc.features import Integer
 from axfi_kc.grid import Cut
-from axfi_kc.models import Positive, Score, TreeNodes, TreeSum
+from axfi_kc.models import Positive, TreeNodes, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.sets import features_of, sorted_sets
 from axfi_kc.similarity import Similarity
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EnsembleEngine"]
 
-_KEPT = 16  # laid-out ensembles, one per output: a classifier has few, a regression many
 Codes = npt.NDArray[np.float64]
 
 
@@ -41,7 +40,7 @@ def _compile_kernels() -> None:
     stump = TreeNodes(np.array([0, -1, -1]), [Cut(0.0, closed=True), None, None], *children, values)
     model = TreeSum.of(domain, [stump, stump], rule=Positive((0, 1)))
     ensemble = lay_out_trees(model, *Margins.of(model, 0, None).limbs())
-    v, meter = np.zeros(1, np.int32), Meter(Budget())
+    v, meter = np.zeros(1, np.int32), Meter()
     find_witness(ensemble, v, 1, meter=meter)
     weigh(ensemble, v, [(0,) for _ in find_cxps(ensemble, v, max_size=1, meter=meter)], [[1, 1]], meter=meter)
 
@@ -55,19 +54,16 @@ class EnsembleEngine:
         Any number of trees.
     similarity
         Which outputs count as similar.
-    budget
-        What one instance may cost.
 
     Notes
     -----
     Branch and bound: exponential at worst, milliseconds on models of ordinary size.
     """
 
-    def __init__(self, model: TreeSum, similarity: Similarity, budget: Budget) -> None:
+    def __init__(self, model: TreeSum, similarity: Similarity) -> None:
         self._model = model
         self._similarity = similarity
-        self._budget = budget
-        self._laid_out: dict[Hashable, Ensemble] = {}
+        self._ensemble = PerOutput(self._laid_out)
 
     @property
     def constant(self) -> Hashable | None:
@@ -81,7 +77,9 @@ class EnsembleEngine:
         anywhere = np.zeros((1, len(self._model.grid.axes)), dtype=np.int64)
         return self._model.decide(anywhere)[0]
 
-    def explain(self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None) -> Found:
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
         """Return the CXps and weights of each instance.
 
         Raises
@@ -90,13 +88,12 @@ class EnsembleEngine:
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         _compile_kernels()
-        cells = self._model.grid.locate(codes)
-        outputs = self._model.decide(cells)
+        cells, outputs = cells_and_outputs(self._model, codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
         for v, output in zip(cells.astype(np.int32), outputs, strict=True):
-            meter = Meter(self._budget)
+            meter = Meter(budget)
             weighed.append(self._explain_one(v, output, None if weights == "unit" else worths, limit, meter))
             nodes.append(meter.nodes)
         return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
@@ -112,46 +109,30 @@ class EnsembleEngine:
         from axfi_kc.engines.ensemble.search import find_cxps, weigh
 
         try:
-            ensemble = self._ensemble(output)
+            ensemble = self._ensemble(output)  # laying out is linear: no budget of its own
             masks = sorted_sets(find_cxps(ensemble, v, max_size=max_size, meter=meter))
             if worths is None:
                 return masks, [1] * len(masks)
             return masks, weigh(ensemble, v, [features_of(m) for m in masks], worths, meter=meter)
         except BudgetSpent as spent:
-            raise self._budget_error(spent, meter) from None
+            raise unfinished(spent.found, self._model.domain, meter) from None
 
-    def _budget_error(self, spent: BudgetSpent, meter: Meter) -> BudgetError:
-        cxps = tuple(self._model.domain.names_of(mask) for mask in sorted_sets(spent.found))
-        return BudgetError(
-            f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} CXps "
-            "found (the error's cxps, each certified); allow more, or set max_size.",
-            cxps=cxps,
-            nodes=meter.nodes,
-            seconds=meter.seconds,
-        )
-
-    def is_weak_cxp(self, code: Codes, mask: int) -> bool:
+    def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
         from axfi_kc.engines.ensemble.search import find_witness
 
         _compile_kernels()
-        cells = self._model.grid.locate(code[np.newaxis])
-        ensemble = self._ensemble(self._model.decide(cells)[0])
-        meter = Meter(self._budget)
+        cells, outputs = cells_and_outputs(self._model, code[np.newaxis])
+        ensemble = self._ensemble(outputs[0])
+        meter = Meter(budget)
         try:
             return find_witness(ensemble, cells[0].astype(np.int32), mask, meter=meter) is not None
         except BudgetSpent as spent:
-            raise self._budget_error(spent, meter) from None
+            raise unfinished(spent.found, self._model.domain, meter) from None
 
-    def _ensemble(self, output: Hashable) -> Ensemble:
+    def _laid_out(self, output: Hashable, _: Budget | None) -> Ensemble:
         """Return the trees laid out for instances with this output."""
         from axfi_kc.engines.ensemble.layout import lay_out_trees
 
-        found = self._laid_out.get(output)
-        if found is None:
-            margins = Margins.of(self._model, output, self._similarity.delta)
-            found = lay_out_trees(self._model, *margins.limbs())
-            if len(self._laid_out) >= _KEPT and isinstance(self._model.rule, Score):
-                self._laid_out.clear()
-            self._laid_out[output] = found
-        return found
+        margins = Margins.of(self._model, output, self._similarity.delta)
+        return lay_out_trees(self._model, *margins.limbs())

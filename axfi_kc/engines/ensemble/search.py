@@ -17,7 +17,7 @@ from axfi_kc.engines.families import masks_of_words, words_of_masks
 __all__ = ["find_cxps", "find_witness", "weigh"]
 
 Cells = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
+_WORD = 64  # features in a word of a set
 
 
 def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
@@ -41,7 +41,8 @@ def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> l
     m = len(v)
     stack, family, held = _stack(ensemble), _family(64, m), np.zeros(m, np.int64)
     # A sweep frees every feature; the CXps found are what prunes it.
-    candidate, kept, free = _no_features(m), _no_features(m), _row((1 << m) - 1, m)
+    candidate, kept = np.zeros((2, _n_words(m)), np.uint64)
+    free = words_of_masks([(1 << m) - 1], m)[0]
     point = np.empty(m, np.int32)
     while True:
         status = search_kernels.search(ensemble, v, family, held, stack, candidate, kept, free, point, registers)
@@ -72,7 +73,7 @@ def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Ce
     m = len(v)
     # One row, never written: a question stores no CXp, but the kernel wants room for one.
     stack, family, held = _stack(ensemble), _family(1, m), np.zeros(m, np.int64)
-    unused, free, point = _no_features(m), _row(mask, m), np.empty(m, np.int32)
+    unused, free, point = np.zeros(_n_words(m), np.uint64), words_of_masks([mask], m)[0], np.empty(m, np.int32)
     while True:
         status = search_kernels.search(ensemble, v, family, held, stack, unused, unused, free, point, registers)
         if status == DONE:
@@ -165,12 +166,9 @@ def _grown(arrays: Any) -> Any:
     return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
 
 
-def _no_features(m: int) -> Words:
-    return _row(0, m)
-
-
-def _row(mask: int, m: int) -> Words:
-    return words_of_masks([mask], m)[0]
+def _n_words(m: int) -> int:
+    """Return how many words a set of m features takes."""
+    return -(-m // _WORD)
 
 
 def _stack(ensemble: Ensemble) -> search_kernels.Stack:
@@ -183,14 +181,14 @@ def _stack(ensemble: Ensemble) -> search_kernels.Stack:
         root=np.empty((depth, trees), np.int32),
         leaf=np.empty((depth, trees), np.int32),
         total=np.empty(depth, np.int64),
-        changed=np.empty((depth, len(_no_features(m))), np.uint64),
+        changed=np.empty((depth, _n_words(m)), np.uint64),
         latest=np.empty(depth, np.int32),
         known=np.empty(depth, np.int64),
     )
 
 
 def _family(rows: int, m: int) -> search_kernels.Family:
-    return search_kernels.Family(np.empty((rows, len(_no_features(m))), np.uint64), np.empty((rows, m), np.int32))
+    return search_kernels.Family(np.empty((rows, _n_words(m)), np.uint64), np.empty((rows, m), np.int32))
 
 
 def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
