@@ -86,8 +86,9 @@ class Margins:
         # All trees and the base together stay below 2**62 in absolute value: one limb is enough.
         if bits + (self.n_trees + 1).bit_length() <= _INT64:
             return self.values.astype(np.int64)[..., np.newaxis], self.base.astype(np.int64)[..., np.newaxis]
-        # As many further limbs as the bits beyond the first one need.
-        count = 1 + -(-max(bits - _FIRST_LIMB, 0) // LIMB)
+        # As many further limbs as the bits beyond the first one need; at least one, even if the first would hold every
+        # number, because then the trees are so many that a first limb filled by shifting would overflow when summed.
+        count = 1 + max(1, -(-(bits - _FIRST_LIMB) // LIMB))
         # Shifted so that the widest number fills the first limb: the finer ones are then seldom needed.
         shift = _FIRST_LIMB + LIMB * (count - 1) - bits
         return _limbs(self.values, count, shift), _limbs(self.base, count, shift)

@@ -83,10 +83,12 @@ def upper_bound(kinds, offsets, children, shares_of_arc, shares):
         if kinds[node] == AND:
             value = 1.0
             for arc in range(first, last):
-                value = value * found[children[arc]] * up
-                # A relative error bound fails among subnormal numbers, so tiny values are lifted out of their range.
-                if value > 0.0:
-                    value = max(value, _TINY)
+                # A relative error bound fails among subnormal numbers, so tiny values are lifted out of their range;
+                # only a factor that is 0 itself makes the product 0.
+                if value > 0.0 and found[children[arc]] > 0.0:
+                    value = max(value * found[children[arc]] * up, _TINY)
+                else:
+                    value = 0.0
         elif kinds[node] == OR:
             for arc in range(first, last):
                 value = (value + found[children[arc]]) * up

@@ -135,6 +135,14 @@ def test_the_float_bound_is_above_and_near() -> None:
         assert exact <= bound <= exact * (1 + Fraction(1, 10**9))
 
 
+def test_upper_bounds_of_products_that_vanish_in_floats() -> None:
+    """TRUE; a decision of share 1e-300 on it, twice; their conjunction, which is 1e-600 and not 0."""
+    kinds = np.array([TRUE, DECISION, DECISION, AND], dtype=np.int8)
+    offsets, children = np.array([0, 0, 1, 2, 4]), np.array([0, 0, 1, 2], dtype=np.int32)
+    shares = np.array([1e-300, 1e-300, 1.0, 1.0])
+    assert upper_bound(kinds, offsets, children, np.arange(4, dtype=np.int32), shares) > 0
+
+
 def test_verdicts_on_covers_of_several_sides() -> None:
     """With exact losses a cover is told apart at once; with rounded ones an answer is right, or there is none."""
     rng, seen = Random(5), set()

@@ -14,7 +14,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc import budget as budgets
-from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, IncompleteError
+from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, IncompleteError, UnsupportedModelError
 from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
 from axfi_kc.sets import minimal_hitting_sets, minimal_sets
@@ -48,6 +48,19 @@ def test_more_than_64_features() -> None:
 def test_leaves_of_any_magnitude(unit: float) -> None:
     model, domain = counter(6, 3, unit)
     assert len(ax.Explainer(model, domain).explain([0] * 6).cxps) == math.comb(6, 3)
+
+
+@pytest.mark.parametrize("n_trees", [4000, 9000])
+def test_sums_of_thousands_of_wide_leaves_are_right_or_refused(n_trees: int) -> None:
+    """Each leaf fits the first limb, but 9,000 of them together do not fit an int64."""
+    domain = ax.Domain([ax.Integer("a", 0, 1)])
+    model = TreeSum.of(domain, [stump(0, 0.0, 2.0**49 - 1)] * n_trees, rule=Positive((0, 1)))
+    assert model.predict([[0], [1]]) == [0, 1]
+    if n_trees == 4000:
+        assert [c.features for c in ax.Explainer(model, domain).explain([0]).cxps] == [("a",)]
+        return
+    with pytest.raises(UnsupportedModelError, match="at most 1999 trees, but the model has 9000"):
+        ax.Explainer(model, domain).explain([0])
 
 
 def test_a_difference_far_below_double_precision_decides() -> None:
