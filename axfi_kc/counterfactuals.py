@@ -23,6 +23,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations import CXp, ManyCXps, is_wcxp
 from axfi_kc.features import Categorical
+from axfi_kc.measures import shown
 from axfi_kc.models import LinearModel, Lookup
 from axfi_kc.problem import Problem
 from axfi_kc.sets import features_of
@@ -59,13 +60,13 @@ class Counterfactual:
 
     def __str__(self) -> str:
         """Return the change in words."""
-        output = f"{float(self.output):.6g}" if isinstance(self.output, Fraction) else self.output
-        moves = ", ".join(f"{name} from {_shown(old)} to {_shown(new)}" for name, (old, new) in self.changes.items())
-        return f"{self.words}: {output} (for instance {moves})"
+        moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
+        return f"{self.words}: {shown(self.output)} (for instance {moves})"
 
-
-def _shown(value: Any) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
+    @property
+    def moves(self) -> list[tuple[str, str, str]]:
+        """Each change as (feature, old value, new value), all digits shown: rounded it might cross a threshold."""
+        return [(n, shown(old, digits=None), shown(new, digits=None)) for n, (old, new) in self.changes.items()]
 
 
 def find_counterfactual(

@@ -19,6 +19,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import WeightedSets, engine_through
 from axfi_kc.features import Categorical
+from axfi_kc.measures import amount, shown
 from axfi_kc.models import Argmax, LinearModel, Model, Score, Slope, TreeSum
 from axfi_kc.problem import Problem
 from axfi_kc.similarity import Similarity
@@ -67,10 +68,11 @@ class Rounding:
 
     def __str__(self) -> str:
         """Return the bounds in words."""
+        rounding = f"rounding (an error of at most {amount(self.error, digits=2)})"
         if self.is_zero:
-            return f"rounding (an error of at most {float(self.error):.2g}) changes no CXp and no weight"
+            return f"{rounding} changes no CXp and no weight"
         sets = "changes no CXp" if self.sets_hold else "may change the CXps"
-        return f"rounding (an error of at most {float(self.error):.2g}) {sets}, and a weight by at most {self.most}"
+        return f"{rounding} {sets}, and a weight by at most {shown(self.most, digits=None)}"
 
 
 def error_bound(model: Model) -> Fraction:
