@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from itertools import islice
 from random import Random
 from typing import Any, cast
@@ -168,35 +169,16 @@ def adversarial_example(
     problem: Problem, members: tuple[int, ...], *, spender: Spender, seed: int | None = None
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
-    if isinstance(problem.model, LinearModel):
-        codes, words = _of_linear(problem, problem.model, members, seed, spender)
-    else:
-        codes, words = _of_cells(problem, members, seed, spender)
+    codes, words = _example(problem.model, problem, members, seed, spender)
     return _made(problem, members, codes, words)
 
 
-def _of_linear(
-    problem: Problem, model: LinearModel, members: tuple[int, ...], seed: int | None, spender: Spender
+@singledispatch
+def _example(
+    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, spender: Spender
 ) -> tuple[list[float] | None, str]:
-    if seed is None:
-        codes = nearest_linear(problem, members, spender=spender)
-    else:
-        codes = draw_linear(problem, members, random=Random(seed), spender=spender)  # noqa: S311 - no secret
-    if codes is None:
-        return None, ""
-    parts = []
-    for i, code in zip(members, codes, strict=True):
-        feature = problem.domain.features[i]
-        further = ">=" if code > problem.codes[i] else "<="  # by minimality every feature moves the losing way
-        sign = "=" if isinstance(model.parts[i], Lookup) else further
-        parts.append(f"{feature.name} {sign} {feature.decode(code)!r}")
-    return codes, " and ".join(parts)
-
-
-def _of_cells(
-    problem: Problem, members: tuple[int, ...], seed: int | None, spender: Spender
-) -> tuple[list[float] | None, str]:
-    grid, own = problem.model.grid, problem.cells
+    """Return the codes of an adversarial example and a condition it meets, for any model on cells."""
+    grid, own = model.grid, problem.cells
     axes = [grid.axes[i] for i in members]
     choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
     region = region_of(problem, choices)
@@ -211,6 +193,25 @@ def _of_cells(
     grows = [not isinstance(a.feature, Categorical) for a in axes]
     low, high = grown(region, choices, point, grows=grows, spender=spender)
     parts = [a.describe(c.cells[x:y]) for a, c, x, y in zip(axes, choices, low, high, strict=True)]
+    return codes, " and ".join(parts)
+
+
+@_example.register
+def _of_linear(
+    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, spender: Spender
+) -> tuple[list[float] | None, str]:
+    if seed is None:
+        codes = nearest_linear(model, problem, members, spender=spender)
+    else:
+        codes = draw_linear(model, problem, members, random=Random(seed), spender=spender)  # noqa: S311 - no secret
+    if codes is None:
+        return None, ""
+    parts = []
+    for i, code in zip(members, codes, strict=True):
+        feature = problem.domain.features[i]
+        further = ">=" if code > problem.codes[i] else "<="  # by minimality every feature moves the losing way
+        sign = "=" if isinstance(model.parts[i], Lookup) else further
+        parts.append(f"{feature.name} {sign} {feature.decode(code)!r}")
     return codes, " and ".join(parts)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.models import Model, TableModel
 
 __all__ = ["read_model", "reads"]
 
@@ -85,11 +85,7 @@ def supported() -> list[str]:
     return sorted(f"{k.__module__.partition('.')[0]}.{k.__name__}" for k in kinds)
 
 
-@_read.register(TableModel)
-@_read.register(TreeSum)
-@_read.register(Boxes)
-@_read.register(LinearModel)
-@_read.register(CircuitModel)
+@_read.register
 def _already_neutral(model: Model, domain: Domain) -> Model:
     if model.domain != domain:
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")
