@@ -20,6 +20,7 @@ from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, named_cxps
 from axfi_kc.families import SetFamily
 from axfi_kc.family_scores import GAME_KINDS, family_score
 from axfi_kc.forest import CXpForest, SharedForest
+from axfi_kc.measures import amount, shown
 from axfi_kc.models import Model
 from axfi_kc.problem import Problem
 from axfi_kc.results import BatchViews, Views
@@ -308,19 +309,14 @@ class Explanation(Views):
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
         n = self._found.family.count if isinstance(self._found, SymbolicSets) else len(self._found.masks)
         families = f"{n} CXps{limit}"
-        return f"<Explanation: prediction {shown(self.prediction)}, {families}; shapley: {self._top()}>"
+        return f"<Explanation: prediction {shown(self.prediction, quoted=True)}, {families}; shapley: {self._top()}>"
 
     def _top(self) -> str:
         try:
             ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
         except BudgetError:
             return "not within the budget"
-        return ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value) or "all 0"
-
-
-def shown(output: Any) -> str:
-    """Return an output as messages show it."""
-    return f"{float(output):.6g}" if isinstance(output, Fraction) else repr(output)
+        return ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value) or "all 0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from axfi_kc.compilers.orders import DEFAULT_ORDER, Order
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, SimilarityError
 from axfi_kc.measures import Number, exact
-from axfi_kc.models import LinearModel, Model, Score, TreeSum
+from axfi_kc.models import Model
 from axfi_kc.similarity import Similarity
 from axfi_kc.targets import Target, target_of
 
@@ -230,19 +230,13 @@ def _number(output: Any) -> Fraction:
 
 def _label(model: Model, output: Any) -> Hashable:
     """Return the class that is meant."""
-    labels = _labels(model)
+    labels = model.labels
     if output is None:
         return _greater(labels)
     found = next((y for y in labels if y == output), None)
     if found is None:
         raise DomainError(f"output must be one of {', '.join(map(repr, labels))}, but {output!r} was given.")
     return found
-
-
-def _labels(model: Model) -> tuple[Hashable, ...]:
-    if not isinstance(model, TreeSum | LinearModel):
-        return model.outputs
-    return () if isinstance(model.rule, Score) else model.rule.labels
 
 
 def _greater(labels: tuple[Any, ...]) -> Hashable:

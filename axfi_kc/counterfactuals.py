@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from itertools import islice
 from random import Random
 from typing import Any, cast
@@ -32,6 +33,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations import CXp, ManyCXps, is_wcxp
 from axfi_kc.features import Categorical
+from axfi_kc.measures import shown
 from axfi_kc.models import LinearModel, Lookup
 from axfi_kc.problem import Problem
 from axfi_kc.sets import features_of
@@ -68,13 +70,13 @@ class Counterfactual:
 
     def __str__(self) -> str:
         """Return the change in words."""
-        output = f"{float(self.output):.6g}" if isinstance(self.output, Fraction) else self.output
-        moves = ", ".join(f"{name} from {_shown(old)} to {_shown(new)}" for name, (old, new) in self.changes.items())
-        return f"{self.words}: {output} (for instance {moves})"
+        moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
+        return f"{self.words}: {shown(self.output)} (for instance {moves})"
 
-
-def _shown(value: Any) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
+    @property
+    def moves(self) -> list[tuple[str, str, str]]:
+        """Each change as (feature, old value, new value), all digits shown: rounded it might cross a threshold."""
+        return [(n, shown(old, digits=None), shown(new, digits=None)) for n, (old, new) in self.changes.items()]
 
 
 def find_counterfactual(
@@ -176,35 +178,16 @@ def adversarial_example(
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
     account.grant(MOST_BOXES)
-    if isinstance(problem.model, LinearModel):
-        codes, words = _of_linear(problem, problem.model, members, seed, account)
-    else:
-        codes, words = _of_cells(problem, members, seed, account)
+    codes, words = _example(problem.model, problem, members, seed, account)
     return _made(problem, members, codes, words)
 
 
-def _of_linear(
-    problem: Problem, model: LinearModel, members: tuple[int, ...], seed: int | None, account: Account
+@singledispatch
+def _example(
+    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> tuple[list[float] | None, str]:
-    if seed is None:
-        codes = nearest_linear(problem, members, account=account)
-    else:
-        codes = draw_linear(problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
-    if codes is None:
-        return None, ""
-    parts = []
-    for i, code in zip(members, codes, strict=True):
-        feature = problem.domain.features[i]
-        further = ">=" if code > problem.codes[i] else "<="  # by minimality every feature moves the losing way
-        sign = "=" if isinstance(model.parts[i], Lookup) else further
-        parts.append(f"{feature.name} {sign} {feature.decode(code)!r}")
-    return codes, " and ".join(parts)
-
-
-def _of_cells(
-    problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
-) -> tuple[list[float] | None, str]:
-    grid, own = problem.model.grid, problem.cells
+    """Return the codes of an adversarial example and a condition it meets, for any model on cells."""
+    grid, own = model.grid, problem.cells
     axes = [grid.axes[i] for i in members]
     choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
     region = region_of(problem, choices)
@@ -219,6 +202,25 @@ def _of_cells(
     grows = [not isinstance(a.feature, Categorical) for a in axes]
     low, high = grown(region, choices, point, grows=grows, account=account)
     parts = [a.describe(c.cells[x:y]) for a, c, x, y in zip(axes, choices, low, high, strict=True)]
+    return codes, " and ".join(parts)
+
+
+@_example.register
+def _of_linear(
+    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> tuple[list[float] | None, str]:
+    if seed is None:
+        codes = nearest_linear(model, problem, members, account=account)
+    else:
+        codes = draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
+    if codes is None:
+        return None, ""
+    parts = []
+    for i, code in zip(members, codes, strict=True):
+        feature = problem.domain.features[i]
+        further = ">=" if code > problem.codes[i] else "<="  # by minimality every feature moves the losing way
+        sign = "=" if isinstance(model.parts[i], Lookup) else further
+        parts.append(f"{feature.name} {sign} {feature.decode(code)!r}")
     return codes, " and ".join(parts)
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.answers import Batch, Explanation, shown
+from axfi_kc.answers import Batch, Explanation
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
 from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.manners import Manners
-from axfi_kc.measures import Number
+from axfi_kc.measures import Number, shown
 from axfi_kc.models import Model
 from axfi_kc.predictions import check_predictions, own_predictor
 from axfi_kc.scores import KINDS
@@ -218,6 +218,6 @@ class Explainer(Manners):
 
 def _constant(output: Any) -> ConstantModelError:
     return ConstantModelError(
-        f"The model gives {shown(output)} everywhere in the domain, so no change matters and there is nothing to "
-        "explain; check the model, or widen the domain."
+        f"The model gives {shown(output, quoted=True)} everywhere in the domain, so no change matters and there is "
+        "nothing to explain; check the model, or widen the domain."
     )

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.errors import DomainError
-from axfi_kc.measures import Histogram, Number, Uniform, Weights, exact
+from axfi_kc.measures import Histogram, Number, Uniform, Weights, exact, shown
 
 __all__ = ["Categorical", "Feature", "Integer", "Real"]
 
@@ -280,7 +280,7 @@ class Real:
 
     def describe(self) -> str:
         """Return the values in words."""
-        return f"a number from {float(self.low):g} to {float(self.high):g}"
+        return f"a number from {shown(self.low)} to {shown(self.high)}"
 
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""

@@ -23,11 +23,12 @@ import numpy.typing as npt
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer, Real
-from axfi_kc.measures import Histogram, Uniform, Weights
+from axfi_kc.measures import Histogram, Uniform, Weights, shown
 
 __all__ = ["Axis", "Cut", "Grid", "Split", "float32_cuts"]
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
+_DIGITS = 7  # of a threshold: those of a float32, in which many models hold them
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -216,9 +217,12 @@ class Axis:
             return f"any {name}"
         if integer and least == most:
             return f"{name} = {least}"
-        opening = "" if low is None else f"{name} {'>' if low.closed and not integer else '>='} {least:.7g}"
-        closing = "" if high is None else f"{name} {'<=' if high.closed or integer else '<'} {most:.7g}"
-        return " and ".join(part for part in (opening, closing) if part)
+        bounds = []
+        if low is not None:
+            bounds.append(f"{name} {'>' if low.closed and not integer else '>='} {shown(least, digits=_DIGITS)}")
+        if high is not None:
+            bounds.append(f"{name} {'<=' if high.closed or integer else '<'} {shown(most, digits=_DIGITS)}")
+        return " and ".join(bounds)
 
 
 def _numeric_codes(feature: Categorical, component: int) -> list[float]:

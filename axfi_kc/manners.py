@@ -80,8 +80,5 @@ def _shown(value: Any) -> str:
     """Return a parameter in one short line."""
     if isinstance(value, Domain):
         return f"<Domain of {len(value)} features>"
-    kind = type(value)
-    if kind.__module__.startswith("axfi_kc.models"):
-        return f"<{kind.__name__}>"
     text = " ".join(repr(value).split())
-    return text if len(text) <= _LONGEST else f"<{kind.__name__}>"
+    return text if len(text) <= _LONGEST else f"<{type(value).__name__}>"

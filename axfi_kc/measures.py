@@ -1,6 +1,7 @@
-"""Probability measures on one feature, in exact arithmetic.
+"""Numbers: read exactly, shown to people, and probability measures on one feature.
 
-Numbers given as floats are taken for the rationals they denote.
+Numbers given as floats are taken for the rationals they denote. Whatever prints a value, a score or a
+count (tables, messages, pages, pictures) prints it with :func:`shown`, :func:`amount` or :func:`counted`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from numbers import Rational
+from typing import Any
 
 import numpy as np
 
 from axfi_kc.errors import DomainError
 
-__all__ = ["Histogram", "Number", "Uniform", "Weights", "exact"]
+__all__ = ["Histogram", "Number", "Uniform", "Weights", "abridged", "amount", "counted", "exact", "shown"]
 
 Number = int | float | Fraction | np.integer | np.floating
+_MOST_DIGITS = 12  # of a whole number whose digits somebody would read
+_WHOLE = 1e16  # above it float64 has no digits left after the point, nor all of those before it
 
 
 def exact(value: object, what: str = "number") -> Fraction:
@@ -51,20 +55,112 @@ def exact(value: object, what: str = "number") -> Fraction:
     raise DomainError(f"A {what} must be a finite number, but {value!r} was given; give an int, float or Fraction.")
 
 
+def shown(value: Any, *, digits: int | None = 6, quoted: bool = False) -> str:
+    """Return a feature's value or a model's output as people read it.
+
+    Parameters
+    ----------
+    value
+        A number, a label, or anything with a text. Integers and text are shown as they are.
+    digits
+        How many digits of a number count; None for the exact number, with all its digits.
+    quoted
+        Whether text stands in quotes, as in messages that must tell ``'1'`` from ``1``.
+
+    Examples
+    --------
+    >>> shown(Fraction(1, 3)), shown(1250000.5), shown("red"), shown(2024)
+    ('0.333333', '1250000', 'red', '2024')
+    >>> shown(Fraction(1, 3), digits=None), shown("red", quoted=True)
+    ('1/3', "'red'")
+    """
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
+        return repr(plain) if quoted else str(plain)
+    if isinstance(plain, int) or digits is None:
+        return _in_full(plain)
+    return _rounded(plain, digits)
+
+
+def _in_full(number: float | Fraction) -> str:
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python converts; in hexadecimal there is no limit
+        above, below = Fraction(number).as_integer_ratio()
+        return hex(above) if below == 1 else f"{hex(above)}/{hex(below)}"
+
+
+def _rounded(number: float | Fraction, digits: int) -> str:
+    """Return a number to so many digits, but those before the point all: 1.25e+06 is no way to write a price."""
+    try:
+        near = float(number)
+    except OverflowError:
+        return _power(number)
+    if number and not near:  # too small for a float, and no 0
+        return _power(number)
+    return f"{near:.0f}" if 10.0**digits <= abs(near) < _WHOLE else f"{near:.{digits}g}"
+
+
+def _power(number: float | Fraction) -> str:
+    """Return the power of ten below a number of any size."""
+    above, below = Fraction(number).as_integer_ratio()
+    # log10 takes integers of any length, but of 10**58 it may return a little less than 58
+    return f"about {'-' * (number < 0)}10^{math.floor(math.log10(abs(above)) - math.log10(below) + 1e-9)}"
+
+
+def amount(number: Number, *, digits: int = 4) -> str:
+    """Return a score, a weight or a size: whole ones in groups of three digits, others to `digits` digits.
+
+    Examples
+    --------
+    >>> amount(Fraction(1, 3)), amount(12345678), amount(10**58), amount(Fraction(1, 10**400))
+    ('0.3333', '12,345,678', 'about 10^58', 'about 10^-400')
+    """
+    try:
+        whole = int(number)
+    except (ValueError, OverflowError):  # no number, or infinite
+        return shown(number)
+    if number != whole:
+        return shown(number, digits=digits)
+    return f"{whole:,}" if abs(whole) < 10**_MOST_DIGITS else _power(whole)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "CXp"), counted(1200, "CXp")
+    ('1 CXp', '1,200 CXps')
+    """
+    return f"{amount(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def abridged(text: str, longest: int) -> str:
+    """Return `text`, its end left out where it is longer than `longest` letters.
+
+    Examples
+    --------
+    >>> abridged("a long name", 8)
+    'a long …'
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def _shares(weights: Iterable[object]) -> tuple[Fraction, ...]:
     """Return `weights` divided by their sum, after checking that they are a measure."""
     given = tuple(exact(w, "weight") for w in weights)
     if any(w < 0 for w in given) or not sum(given):
         raise DomainError(
-            f"Weights must be non-negative with a positive sum, but {_abridged(given)} were given; correct them."
+            f"Weights must be non-negative with a positive sum, but {_first_six(given)} were given; correct them."
         )
     total = sum(given)
     return tuple(w / total for w in given)
 
 
-def _abridged(weights: Sequence[Fraction]) -> str:
-    shown = ", ".join(str(w) for w in weights[:6])
-    return f"({shown}{', ...' if len(weights) > 6 else ''})"
+def _first_six(weights: Sequence[Fraction]) -> str:
+    listed = ", ".join(shown(w, digits=None) for w in weights[:6])
+    return f"({listed}{', ...' if len(weights) > 6 else ''})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from axfi_kc.domain import Domain
 from axfi_kc.errors import MissingExtraError, RoundingError, UnsupportedModelError
 from axfi_kc.features import Categorical, Integer
+from axfi_kc.measures import shown
 
 __all__ = [
     "READERS",
@@ -207,11 +208,16 @@ def check_predictions(predict: Predict, codes: Codes, outputs: Sequence[Any]) ->
         return
     for n, (own, exact) in enumerate(zip(predict(codes), outputs, strict=True)):
         if own != exact and not (isinstance(exact, Fraction) and _is_close(own, exact)):
-            shown = float(exact) if isinstance(exact, Fraction) else exact
             raise RoundingError(
-                f"The model's own predict should give the exact output {shown!r} at row {n}, but it gives {own!r}: the "
-                "row lies within the library's rounding of a tie; explain the exact model (ax.read_model), or move it."
+                f"The model's own predict should give the exact output {_seen(exact)} at row {n}, but it gives "
+                f"{_seen(own)}: the row lies within the library's rounding of a tie; explain the exact model "
+                "(ax.read_model), or move it."
             )
+
+
+def _seen(output: Any) -> str:
+    """Return an output with all digits of a float: the two that disagree may do so in the last."""
+    return shown(float(output) if isinstance(output, Fraction) else output, digits=None, quoted=True)
 
 
 def _is_close(own: Any, exact: Fraction) -> bool:

@@ -9,25 +9,20 @@ can change.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import WeightedSets, engine_for
-from axfi_kc.features import Categorical
-from axfi_kc.models import Argmax, LinearModel, Model, Score, Slope, TreeSum
+from axfi_kc.measures import amount, shown
 from axfi_kc.problem import Problem
 from axfi_kc.similarity import Similarity
 
-__all__ = ["Rounding", "error_bound", "rounding_of"]
+__all__ = ["Rounding", "rounding_of"]
 
-_SINGLE, _DOUBLE = 24, 53  # bits of float32 and float64
-_PRODUCT = 48  # bits of a product of two float32 numbers
-_LINK = 8  # units in the last place that a sigmoid, a softmax or an average may lose
 _ZERO = Fraction(0)
 
 
@@ -67,116 +62,11 @@ class Rounding:
 
     def __str__(self) -> str:
         """Return the bounds in words."""
+        rounding = f"rounding (an error of at most {amount(self.error, digits=2)})"
         if self.is_zero:
-            return f"rounding (an error of at most {float(self.error):.2g}) changes no CXp and no weight"
+            return f"{rounding} changes no CXp and no weight"
         sets = "changes no CXp" if self.sets_hold else "may change the CXps"
-        return f"rounding (an error of at most {float(self.error):.2g}) {sets}, and a weight by at most {self.most}"
-
-
-def error_bound(model: Model) -> Fraction:
-    """Return how far a score that the library computes can be from the exact one.
-
-    Notes
-    -----
-    Adding n numbers in any order, each sum rounded to a relative error u, is off by at most n u / (1 - n u) times the
-    sum of their absolute values. Leaves of at most 24 bits, or 48 for products, are taken to be added in float32, as
-    XGBoost does; others in float64. What a library does to columns before a linear model (scaling) is not included.
-
-    Examples
-    --------
-    >>> from axfi_kc.features import Integer
-    >>> from axfi_kc.models import TableModel
-    >>> error_bound(TableModel.from_outputs(Domain([Integer("a", 0, 1)]), [0, 1]))
-    Fraction(0, 1)
-    """
-    if isinstance(model, TreeSum):
-        return _tree_error(model)
-    return _linear_error(model) if isinstance(model, LinearModel) else _ZERO
-
-
-def _unit(bits: int) -> Fraction:
-    return Fraction(1, 1 << bits)
-
-
-def _accumulated(n: int, unit: Fraction) -> Fraction:
-    # Higham's gamma: relative errors of n roundings, however they compound.
-    return n * unit / (1 - n * unit)
-
-
-def _tree_error(model: TreeSum) -> Fraction:
-    bits, is_product = _precision(model.values)
-    unit = _unit(bits)
-    sizes, counts = _sizes(model)
-    # Products are rounded before they are added, so each tree rounds twice.
-    steps = (2 * n + 1 if is_product else n for n in counts)
-    adding = [_accumulated(n, unit) * size for n, size in zip(steps, sizes, strict=True)]
-    # Exact sums have no error at all, and then the bound must not invent one.
-    if _adds_exactly(model, max(sizes), bits):
-        adding = [_ZERO] * len(sizes)
-    if isinstance(model.rule, Score):
-        # An output and that of the instance are compared, so both errors count.
-        return 2 * adding[0] + (0 if not adding[0] and model.rule.scale == 1 else 2 * unit * sizes[0])
-    two = sum(sorted(adding)[-2:], _ZERO)  # a difference has the errors of both
-    if _votes(model):
-        return two
-    # The class may be decided on probabilities, after a sigmoid or softmax that rounds on its own.
-    return two + _LINK * unit * min(len(sizes), 2)
-
-
-def _sizes(model: TreeSum) -> tuple[list[Fraction], list[int]]:
-    """Return for each score the sum of the largest summands, base included, and how many trees add to it."""
-    sizes, counts = [abs(b) for b in model.base], [0] * len(model.base)
-    for first, end in zip(model.tree_offset[:-1], model.tree_offset[1:], strict=True):
-        rows = model.leaf[first:end]
-        for k, most in enumerate(np.abs(model.values[rows[rows >= 0]]).max(axis=0).tolist()):
-            sizes[k] += Fraction(most)
-            counts[k] += most != 0
-    return sizes, counts
-
-
-def _precision(values: Any) -> tuple[int, bool]:
-    """Return the precision in which numbers like these are added, and whether they may be rounded products."""
-    mantissas = np.abs(np.frexp(values[values != 0])[0])
-    # A number has at most 24 bits iff its mantissa, scaled, is an integer.
-    if all(m.is_integer() for m in (mantissas * float(1 << _SINGLE)).tolist()):
-        return _SINGLE, False
-    if all(m.is_integer() for m in (mantissas * float(1 << _PRODUCT)).tolist()):
-        return _SINGLE, True
-    return _DOUBLE, False
-
-
-def _adds_exactly(model: TreeSum, size: Fraction, bits: int) -> bool:
-    """Tell whether every partial sum is a float: few enough bits over one power of two."""
-    if model.n_trees == 1 and not any(model.base):
-        return True
-    denominator = model.integers[2]
-    # With one power of two as denominator all partial sums are integers over it, below 2**bits.
-    return denominator & (denominator - 1) == 0 and size * denominator < 1 << bits
-
-
-def _votes(model: TreeSum) -> bool:
-    """Tell whether the scores are averaged probabilities, whose order an average keeps."""
-    if not isinstance(model.rule, Argmax) or any(model.base):
-        return False
-    return bool((model.values >= 0).all() and np.allclose(model.values.sum(axis=1), 1))
-
-
-def _linear_error(model: LinearModel) -> Fraction:
-    unit, columns = _unit(_DOUBLE), sum(len(f.columns) for f in model.domain.features)
-    sizes = [abs(Fraction(b, model.denominator)) for b in model.base]
-    for part, feature in zip(model.parts, model.domain.features, strict=True):
-        for k in range(len(sizes)):
-            sizes[k] += Fraction(_largest(part, feature, k)) / model.denominator
-    # A product and a sum per column, and the intercept.
-    adding = _accumulated(2 * columns + 2, unit) * max(sizes)
-    return 2 * adding + (_LINK * unit if not isinstance(model.rule, Score) else _ZERO)
-
-
-def _largest(part: Any, feature: Any, score: int) -> Any:
-    if isinstance(part, Slope):
-        ends = () if isinstance(feature, Categorical) else (abs(feature.low), abs(feature.high))
-        return abs(part.factors[score]) * max(ends, default=0)
-    return max(map(abs, part.rows[score]), default=0)
+        return f"{rounding} {sets}, and a weight by at most {shown(self.most, digits=None)}"
 
 
 def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, budget: Budget) -> Rounding:
@@ -202,7 +92,7 @@ def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, 
     -----
     Two more explanations of the instance, unless the library adds exactly.
     """
-    error, names = error_bound(problem.model), problem.domain
+    error, names = problem.model.rounding_error, problem.domain
     if not error:
         return Rounding(error, {names.names_of(m): _ZERO for m in found.masks}, sets_hold=True)
     account = Account(budget, goal="bound on rounding", advice="allow more, or limit max_size")
@@ -230,37 +120,14 @@ def _explained(
     problem: Problem, kind: str, max_size: int | None, budget: Budget, shift: Fraction
 ) -> dict[int, Fraction | int]:
     """Return the CXps and weights with ties moved by `shift` towards the instance; none if its own output changes."""
-    model, similarity = _moved(problem.model, problem.output, problem.similarity, shift)
-    if similarity.delta is not None and similarity.delta < 0:  # nothing is sure to be similar
+    model, delta = problem.model.with_ties_moved(problem.output, problem.similarity.delta, shift)
+    if delta is not None and delta < 0:  # nothing is sure to be similar
         return {}
-    engine = engine_for(model, similarity)
+    engine = engine_for(model, Similarity(delta))
     if engine.constant is not None:
         return {}
     explained = engine.explain(problem.codes[np.newaxis], weights=kind, max_size=max_size, budget=budget)
-    if similarity.delta is None and explained.outputs[0] != problem.output:
+    if delta is None and explained.outputs[0] != problem.output:
         return {}
     sets = explained.sets(0)
     return sets.weights if isinstance(sets, WeightedSets) else {}
-
-
-def _moved(model: Model, output: Any, similarity: Similarity, shift: Fraction) -> tuple[Any, Similarity]:
-    """Return a model and a similarity for which more points (fewer, if `shift` is negative) are dissimilar."""
-    if isinstance(model, TreeSum):
-        rule, base, unit = model.rule, list(model.base), Fraction(1)
-    elif isinstance(model, LinearModel):
-        rule, base, unit = model.rule, [Fraction(b) for b in model.base], Fraction(model.denominator)
-    else:
-        return model, similarity
-    if isinstance(rule, Score):
-        return model, Similarity((similarity.delta or _ZERO) - shift * abs(rule.scale))
-    # Rounded up to whole units of the denominator: a larger shift only weakens the claim.
-    step = math.ceil(abs(shift) * unit) if isinstance(model, LinearModel) else abs(shift)
-    own = rule.labels.index(output)
-    towards = -1 if shift > 0 else 1  # a lower own score makes more points dissimilar
-    if isinstance(rule, Argmax):
-        base[own] += towards * step
-    else:
-        base[0] += towards * step * (1 if own == 1 else -1)
-    if isinstance(model, LinearModel):
-        return replace(model, base=tuple(int(b) for b in base)), similarity
-    return replace(model, base=tuple(base)), similarity

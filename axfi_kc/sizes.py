@@ -14,7 +14,7 @@ from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.compiled import question_about
 from axfi_kc.compilers import base_circuit
-from axfi_kc.compilers.orders import ORDERS, Order, feature_order, uses_of
+from axfi_kc.compilers.orders import ORDERS, Order, feature_order
 from axfi_kc.domain import Domain
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.measures import Number
@@ -196,7 +196,7 @@ def size_rows(
         if isinstance(circuit, str):
             yield replace(way.row, note=circuit)
             continue
-        features = feature_order(way.order, domain, uses_of(form))
+        features = feature_order(way.order, domain, form.uses())
         row = _measured(way, circuit, seconds, features, budget)
         if row.nodes is not None:
             first = first or replace(row, agrees=_confirmed(circuit, row, budget))

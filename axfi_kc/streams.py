@@ -84,10 +84,7 @@ class Run:
 
     def outputs(self) -> Sequence[Any] | None:
         """Return all outputs the model may have; None for the numbers of a regression."""
-        if self.model.is_regression:
-            return None
-        labels = getattr(getattr(self.model, "rule", None), "labels", None)
-        return labels if labels is not None else getattr(self.model, "outputs", (None,))
+        return None if self.model.is_regression else self.model.labels
 
 
 @dataclass(frozen=True, eq=False)

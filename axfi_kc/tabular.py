@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.features import Categorical, Feature, Integer, Real
-from axfi_kc.measures import Histogram, Uniform, Weights
+from axfi_kc.measures import Histogram, Uniform, Weights, shown
 
 __all__ = ["Table", "as_table", "infer_features", "listing", "one_row", "unknown"]
 
@@ -233,7 +233,7 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     low, high = bounds if bounds is not None else (float(numbers.min()), float(numbers.max()))
     if numbers.min() < low or numbers.max() > high:
         raise DomainError(
-            f"Feature {name!r} runs from {numbers.min():g} to {numbers.max():g} in the data, "
+            f"Feature {name!r} runs from {shown(numbers.min())} to {shown(numbers.max())} in the data, "
             f"outside the bounds ({low}, {high}); widen them."
         )
     return low, high

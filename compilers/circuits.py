@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.compilers.diagrams import compile_mdd
-from axfi_kc.compilers.orders import DEFAULT_ORDER, Order
-from axfi_kc.models import Boxes, CircuitModel, Model, TreeSum, boxes_of
+from axfi_kc.compilers.diagrams import Task, compile_mdd, diagram_of
+from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order
+from axfi_kc.models import Boxes, CircuitModel, Model, TreeSum, Uses, boxes_of
+from axfi_kc.models.circuits import ordered_diagram
 from axfi_kc.similarity import Similarity
 
-__all__ = ["compile_circuit"]
+__all__ = ["compile_circuit", "direct_circuit"]
 
 _NO_LIMIT = Budget()
 
@@ -49,20 +52,59 @@ def compile_circuit(
     >>> count(compile_circuit(xor, 0, Similarity()))
     2
     """
-    if isinstance(model, Boxes) or (isinstance(model, TreeSum) and model.n_trees == 1):
-        boxes = boxes_of(model)
-        return _paths(boxes, [similarity.holds(y, output) == similar for y in boxes.outputs])
-    if isinstance(model, CircuitModel):
-        circuit, holds = model.region([similarity.holds(y, output) == similar for y in model.outputs])
-        if holds:
-            return circuit
+    direct = direct_circuit(model, lambda y: similarity.holds(y, output) == similar)
+    if direct is not None:
+        return direct
     return compile_mdd(model, output, similarity, similar=similar, order=order, budget=budget)
 
 
-def _paths(boxes: Boxes, wanted: list[bool]) -> Circuit:
-    build = CircuitBuilder(boxes.grid)
+@singledispatch
+def direct_circuit(model: Any, is_wanted: Callable[[Hashable], bool]) -> Circuit | None:
+    """Return the circuit of the points whose output is wanted, where it takes no diagram; None elsewhere."""
+    return None
+
+
+@direct_circuit.register
+def _boxes(model: Boxes, is_wanted: Callable[[Hashable], bool]) -> Circuit | None:
+    build, wanted = CircuitBuilder(model.grid), np.array([is_wanted(y) for y in model.outputs])
     terms = [
-        build.conjunction(build.literal(i, cells) for i, cells in boxes.literals(int(p)))
-        for p in np.flatnonzero(np.array(wanted)[boxes.output])
+        build.conjunction(build.literal(i, cells) for i, cells in model.literals(int(p)))
+        for p in np.flatnonzero(wanted[model.output])
     ]
     return build.circuit(build.disjunction(terms))
+
+
+@direct_circuit.register
+def _tree(model: TreeSum, is_wanted: Callable[[Hashable], bool]) -> Circuit | None:
+    return _boxes(boxes_of(model), is_wanted) if model.n_trees == 1 else None
+
+
+@direct_circuit.register
+def _circuits(model: CircuitModel, is_wanted: Callable[[Hashable], bool]) -> Circuit | None:
+    circuit, holds = model.region([is_wanted(y) for y in model.outputs])
+    return circuit if holds else None
+
+
+@diagram_of.register
+def _diagram(model: CircuitModel, task: Task) -> Circuit:
+    """Return the reduced ordered MDD of a region of circuits.
+
+    The default order keeps that of a circuit that has one, and otherwise takes features first that are tested near
+    the root. Exponential at worst, as the diagram itself may be.
+    """
+    circuit, holds = model.region([task.is_wanted(y) for y in model.outputs])
+    known = task.order == DEFAULT_ORDER
+    features = None if known else feature_order(task.order, model.domain, _uses_of(circuit))
+    diagram = ordered_diagram(circuit, order=features, budget=task.budget)
+    return (diagram if holds else diagram.negate()).to_circuit()
+
+
+def _uses_of(circuit: Circuit) -> Uses:
+    """Return how often each feature is tested, and which ones are tested together."""
+    groups = []
+    for node, feature in enumerate(circuit.features.tolist()):
+        together = {int(circuit.features[child]) for _, child in circuit.arcs(node)} | {feature}
+        groups.append(frozenset(together - {-1}))
+    tested = circuit.features[circuit.features >= 0]
+    influence = np.bincount(tested, minlength=len(circuit.grid.axes)).astype(np.float64)
+    return Uses(influence, [group for group in groups if len(group) > 1])

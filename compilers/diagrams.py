@@ -10,18 +10,16 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit
-from axfi_kc.compilers.circuit_diagrams import compile_region
-from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.compilers.ordered_trees import LeafSets, OrderedTrees, leaf_sets_of_boxes, leaf_sets_of_tree
-from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order, uses_of
+from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.compilers.runs import RunNodes
 from axfi_kc.compilers.thresholds import ThresholdCompiler
 from axfi_kc.errors import BudgetError, UnsupportedModelError
-from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.models import Boxes, Model, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.similarity import Similarity
 
-__all__ = ["DEFAULT_ORDER", "compile_mdd"]
+__all__ = ["DEFAULT_ORDER", "Task", "compile_mdd", "diagram_of"]
 
 _NO_LIMIT = Budget()
 
@@ -71,88 +69,103 @@ def compile_mdd(
     >>> compile_mdd(TableModel.from_outputs(domain, [0, 1, 1, 0]), 0, Similarity()).size
     Size(nodes=3, edges=4)
     """
-    if isinstance(model, CircuitModel):
-        wanted = [similarity.holds(y, output) == similar for y in model.outputs]
-        return compile_region(model, wanted, order=order, budget=budget)
-    features = feature_order(order, model.domain, uses_of(model))
     account = Account(
         budget,
         goal="complete diagram",
         advice="allow more, try another order, or explain without it (target='auto')",
         unit="sub-diagrams",
     )
-    found = _attempt(model, _Task(output, similarity, features, RunNodes(), account.spend), similar)
+    found = _attempt(model, Task(output, similarity, similar, order, budget, account.spend))
     if found is None:
         raise account.error()  # made here: an error raised below would hold the unfinished nodes by its traceback
     return found
 
 
-class _Task(NamedTuple):
-    """What is compiled, in which order, and where the nodes go."""
+class Task(NamedTuple):
+    """Which points are compiled, in which order, and what it may cost."""
 
     output: Hashable
     similarity: Similarity
-    order: list[int]
-    nodes: RunNodes
+    similar: bool
+    order: Order
+    budget: Budget
     spend: Callable[[int], None]
 
-    def flags(self, outputs: Sequence[Hashable]) -> list[int]:
-        """Tell for each output, by 1 or 0, whether it is not similar."""
-        return [int(not self.similarity.holds(y, self.output)) for y in outputs]
+    def is_wanted(self, output: Hashable) -> bool:
+        """Tell whether the points with this output are to be compiled."""
+        return self.similarity.holds(output, self.output) == self.similar
 
-    def above_zero(self, sets: Sequence[LeafSets], values: Sequence[Sequence[int]], base: int = 0) -> int:
-        """Return the node of "`base` plus the trees is above 0"."""
-        trees = OrderedTrees(self.order, zip(sets, values, strict=True), spend=self.spend)
-        return ThresholdCompiler(trees, nodes=self.nodes, spend=self.spend).compile(base)
+    def features(self, model: Model) -> list[int]:
+        """Return the features, first to last."""
+        return feature_order(self.order, model.domain, model.uses())
 
 
-def _attempt(model: Model, task: _Task, negated: bool) -> Circuit | None:
+def _attempt(model: Model, task: Task) -> Circuit | None:
     """Return the circuit, or None when the budget is spent: then nothing refers to the nodes any more."""
     try:
-        if isinstance(model, LinearModel):
-            return compile_linear(
-                model, lambda y: task.similarity.holds(y, task.output) == negated, order=task.order, spend=task.spend
-            )
-        root = _dissimilar(model, task)
+        return diagram_of(model, task)
     except BudgetError:
         return None
-    return task.nodes.circuit(root, grid=model.grid, order=task.order, negated=negated)
 
 
 @singledispatch
-def _dissimilar(model: Any, task: _Task) -> int:
-    """Return the node of the points whose output is not similar."""
+def diagram_of(model: Any, task: Task) -> Circuit:
+    """Return the diagram of a form; forms that have one register how it is made."""
     raise UnsupportedModelError(f"No diagram for {type(model).__name__}; expected a neutral form from read_model.")
 
 
-@_dissimilar.register
-def _table(model: TableModel, task: _Task) -> int:
-    found = np.array(task.flags(model.outputs))[model.table.transpose(task.order)]
+class _Nodes:
+    """The nodes of one diagram in the making: of the points whose output is not similar."""
+
+    def __init__(self, model: Model, task: Task) -> None:
+        self.task, self.order, self.nodes = task, task.features(model), RunNodes()
+        self._grid = model.grid
+
+    def flags(self, outputs: Sequence[Hashable]) -> list[int]:
+        """Tell for each output, by 1 or 0, whether it is not similar."""
+        return [int(not self.task.similarity.holds(y, self.task.output)) for y in outputs]
+
+    def above_zero(self, sets: Sequence[LeafSets], values: Sequence[Sequence[int]], base: int = 0) -> int:
+        """Return the node of "`base` plus the trees is above 0"."""
+        trees = OrderedTrees(self.order, zip(sets, values, strict=True), spend=self.task.spend)
+        return ThresholdCompiler(trees, nodes=self.nodes, spend=self.task.spend).compile(base)
+
+    def circuit(self, root: int) -> Circuit:
+        """Return the diagram below a node, negated if the similar points are wanted."""
+        return self.nodes.circuit(root, grid=self._grid, order=self.order, negated=self.task.similar)
+
+
+@diagram_of.register
+def _table(model: TableModel, task: Task) -> Circuit:
+    made = _Nodes(model, task)
+    found = np.array(made.flags(model.outputs))[model.table.transpose(made.order)]
     for place in reversed(range(found.ndim)):
         rows = found.reshape(-1, found.shape[-1])
         distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
         task.spend(len(distinct))
         ends = range(1, found.shape[-1] + 1)
-        made = [task.nodes.node(place, ends, row) for row in distinct.tolist()]
-        found = np.array(made)[inverse.reshape(-1)].reshape(found.shape[:-1])
-    return int(found)
+        nodes = [made.nodes.node(place, ends, row) for row in distinct.tolist()]
+        found = np.array(nodes)[inverse.reshape(-1)].reshape(found.shape[:-1])
+    return made.circuit(int(found))
 
 
-@_dissimilar.register
-def _boxes(model: Boxes, task: _Task) -> int:
-    flags = task.flags(model.outputs)
-    return task.above_zero([leaf_sets_of_boxes(model)], [[flags[k] for k in model.output.tolist()]])
+@diagram_of.register
+def _boxes(model: Boxes, task: Task) -> Circuit:
+    made = _Nodes(model, task)
+    flags = made.flags(model.outputs)
+    return made.circuit(made.above_zero([leaf_sets_of_boxes(model)], [[flags[k] for k in model.output.tolist()]]))
 
 
-@_dissimilar.register
-def _trees(model: TreeSum, task: _Task) -> int:
+@diagram_of.register
+def _trees(model: TreeSum, task: Task) -> Circuit:
+    made = _Nodes(model, task)
     sets = [leaf_sets_of_tree(model, t) for t in range(model.n_trees)]
     if model.n_trees == 1:
-        flags = task.flags(model.leaf_outputs())
-        return task.above_zero(sets, [[flags[leaf] for leaf in sets[0].leaves]])
+        flags = made.flags(model.leaf_outputs())
+        return made.circuit(made.above_zero(sets, [[flags[leaf] for leaf in sets[0].leaves]]))
     margins = Margins.of(model, task.output, task.similarity.delta)
     roots = []
     for summands, base in zip(margins.values.T.tolist(), margins.base.tolist(), strict=True):
         values = [[summands[leaf] for leaf in s.leaves] for s in sets]
-        roots.append(task.above_zero(sets, values, base))
-    return task.nodes.union(roots, spend=task.spend)
+        roots.append(made.above_zero(sets, values, base))
+    return made.circuit(made.nodes.union(roots, spend=task.spend))

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.features import Integer
-from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Slope
+from axfi_kc.compilers.diagrams import Task, diagram_of
+from axfi_kc.compilers.orders import DEFAULT_ORDER, feature_order
+from axfi_kc.models import Argmax, LinearModel, Positive
 
-__all__ = ["compile_linear", "swings"]
+__all__ = ["compile_linear"]
 
 Spend = Callable[[int], None]
 
@@ -65,42 +66,28 @@ def compile_linear(
     (Size(nodes=6, edges=10), 11)
     """
     rule, spend = model.rule, spend or _unlimited
-    features = _largest_first(swings(model)) if order is None else list(order)
+    features = feature_order(DEFAULT_ORDER, model.domain, model.uses()) if order is None else list(order)
     if isinstance(rule, Positive) or (isinstance(rule, Argmax) and len(rule.labels) == 2):
         return _Threshold(model, [is_dissimilar(y) for y in rule.labels], features, spend).circuit()
     return _sums(model, is_dissimilar, features, spend)
+
+
+@diagram_of.register
+def _diagram(model: LinearModel, task: Task) -> Circuit:
+    return compile_linear(model, task.is_wanted, order=task.features(model), spend=task.spend)
 
 
 def _unlimited(_: int) -> None:
     pass
 
 
-def _gains(model: LinearModel, i: int, score: int) -> list[int]:
-    """Return what each value of feature i adds to a score."""
-    part, feature = model.parts[i], model.domain.features[i]
-    if isinstance(part, Slope) and isinstance(feature, Integer):
-        return [part.factors[score] * value for value in range(feature.low, feature.high + 1)]
-    return list(part.rows[score]) if isinstance(part, Lookup) else []
-
-
 def _one_sum(model: LinearModel) -> tuple[list[list[int]], int]:
     """Return what each value of each feature adds to the one sum that decides, and the sum before."""
     features = range(len(model.domain))
     if isinstance(model.rule, Argmax):  # class 1 wins iff its score is above that of class 0
-        pairs = [zip(_gains(model, i, 0), _gains(model, i, 1), strict=True) for i in features]
+        pairs = [zip(model.gains(i, 0), model.gains(i, 1), strict=True) for i in features]
         return [[b - a for a, b in pair] for pair in pairs], model.base[1] - model.base[0]
-    return [_gains(model, i, 0) for i in features], model.base[0]
-
-
-def swings(model: LinearModel) -> list[int]:
-    """Return for each feature the most that changing it can change some score."""
-    scores = range(len(model.base))
-    rows = [[_gains(model, i, k) for k in scores] for i in range(len(model.domain))]
-    return [max((max(row) - min(row) for row in of_score if row), default=0) for of_score in rows]
-
-
-def _largest_first(swing: Sequence[int]) -> list[int]:
-    return sorted(range(len(swing)), key=lambda i: -swing[i])
+    return [model.gains(i, 0) for i in features], model.base[0]
 
 
 class _Level:
@@ -214,7 +201,7 @@ def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Seque
 
     layer, layers = {reduced(model.base)}, []
     for i in order:
-        gains = list(zip(*(_gains(model, i, k) for k in scores), strict=True))
+        gains = list(zip(*(model.gains(i, k) for k in scores), strict=True))
         spend(len(layer))
         rows = {sums: [reduced([t + g for t, g in zip(sums, row, strict=True)]) for row in gains] for sums in layer}
         layers.append((i, rows))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from axfi_kc.compilers.linear_circuits import swings
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
-from axfi_kc.models import Boxes, LinearModel, Model, TreeSum
+from axfi_kc.models import Uses
 
-__all__ = ["DEFAULT_ORDER", "ORDERS", "Order", "Uses", "feature_order", "uses_of"]
+__all__ = ["DEFAULT_ORDER", "ORDERS", "Order", "feature_order"]
 
 ORDERS = ("influence", "force", "given")
 DEFAULT_ORDER = "influence"
@@ -21,59 +18,6 @@ Order = str | Sequence[str]
 """A word of `ORDERS`, or the names of all features, first to last."""
 
 _ROUNDS = 200
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Uses:
-    """How a model uses its features.
-
-    Attributes
-    ----------
-    influence
-        Per feature, the sum over the nodes that test it of 2 to the power of minus their depth;
-        for boxes, how many restrict it; for a linear model the rank of the most it can change a score.
-    groups
-        The features that occur together in a tree, or a box.
-    """
-
-    influence: npt.NDArray[np.float64]
-    groups: list[frozenset[int]]
-
-
-def uses_of(model: Model) -> Uses:
-    """Return how `model` uses its features; in a truth table all are alike.
-
-    Notes
-    -----
-    Linear in the size of the model.
-    """
-    n_features = len(model.grid.axes)
-    if isinstance(model, TreeSum):
-        return _uses_of_trees(model)
-    if isinstance(model, LinearModel):
-        return _uses_of_linear(model)
-    if isinstance(model, Boxes):
-        groups = [frozenset(i for i, _ in model.literals(b)) for b in range(len(model))]
-        return Uses(np.array([sum(i in g for g in groups) for i in range(n_features)], dtype=np.float64), groups)
-    return Uses(np.zeros(n_features), [])
-
-
-def _uses_of_linear(model: LinearModel) -> Uses:
-    """Rank the swings: exact integers of any size, of which only the order matters."""
-    swing = swings(model)
-    rank = {s: k for k, s in enumerate(sorted(set(swing)))}
-    return Uses(np.array([rank[s] for s in swing], dtype=np.float64), [])
-
-
-def _uses_of_trees(model: TreeSum) -> Uses:
-    influence = np.zeros(len(model.grid.axes))
-    nodes, depth = model.tree_offset[:-1], 0
-    while len(nodes):
-        inner = nodes[model.feature[nodes] >= 0]
-        np.add.at(influence, model.feature[inner], 0.5**depth)
-        nodes, depth = np.concatenate([model.left[inner], model.right[inner]]), depth + 1
-    trees = np.split(model.feature, model.tree_offset[1:-1])
-    return Uses(influence, [frozenset(tested.tolist()) - {-1} for tested in trees])
 
 
 def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:

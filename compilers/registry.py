@@ -15,7 +15,7 @@ from typing import Any
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
+from axfi_kc.models import Model, TableModel
 from axfi_kc.predictions import READERS, check_inherited, import_readers, package_of
 
 __all__ = ["check_own_predict", "read_model", "reads"]
@@ -95,11 +95,7 @@ def supported() -> list[str]:
     return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
 
 
-@_read.register(TableModel)
-@_read.register(TreeSum)
-@_read.register(Boxes)
-@_read.register(LinearModel)
-@_read.register(CircuitModel)
+@_read.register
 def _already_neutral(model: Model, domain: Domain) -> Model:
     if model.domain != domain:
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")

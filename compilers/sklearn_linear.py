@@ -28,7 +28,7 @@ from axfi_kc.compilers.sklearn_trees import check_fitted, check_width, plain_lab
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer
-from axfi_kc.measures import exact
+from axfi_kc.measures import exact, shown
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score
 
 __all__ = ["column_values"]
@@ -132,7 +132,7 @@ def _category_codes(feature: Feature, n_categories: int) -> Any:
     if wrong.any():
         raise DomainError(
             f"CategoricalNB knows the categories 0 to {n_categories - 1} of feature {feature.name!r}, but its domain "
-            f"holds {float(values[wrong][0]):g}; narrow the domain, or fit with min_categories."
+            f"holds {shown(values[wrong][0])}; narrow the domain, or fit with min_categories."
         )
     return values.astype(np.int64)
 

@@ -9,7 +9,7 @@ from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit
 from axfi_kc.compilers.circuits import compile_circuit
 from axfi_kc.compilers.diagrams import compile_mdd
-from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order, uses_of
+from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.models import Model
 from axfi_kc.similarity import Similarity
 from axfi_kc.targets import Target, options_of, target_of
@@ -75,7 +75,7 @@ def compile_target(
     """
     known = options_of(target)
     if "order" in known:
-        options["order"] = feature_order(order, model.domain, uses_of(model))
+        options["order"] = feature_order(order, model.domain, model.uses())
     watch = Watch(budget)
     circuit = base_circuit(model, output, similarity, target=target, similar=similar, order=order, budget=budget)
     if "budget" in known:

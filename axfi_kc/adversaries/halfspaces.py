@@ -23,7 +23,7 @@ from axfi_kc.budget import Account
 from axfi_kc.engines.linear_sides import Side, sides_of
 from axfi_kc.errors import BudgetError
 from axfi_kc.features import Categorical, Feature, Integer, Real
-from axfi_kc.models import LinearModel, Lookup, Score
+from axfi_kc.models import LinearModel, Lookup
 from axfi_kc.problem import Problem
 
 __all__ = ["draw_linear", "nearest_linear"]
@@ -84,11 +84,9 @@ def _added(side: Side, i: int, code: float | Fraction) -> Fraction:
     return Fraction(part.factors[0]) * Fraction(code)
 
 
-def _ways(problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
-    model, codes = problem.model, problem.codes.tolist()
-    if not isinstance(model, LinearModel):
-        raise TypeError(f"Expected a linear model, but {type(model).__name__} was given.")
-    home = 0 if isinstance(model.rule, Score) else model.rule.labels.index(problem.output)
+def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
+    codes = problem.codes.tolist()
+    home = model.labels.index(problem.output) if model.labels else 0
     for side in sides_of(model, problem.similarity, home):
         if side.distance is None:
             # h at the instance, never negative: what has to be lost. For a regression it is delta, wherever h is.
@@ -98,7 +96,9 @@ def _ways(problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
         yield _Way(side, codes, free, margin, side.strict)
 
 
-def nearest_linear(problem: Problem, free: tuple[int, ...], *, account: Account) -> list[float] | None:
+def nearest_linear(
+    model: LinearModel, problem: Problem, free: tuple[int, ...], *, account: Account
+) -> list[float] | None:
     """Return the codes of the nearest dissimilar point, one per feature of the CXp, or None.
 
     Where real features are involved, the last of them to move is rounded to the next float64 on
@@ -109,7 +109,7 @@ def nearest_linear(problem: Problem, free: tuple[int, ...], *, account: Account)
     Linear in the features when all are real; otherwise a depth-first search over the useful values
     of the discrete ones.
     """
-    found = [answer for way in _ways(problem, free) if (answer := _cheapest(way, account)) is not None]
+    found = [answer for way in _ways(model, problem, free) if (answer := _cheapest(way, account)) is not None]
     return min(found, key=lambda answer: (answer[0], answer[1]))[1] if found else None
 
 
@@ -214,7 +214,9 @@ def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
     return at
 
 
-def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, account: Account) -> list[float]:
+def draw_linear(
+    model: LinearModel, problem: Problem, free: tuple[int, ...], *, random: Random, account: Account
+) -> list[float]:
     """Return the codes of a random dissimilar point, one per feature of the CXp.
 
     Points are drawn from the smallest box that holds the dissimilar ones, each feature being given
@@ -227,14 +229,17 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, acco
     BudgetError
         If none came up in two million draws, or the budget was spent.
     """
-    spans = [_span(problem, free, i, account) for i in free]
+    slacks = [(way, _slack(way)) for way in _ways(model, problem, free)]
+    # Sides that no point of the box reaches allow no value.
+    ways = [(way, slack) for way, slack in slacks if slack > 0 or (slack == 0 and not way.strict)]
+    spans = [_span(ways, problem.domain.features[i], i, account) for i in free]
     tried, size = 0, 8
     while tried < _TRIES:
         account.look()
         points = np.tile(problem.codes, (size, 1))
         # Features that are not in the CXp keep the instance's codes.
         points[:, list(free)] = [[_draw(f, span, random) for f, span in spans] for _ in range(size)]
-        for point, output in zip(points, problem.model.outputs_at(points), strict=True):
+        for point, output in zip(points, model.outputs_at(points), strict=True):
             if problem.is_dissimilar(output):
                 return point[list(free)].tolist()
         # A few first, in case most points are dissimilar; then more at a time, which is cheaper each.
@@ -245,12 +250,8 @@ def draw_linear(problem: Problem, free: tuple[int, ...], *, random: Random, acco
 _Span = list[tuple[Fraction, Fraction]] | list[int]  # intervals, or the odds of the values
 
 
-def _span(problem: Problem, free: tuple[int, ...], i: int, account: Account) -> tuple[Feature, _Span]:
+def _span(ways: Sequence[tuple[_Way, Fraction]], feature: Feature, i: int, account: Account) -> tuple[Feature, _Span]:
     """Return which values of feature i some dissimilar point can have."""
-    feature = problem.domain.features[i]
-    slacks = [(way, _slack(way)) for way in _ways(problem, free)]
-    # Sides that no point of the box reaches allow no value.
-    ways = [(way, slack) for way, slack in slacks if slack > 0 or (slack == 0 and not way.strict)]
     if isinstance(feature, Real):
         return feature, _merged(_reach(way, i, feature, slack) for way, slack in ways)
     odds = value_odds(feature)

@@ -8,17 +8,18 @@ choice per feature both answers agree and are exact.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import singledispatch
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.adversaries.choices import Choices
-from axfi_kc.models import Boxes, TableModel, TreeSum
+from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.problem import Problem
 
-__all__ = ["Box", "Region", "region_of"]
+__all__ = ["Box", "Region", "region_in", "region_of"]
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]  # first choice of each feature, and the one after the last
 _INT64_BITS = 62
@@ -41,20 +42,19 @@ def region_of(problem: Problem, choices: Sequence[Choices]) -> Region:
     For trees, the leaves that the CXp's features can reach times their cells; for a table, the
     points of the box.
     """
-    model = problem.model
-    if isinstance(model, TableModel):
-        return _Table(problem, model, choices)
-    if isinstance(model, Boxes):
-        return _of_boxes(problem, model, choices)
-    if isinstance(model, TreeSum):
-        return _of_trees(problem, model, choices)
-    return _Cells(problem, choices)
+    return region_in(problem.model, problem, choices)
+
+
+@singledispatch
+def region_in(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
+    """Return the region within a form; forms that know more of a box than its points register their own."""
+    return _Cells(model, problem, choices)
 
 
 class _Table:
     """A truth table, cut down to the choices."""
 
-    def __init__(self, problem: Problem, model: TableModel, choices: Sequence[Choices]) -> None:
+    def __init__(self, model: TableModel, problem: Problem, choices: Sequence[Choices]) -> None:
         cells = [[int(c)] for c in problem.cells]
         for choice in choices:
             cells[choice.feature] = list(choice.cells)
@@ -70,6 +70,11 @@ class _Table:
         return bool(block.any()), bool(block.all())
 
 
+@region_in.register
+def _of_table(model: TableModel, problem: Problem, choices: Sequence[Choices]) -> Region:
+    return _Table(model, problem, choices)
+
+
 def _feature(choice: Choices) -> int:
     return choice.feature
 
@@ -77,8 +82,8 @@ def _feature(choice: Choices) -> int:
 class _Cells:
     """Any model on cells: nothing is known of a box but the outputs at its single points."""
 
-    def __init__(self, problem: Problem, choices: Sequence[Choices]) -> None:
-        self._problem, self._choices = problem, choices
+    def __init__(self, model: GriddedModel, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._model, self._problem, self._choices = model, problem, choices
         self._cells = problem.cells
 
     def verdict(self, box: Box) -> tuple[bool, bool]:
@@ -88,7 +93,7 @@ class _Cells:
         cells = self._cells.copy()
         for choice, k in zip(self._choices, box[0], strict=True):
             cells[choice.feature] = choice.cells[k]
-        answer = self._problem.is_dissimilar(self._problem.model.decide(cells[np.newaxis])[0])  # type: ignore[union-attr]
+        answer = self._problem.is_dissimilar(self._model.decide(cells[np.newaxis])[0])
         return answer, answer
 
 
@@ -132,7 +137,8 @@ class _Leaves:
         )
 
 
-def _of_boxes(problem: Problem, model: Boxes, choices: Sequence[Choices]) -> Region:
+@region_in.register
+def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Region:
     own = problem.cells
     kept = np.ones(len(model), dtype=np.bool_)
     free = {choice.feature for choice in choices}
@@ -147,7 +153,8 @@ def _of_boxes(problem: Problem, model: Boxes, choices: Sequence[Choices]) -> Reg
     return _Leaves(inside, [0], values, np.zeros(1, np.int64))
 
 
-def _of_trees(problem: Problem, model: TreeSum, choices: Sequence[Choices]) -> Region:
+@region_in.register
+def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> Region:
     leaves: list[int] = []
     inside: list[list[Flags]] = [[] for _ in choices]
     starts = []

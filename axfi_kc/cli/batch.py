@@ -11,6 +11,7 @@ from axfi_kc.cli.options import add_command as new_command
 from axfi_kc.cli.options import add_explainer, add_inputs, add_json, explainer_of, given
 from axfi_kc.cli.progress import working
 from axfi_kc.cli.tables import print_json, text_table
+from axfi_kc.measures import amount, counted
 
 __all__ = ["add_command"]
 
@@ -49,8 +50,8 @@ def _run(options: argparse.Namespace) -> None:
         out = None if options.out is None else str(options.out)
         print_json({"rows": len(batch), "out": out, "mean_shapley": means})
         return
-    rows = [(name, f"{float(mean):.6f}") for name, mean in sorted(means.items(), key=lambda item: -item[1]) if mean]
-    print(f"{len(batch):,} rows explained" + ("" if options.out is None else f", results in {options.out}"))
+    rows = [(name, amount(mean, digits=6)) for name, mean in sorted(means.items(), key=lambda item: -item[1]) if mean]
+    print(f"{counted(len(batch), 'row')} explained" + ("" if options.out is None else f", results in {options.out}"))
     print("", *text_table(("feature", "mean shapley"), rows[: options.limit], total=len(rows)), sep="\n")
 
 

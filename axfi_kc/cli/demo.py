@@ -11,6 +11,7 @@ from axfi_kc.cli.options import add_command as new_command
 from axfi_kc.cli.pictures import write_pictures
 from axfi_kc.cli.progress import working
 from axfi_kc.errors import MissingExtraError
+from axfi_kc.measures import amount
 
 __all__ = ["add_command"]
 
@@ -37,7 +38,7 @@ def _run(options: argparse.Namespace) -> None:
     heaviest = max(explanation.cxps, key=lambda c: c.weight)
     print(
         f"\nThe heaviest CXp: over the whole range of {', '.join(heaviest.features)}, all else as it is, "
-        f"the diagnosis flips with probability {float(heaviest.weight):.4f}.\n"
+        f"the diagnosis flips with probability {amount(heaviest.weight)}.\n"
     )
     with working("drawing"):
         written = write_pictures(explanation, options.out)

@@ -10,6 +10,7 @@ from axfi_kc.cli.options import add_command as new_command
 from axfi_kc.cli.options import add_explainer, add_inputs, add_json, explainer_of, given
 from axfi_kc.cli.progress import working
 from axfi_kc.cli.tables import plain, print_json, text_table
+from axfi_kc.measures import abridged, amount, shown
 
 __all__ = ["add_command", "explanation_text"]
 
@@ -20,6 +21,7 @@ _EXAMPLES = """\
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
+_LONGEST = 24  # letters of an exact weight
 
 
 def add_command(commands: Any) -> None:
@@ -80,7 +82,10 @@ def explanation_text(explanation: Any, *, limit: int = 12) -> str:
 
     lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, limit)]
     cxps = heaviest_cxps(explanation)
-    rows = [(f"{float(c.weight):.6f}", _short(str(c.weight)), ", ".join(c.features)) for c in cxps]
+    rows = [
+        (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
+        for c in cxps
+    ]
     header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
     lines += ["", *text_table(header, rows[:limit], total=cxp_count(explanation))]
     if explanation.max_size is None:
@@ -92,7 +97,7 @@ def _score_lines(explanation: Any, limit: int) -> list[str]:
     shapley, banzhaf = explanation.scores("shapley"), explanation.scores("banzhaf")
     values, relevant = explanation.instance, explanation.relevant
     ranked = sorted(relevant, key=lambda name: (-shapley[name], name))
-    rows = [(n, plain(values[n]), f"{float(shapley[n]):.6f}", f"{float(banzhaf[n]):.6f}") for n in ranked]
+    rows = [(n, plain(values[n]), amount(shapley[n], digits=6), amount(banzhaf[n], digits=6)) for n in ranked]
     lines = text_table(("feature", "value", "shapley", "banzhaf"), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     return [*lines, f"The other {others} features are irrelevant: they score 0."] if others else lines
@@ -105,7 +110,3 @@ def _axp_lines(explanation: Any, limit: int) -> list[str]:
     rows = [(", ".join(a.features),) for a in axps[:limit]]
     lines = text_table(("AXp: keep these, and the output stays",), rows, total=len(axps))
     return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= 24 else cell[:21] + "..."

@@ -7,19 +7,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from axfi_kc.measures import abridged, amount, shown
+
 __all__ = ["as_json", "plain", "print_json", "text_table"]
 
 _WIDEST = 110
 
 
 def plain(value: Any) -> str:
-    """Return a value or an output in a few letters."""
-    if isinstance(value, str | bool | int):
-        return _printable(str(value))
-    try:
-        return f"{float(value):.6g}"
-    except (TypeError, ValueError, OverflowError):
-        return _printable(str(value))
+    """Return a value or an output in a few letters, none of which can steer the terminal."""
+    return _printable(shown(value))
 
 
 def _printable(text: str) -> str:
@@ -38,16 +35,12 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, total: i
     age      0.5
     ... and 2 more
     """
-    shown = [tuple(_short(_printable(cell)) for cell in row) for row in rows]
-    widths = [max(len(row[k]) for row in (header, *shown)) for k in range(len(header))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (header, *shown)]
+    cells = [tuple(abridged(_printable(cell), _WIDEST) for cell in row) for row in rows]
+    widths = [max(len(row[k]) for row in (header, *cells)) for k in range(len(header))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (header, *cells)]
     lines.insert(1, "  ".join("-" * w for w in widths))
     left = 0 if total is None else total - len(rows)
-    return [*lines, f"... and {left:,} more"] if left > 0 else lines
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= _WIDEST else cell[: _WIDEST - 3] + "..."
+    return [*lines, f"... and {amount(left)} more"] if left > 0 else lines
 
 
 def as_json(value: Any) -> Any:

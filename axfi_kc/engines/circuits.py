@@ -15,7 +15,7 @@ from axfi_kc.circuit import CircuitBuilder
 from axfi_kc.compilers import compile_target
 from axfi_kc.domain import Domain
 from axfi_kc.engines.families import Found, cell_worths
-from axfi_kc.engines.per_output import PerOutput, cells_and_outputs, unfinished
+from axfi_kc.engines.per_output import PerOutput, unfinished
 from axfi_kc.features import Integer
 from axfi_kc.grid import Grid
 from axfi_kc.models import CircuitModel, Model
@@ -71,7 +71,7 @@ class _RegionEngine(ABC):
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         _compile_kernels()
-        cells, outputs = cells_and_outputs(self._model, codes)
+        cells, outputs = self._model.cells_and_outputs(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
@@ -86,7 +86,7 @@ class _RegionEngine(ABC):
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
-        cells, outputs = cells_and_outputs(self._model, code[np.newaxis])
+        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
         boxes = self._boxes(cells[0], outputs[0], budget)
         return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 

@@ -16,7 +16,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import compile_target
 from axfi_kc.engines.families import Found, SymbolicSets, cell_worths
 from axfi_kc.engines.ordered_diagrams import OrderedDiagram
-from axfi_kc.engines.per_output import PerOutput, cells_and_outputs
+from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.families import SetFamily
 from axfi_kc.models import Model
 from axfi_kc.sets import sorted_sets
@@ -68,7 +68,7 @@ class DiagramEngine:
         BudgetError
             If the budget was spent on the diagram, or on the families of an instance.
         """
-        cells, outputs = cells_and_outputs(self._model, codes)
+        cells, outputs = self._model.cells_and_outputs(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         weighed: list[tuple[Sequence[int], Sequence[int]]] = []
         large: dict[int, SymbolicSets] = {}
@@ -100,7 +100,7 @@ class DiagramEngine:
         -----
         Linear in the diagram.
         """
-        cells, outputs = cells_and_outputs(self._model, code[np.newaxis])
+        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
         return self._at(outputs[0], budget).reaches_true(cells[0].tolist(), mask)
 
     def _diagram(self, output: Hashable, budget: Budget | None) -> OrderedDiagram:

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import Generic, TypeVar
 
 from axfi_kc.budget import Budget, Meter
 from axfi_kc.domain import Domain
 from axfi_kc.errors import BudgetError
-from axfi_kc.models import LinearModel, Model
 from axfi_kc.sets import sorted_sets
 
-__all__ = ["PerOutput", "cells_and_outputs", "unfinished"]
+__all__ = ["PerOutput", "unfinished"]
 
 _KEPT = 16  # a classifier has few outputs, a regression many
 K = TypeVar("K", bound=Hashable)
@@ -57,13 +53,6 @@ class PerOutput(Generic[K, T]):
                 self._made.clear()
             self._made[output] = found
         return found
-
-
-def cells_and_outputs(model: Model, codes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], list[Any]]:
-    """Return the cells of instances and the model's outputs there; each is located once."""
-    cells = model.grid.locate(codes)
-    # a hyperplane cuts through cells of real features, so that a linear model decides on codes only
-    return cells, model.outputs_at(codes) if isinstance(model, LinearModel) else model.decide(cells)
 
 
 def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetError:

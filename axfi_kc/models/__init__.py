@@ -5,6 +5,7 @@ A form is a function on cells (see :mod:`axfi_kc.grid`), free of the library tha
 
 from axfi_kc.models.boxes import Boxes, boxes_of, relabelled
 from axfi_kc.models.circuits import CircuitModel
+from axfi_kc.models.gridded import GriddedModel, ListedModel, Model, Uses
 from axfi_kc.models.linear import LinearModel, Lookup, Slope
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import Argmax, Positive, Score, Split, TreeNodes, TreeSum
@@ -13,7 +14,9 @@ __all__ = [
     "Argmax",
     "Boxes",
     "CircuitModel",
+    "GriddedModel",
     "LinearModel",
+    "ListedModel",
     "Lookup",
     "Model",
     "Positive",
@@ -23,8 +26,7 @@ __all__ = [
     "TableModel",
     "TreeNodes",
     "TreeSum",
+    "Uses",
     "boxes_of",
     "relabelled",
 ]
-
-Model = TableModel | TreeSum | Boxes | LinearModel | CircuitModel

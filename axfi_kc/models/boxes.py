@@ -18,7 +18,7 @@ from axfi_kc.budget import Account, paced
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.grid import Grid
 from axfi_kc.models.circuits import CircuitModel
-from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.models.gridded import ListedModel, Model, Uses
 from axfi_kc.models.linear import LinearModel
 from axfi_kc.models.tables import TableModel
 from axfi_kc.models.trees import TreeSum
@@ -26,8 +26,8 @@ from axfi_kc.models.trees import TreeSum
 __all__ = ["Boxes", "boxes_of", "relabelled"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes(GriddedModel):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Boxes(ListedModel):
     """Disjoint boxes that cover the space.
 
     Attributes
@@ -57,9 +57,15 @@ class Boxes(GriddedModel):
         return len(self.output)
 
     @property
-    def is_regression(self) -> bool | None:
-        """None: boxes are what their user says, a regression exactly when ``delta`` is given."""
-        return None
+    def words(self) -> str:
+        """What the model is, for people."""
+        return f"partition into {len(self)} box{'' if len(self) == 1 else 'es'}"
+
+    def uses(self) -> Uses:
+        """Return how many boxes restrict each feature, and which features each box restricts."""
+        groups = [frozenset(i for i, _ in self.literals(b)) for b in range(len(self))]
+        features = range(len(self.grid.axes))
+        return Uses(np.array([sum(i in g for g in groups) for i in features], dtype=np.float64), groups)
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
         """Return the outputs at points given by their cells, a row each."""
@@ -161,10 +167,11 @@ def _of_tree(model: TreeSum) -> Boxes:
     )
 
 
-def relabelled(
-    model: TableModel | TreeSum | Boxes | LinearModel | CircuitModel, names: Mapping[Hashable, Hashable]
-) -> Boxes | LinearModel | CircuitModel:
+@singledispatch
+def relabelled(model: Any, names: Mapping[Hashable, Hashable]) -> Model:
     """Return `model` with each output replaced by its name in `names`.
+
+    A single tree is given back as its boxes: the leaves of a regression could not hold every name.
 
     Examples
     --------
@@ -174,12 +181,18 @@ def relabelled(
     >>> relabelled(same, {0: "no", 1: "yes"}).predict([[1]])
     ['yes']
     """
-    if isinstance(model, LinearModel):
-        return model.relabelled(names)
-    if isinstance(model, CircuitModel):
-        return replace(model, outputs=tuple(names[y] for y in model.outputs))
     boxes = boxes_of(model)
     return replace(boxes, outputs=tuple(names[y] for y in boxes.outputs))
+
+
+@relabelled.register
+def _renamed(model: CircuitModel, names: Mapping[Hashable, Hashable]) -> Model:
+    return replace(model, outputs=tuple(names[y] for y in model.outputs))
+
+
+@relabelled.register
+def _renamed_classes(model: LinearModel, names: Mapping[Hashable, Hashable]) -> Model:
+    return model.relabelled(names)
 
 
 def _split_by_sets(model: TreeSum) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -16,9 +16,10 @@ from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
+from axfi_kc.measures import counted
 from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.disguises import with_decisions
-from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.models.gridded import ListedModel
 from axfi_kc.targets import Mdd, mdd_of
 
 __all__ = ["CircuitModel", "ordered_diagram"]
@@ -26,8 +27,8 @@ __all__ = ["CircuitModel", "ordered_diagram"]
 _STEPS = 20_000  # steps to show that parts exclude each other before a diagram is made
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CircuitModel(GriddedModel):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CircuitModel(ListedModel):
     """A model whose outputs are given by circuits that exclude each other.
 
     Attributes
@@ -58,7 +59,7 @@ class CircuitModel(GriddedModel):
     outputs: tuple[Hashable, ...]
     circuits: tuple[Circuit | None, ...]
     converted: bool
-    _wires: tuple[Wires | None, ...] = field(repr=False)
+    _wires: tuple[Wires | None, ...]
 
     @classmethod
     def of(
@@ -160,9 +161,10 @@ class CircuitModel(GriddedModel):
         )
 
     @property
-    def is_regression(self) -> bool | None:
-        """None: outputs are what their user says, a regression exactly when ``delta`` is given."""
-        return None
+    def words(self) -> str:
+        """What the model is, for people."""
+        nodes = sum(circuit.size.nodes for circuit in self.circuits if circuit is not None)
+        return f"circuits of {counted(len(self.outputs), 'output')} and {counted(nodes, 'node')}"
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each.

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer, Real
 from axfi_kc.grid import Grid
-from axfi_kc.measures import exact
+from axfi_kc.measures import counted, exact
+from axfi_kc.models.gridded import LINK_ERROR, Model, Uses, adding_error
 from axfi_kc.models.trees import Argmax, Positive, Score
 
 __all__ = ["LinearModel", "Lookup", "Slope", "dyadic", "part_values"]
@@ -52,8 +53,8 @@ class Lookup:
 Part = Slope | Lookup
 
 
-@dataclass(frozen=True, eq=False)
-class LinearModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearModel(Model):
     """Scores linear in the features, and a rule for the output.
 
     All numbers are integers over one `denominator`, so every sum is exact.
@@ -130,6 +131,16 @@ class LinearModel:
         """Whether the output is a number."""
         return isinstance(self.rule, Score)
 
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The classes; none for a regression."""
+        return () if isinstance(self.rule, Score) else self.rule.labels
+
+    @property
+    def words(self) -> str:
+        """What the model is, for people."""
+        return f"linear model with {counted(len(self.base), 'score')}"
+
     @cached_property
     def grid(self) -> Grid:
         """One cell per value of each feature, for circuits.
@@ -178,9 +189,54 @@ class LinearModel:
         labels: Any = tuple(names[label] for label in self.rule.labels)
         return replace(self, rule=replace(self.rule, labels=labels))
 
-    def predict(self, X: Any) -> list[Any]:
-        """Return the outputs at points given as the user has them."""
-        return self.outputs_at(self.domain.encode(X))
+    def gains(self, i: int, score: int) -> list[int]:
+        """Return what each value of feature i adds to a score; nothing of a real feature."""
+        part, feature = self.parts[i], self.domain.features[i]
+        if isinstance(part, Slope) and isinstance(feature, Integer):
+            return [part.factors[score] * value for value in range(feature.low, feature.high + 1)]
+        return list(part.rows[score]) if isinstance(part, Lookup) else []
+
+    def uses(self) -> Uses:
+        """Rank the features by the most that changing one can change some score.
+
+        These are exact integers of any size, of which only the order matters.
+
+        Raises
+        ------
+        DomainError
+            If a feature is real.
+        """
+        features, scores = range(len(self.grid.axes)), range(len(self.base))
+        rows = [[self.gains(i, k) for k in scores] for i in features]
+        swings = [max((max(row) - min(row) for row in of_score if row), default=0) for of_score in rows]
+        rank = {s: k for k, s in enumerate(sorted(set(swings)))}
+        return Uses(np.array([rank[s] for s in swings], dtype=np.float64), [])
+
+    @property
+    def rounding_error(self) -> Fraction:
+        """How far a score that the library computes can be from the exact one; see :class:`Model`."""
+        unit, columns = Fraction(1, 1 << _MANTISSA_BITS), sum(len(f.columns) for f in self.domain.features)
+        sizes = [abs(Fraction(b, self.denominator)) for b in self.base]
+        for part, feature in zip(self.parts, self.domain.features, strict=True):
+            for k in range(len(sizes)):
+                sizes[k] += _largest(part, feature, k) / self.denominator
+        adding = adding_error(2 * columns + 2, unit) * max(sizes)
+        return 2 * adding + (0 if self.is_regression else LINK_ERROR * unit)
+
+    def with_ties_moved(self, output: Any, delta: Fraction | None, shift: Fraction) -> tuple[Self, Fraction | None]:
+        """Return the model and delta for which more points are dissimilar to `output`; see :class:`Model`."""
+        if isinstance(self.rule, Score):
+            return self, (delta or Fraction(0)) - shift * abs(self.rule.scale)
+        step = math.ceil(abs(shift) * self.denominator)  # whole, and never too little
+        return replace(self, base=self.rule.favoured(self.base, output, -step if shift > 0 else step)), delta
+
+
+def _largest(part: Part, feature: Feature, score: int) -> Fraction:
+    """Return the most that a feature adds to a score, or takes from it."""
+    if isinstance(part, Lookup):
+        return Fraction(max(map(abs, part.rows[score]), default=0))
+    reach = 0 if isinstance(feature, Categorical) else max(abs(Fraction(feature.low)), abs(Fraction(feature.high)))
+    return Fraction(abs(part.factors[score]) * reach)
 
 
 def dyadic(codes: Codes) -> tuple[Integers, npt.NDArray[np.int64], npt.NDArray[np.int64]]:

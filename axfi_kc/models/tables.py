@@ -12,15 +12,16 @@ import numpy.typing as npt
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.grid import Grid
-from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.measures import counted
+from axfi_kc.models.gridded import ListedModel
 
 __all__ = ["TableModel"]
 
 _LARGEST = 20_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableModel(GriddedModel):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TableModel(ListedModel):
     """A model given by its output at every point of a finite domain.
 
     Attributes
@@ -73,9 +74,9 @@ class TableModel(GriddedModel):
         return cls.from_outputs(domain, (function(point) for point in domain.points()))
 
     @property
-    def is_regression(self) -> bool | None:
-        """None: a table is what its user says, a regression exactly when ``delta`` is given."""
-        return None
+    def words(self) -> str:
+        """What the model is, for people."""
+        return f"truth table of {counted(self.table.size, 'point')}"
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
         """Return the outputs at points given by their cells, a row each."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,17 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.features import Categorical, Feature, Integer
 from axfi_kc.grid import Cut, Grid, Split
-from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.measures import counted
+from axfi_kc.models.gridded import LINK_ERROR, GriddedModel, Uses, adding_error
 from axfi_kc.models.sums import LeafSums, is_above, largest
 
 __all__ = ["Argmax", "Positive", "Score", "Split", "TreeNodes", "TreeSum"]
 
 _BLOCK = 32768  # points times trees walked at a time, so that they stay in the processor's cache
+_SINGLE, _DOUBLE = 24, 53  # bits of float32 and float64
+_PRODUCT = 48  # bits of a product of two float32 numbers
+_ZERO = Fraction(0)
+_T = TypeVar("_T", int, Fraction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,21 @@ class Argmax:
 
     labels: tuple[Hashable, ...]
 
+    def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
+        """Return the scores before any summand with those for `label` better by `by`."""
+        own = self.labels.index(label)
+        return tuple(b + by if k == own else b for k, b in enumerate(base))
+
 
 @dataclass(frozen=True, slots=True)
 class Positive:
     """The output is ``labels[1]`` if the one score is above zero, else ``labels[0]``."""
 
     labels: tuple[Hashable, Hashable]
+
+    def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
+        """Return the score before any summand with that for `label` better by `by`."""
+        return (base[0] + by if label == self.labels[1] else base[0] - by,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +81,7 @@ class TreeNodes:
     values: npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TreeSum(GriddedModel):
     """Trees over cells, whose leaf vectors are added to `base`, and a rule for the output.
 
@@ -156,6 +170,50 @@ class TreeSum(GriddedModel):
     def is_regression(self) -> bool:
         """Whether the output is a number."""
         return isinstance(self.rule, Score)
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The classes; none for a regression."""
+        return () if isinstance(self.rule, Score) else self.rule.labels
+
+    @property
+    def words(self) -> str:
+        """What the model is, for people."""
+        return f"sum of {counted(self.n_trees, 'tree')} with {counted(len(self.feature), 'node')}"
+
+    def uses(self) -> Uses:
+        """Return how often and how near the root each feature is tested, and which features each tree tests."""
+        influence = np.zeros(len(self.grid.axes))
+        nodes, depth = self.tree_offset[:-1], 0
+        while len(nodes):
+            inner = nodes[self.feature[nodes] >= 0]
+            np.add.at(influence, self.feature[inner], 0.5**depth)
+            nodes, depth = np.concatenate([self.left[inner], self.right[inner]]), depth + 1
+        trees = np.split(self.feature, self.tree_offset[1:-1])
+        return Uses(influence, [frozenset(tested.tolist()) - {-1} for tested in trees])
+
+    @property
+    def rounding_error(self) -> Fraction:
+        """How far a score that the library computes can be from the exact one; see :class:`Model`."""
+        bits, is_product = _precision(self.values)
+        unit = Fraction(1, 1 << bits)
+        sizes, counts = _sizes(self)
+        steps = (2 * n + 1 if is_product else n for n in counts)
+        adding = [adding_error(n, unit) * size for n, size in zip(steps, sizes, strict=True)]
+        if _adds_exactly(self, max(sizes), bits):
+            adding = [_ZERO] * len(sizes)
+        if isinstance(self.rule, Score):
+            return 2 * adding[0] + (0 if not adding[0] and self.rule.scale == 1 else 2 * unit * sizes[0])
+        two = sum(sorted(adding)[-2:], _ZERO)  # a difference has the errors of both
+        if _votes(self):
+            return two
+        return two + LINK_ERROR * unit * min(len(sizes), 2)
+
+    def with_ties_moved(self, output: Any, delta: Fraction | None, shift: Fraction) -> tuple[Self, Fraction | None]:
+        """Return the model and delta for which more points are dissimilar to `output`; see :class:`Model`."""
+        if isinstance(self.rule, Score):
+            return self, (delta or _ZERO) - shift * abs(self.rule.scale)
+        return replace(self, base=self.rule.favoured(self.base, output, -shift)), delta
 
     def leaves(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """Return the leaf of each tree that each point reaches, shape ``(points, trees)``.
@@ -248,6 +306,42 @@ class TreeSum(GriddedModel):
         if isinstance(self.rule, Positive):
             return self.rule.labels[scores[0] > 0]
         return scores[0] * self.rule.scale
+
+
+def _sizes(model: TreeSum) -> tuple[list[Fraction], list[int]]:
+    """Return for each score the sum of the largest summands, base included, and how many trees add to it."""
+    sizes, counts = [abs(b) for b in model.base], [0] * len(model.base)
+    for first, end in zip(model.tree_offset[:-1], model.tree_offset[1:], strict=True):
+        rows = model.leaf[first:end]
+        for k, most in enumerate(np.abs(model.values[rows[rows >= 0]]).max(axis=0).tolist()):
+            sizes[k] += Fraction(most)
+            counts[k] += most != 0
+    return sizes, counts
+
+
+def _precision(values: npt.NDArray[np.float64]) -> tuple[int, bool]:
+    """Return the precision in which numbers like these are added, and whether they may be rounded products."""
+    mantissas = np.abs(np.frexp(values[values != 0])[0])
+    if all(m.is_integer() for m in (mantissas * float(1 << _SINGLE)).tolist()):
+        return _SINGLE, False
+    if all(m.is_integer() for m in (mantissas * float(1 << _PRODUCT)).tolist()):
+        return _SINGLE, True
+    return _DOUBLE, False
+
+
+def _adds_exactly(model: TreeSum, size: Fraction, bits: int) -> bool:
+    """Tell whether every partial sum is a float: few enough bits over one power of two."""
+    if model.n_trees == 1 and not any(model.base):
+        return True
+    denominator = model.integers[2]
+    return denominator & (denominator - 1) == 0 and size * denominator < 1 << bits
+
+
+def _votes(model: TreeSum) -> bool:
+    """Tell whether the scores are averaged probabilities, whose order an average keeps."""
+    if not isinstance(model.rule, Argmax) or any(model.base):
+        return False
+    return bool((model.values >= 0).all() and np.allclose(model.values.sum(axis=1), 1))
 
 
 _Owner = tuple[int, int]  # a feature, and which of its columns

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.errors import DomainError
 from axfi_kc.explainer import Explanation
 from axfi_kc.listings import cxp_count, heaviest_cxps
+from axfi_kc.measures import amount, counted
 from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
 
 if TYPE_CHECKING:
@@ -61,15 +62,9 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     _weight_bars(above, [c.weight for c in shown], explanation.weights)
     _occurrences(beside, [sum(n in c.features for c in cxps) for n in names])
     left = total - len(shown)
-    count = "1 CXp" if total == 1 else f"{_count(total)} CXps"
-    note = f", {_count(left)} not shown" if left else ""
-    above.set_title(f"What can change {value(explanation.prediction)}? {count}{note}", fontsize=TITLE)
+    note = f", {amount(left)} not shown" if left else ""
+    above.set_title(f"What can change {value(explanation.prediction)}? {counted(total, 'CXp')}{note}", fontsize=TITLE)
     return matrix
-
-
-def _count(number: int) -> str:
-    digits = str(number)
-    return f"{number:,}" if len(digits) <= 9 else f"about 10^{len(digits) - 1}"
 
 
 def _panels(host: Axes, *, columns: int, rows: int) -> tuple[Axes, Axes, Axes]:
@@ -103,7 +98,7 @@ def _column(ax: Axes, column: int, rows: list[int], n_rows: int) -> None:
 
 def _weight_bars(ax: Axes, weights: list[Any], kind: str) -> None:
     bars = bare(ax).bar(range(len(weights)), [float(w) for w in weights], color=BAR, width=0.66)
-    ax.bar_label(bars, [f"{float(w):.2g}" for w in weights], fontsize=SMALL, padding=2, rotation=90)
+    ax.bar_label(bars, [amount(w, digits=2) for w in weights], fontsize=SMALL, padding=2, rotation=90)
     ax.margins(y=0.32)
     ax.tick_params(axis="x", bottom=False, labelbottom=False)
     ax.set_ylabel(_WEIGHTS.get(kind, kind), fontsize=SMALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axfi_kc.explainer import Explanation
+from axfi_kc.measures import amount
 from axfi_kc.plots.style import BAR, LABEL, TITLE, bare, label, own_axes, value
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def plot_scores(
     bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=BAR, height=0.7)
     ax.set_yticks(range(len(shown)), [f"{label(name)} = {value(values[name])}" for name, _ in shown])
     ax.invert_yaxis()
-    ax.bar_label(bars, [f"{float(s):.3g}" for _, s in shown], padding=3, fontsize=LABEL)
+    ax.bar_label(bars, [amount(s, digits=3) for _, s in shown], padding=3, fontsize=LABEL)
     ax.margins(x=0.14)
     ax.set_xlim(left=0)
     ax.set_xlabel(NAMES.get(kind, kind) + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)

@@ -7,6 +7,7 @@ from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.errors import DomainError
+from axfi_kc.measures import amount
 from axfi_kc.plots.style import ABSENT, BAR, FAINT, LABEL, SECOND, SMALL, TITLE, bare, label, own_axes
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str
     rows = [row + 0.38 * shift for row in range(len(sizes))]
     known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
     bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=_TITLES[measure])
-    ax.bar_label(bars, [_shown(s) for _, s in known], padding=3, fontsize=SMALL)
+    ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=SMALL)
     for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
         ax.annotate(
             "not within the budget" if shift <= 0 else "",
@@ -109,7 +110,3 @@ def _whole_decades(ax: Axes, sizes: list[float]) -> None:
     least, most = min(sizes, default=1.0), max(sizes, default=1.0)
     ax.set_xlim(10.0 ** floor(log10(least) - 0.01), most * 10 ** (0.12 * max(1.0, log10(most / least) + 1)))
     ax.xaxis.set_minor_formatter(NullFormatter())
-
-
-def _shown(size: float) -> str:
-    return f"{int(size):,}" if size == int(size) else f"{size:.3g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.errors import MissingExtraError
+from axfi_kc.measures import abridged, amount, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,8 +91,7 @@ def label(text: object, length: int = 28) -> str:
     'a name that is much too lon…'
     """
     line = " ".join(str(text).split()) or "''"
-    line = line if len(line) <= length else line[: length - 1] + "…"
-    return line.replace("$", r"\$")
+    return abridged(line, length).replace("$", r"\$")
 
 
 def value(given: Any, length: int = 16) -> str:
@@ -100,14 +100,9 @@ def value(given: Any, length: int = 16) -> str:
     Examples
     --------
     >>> value(0.123456789), value("red"), value(3)
-    ('0.12346', 'red', '3')
+    ('0.123457', 'red', '3')
     """
-    if isinstance(given, str | bool | int):
-        return label(given, length)
-    try:
-        return f"{float(given):.5g}"
-    except (TypeError, ValueError, OverflowError):
-        return label(given, length)
+    return label(shown(given), length)
 
 
 def number(exact: Any, length: int = 11) -> str:
@@ -119,5 +114,5 @@ def number(exact: Any, length: int = 11) -> str:
     >>> number(Fraction(1, 3)), number(Fraction(123456789, 9876543210))
     ('= 1/3', '≈ 0.0125')
     """
-    text = str(exact)
-    return f"= {text}" if len(text) <= length else f"≈ {float(exact):.4g}"
+    text = shown(exact, digits=None)
+    return f"= {text}" if len(text) <= length else f"≈ {amount(exact)}"

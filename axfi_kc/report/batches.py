@@ -9,9 +9,10 @@ from statistics import median, median_low
 from typing import Any
 
 from axfi_kc.listings import cxp_count
+from axfi_kc.measures import amount, counted, shown
 from axfi_kc.report.charts import histogram, names
 from axfi_kc.report.explanations import explanation_facts, explanation_sections, facts
-from axfi_kc.report.markup import Markup, count, element, joined, name, plural, shown
+from axfi_kc.report.markup import Markup, element, joined, name
 from axfi_kc.report.tables import Cell, bar_cell, number_cell, table, text_cell
 
 __all__ = ["batch_facts", "batch_sections"]
@@ -20,14 +21,14 @@ __all__ = ["batch_facts", "batch_sections"]
 def batch_facts(batch: Sequence[Any]) -> Markup:
     """Return the figures at the top of a batch."""
     outputs = Counter(shown(e.prediction) for e in batch)
-    common = ", ".join(f"{output}: {count:,}" for output, count in outputs.most_common(4))
+    common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps = [cxp_count(e) for e in batch]
     return facts(
         {
-            "instances": f"{len(batch):,}",
+            "instances": amount(len(batch)),
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
-            "CXps, median": count(int(median_low(cxps))) if cxps else "none",
-            "CXps, most": count(max(cxps, default=0)),
+            "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
+            "CXps, most": amount(max(cxps, default=0)),
         }
     )
 
@@ -75,7 +76,7 @@ def _importance(batch: Sequence[Any], rows: int) -> Markup:
 
 def _more(found: Sequence[object], rows: int, noun: str, *, what: str = "listed") -> Markup | str:
     left = len(found) - rows
-    return element("p", f"{plural(left, noun)} more, not {what}.", class_="note") if left > 0 else ""
+    return element("p", f"{counted(left, noun)} more, not {what}.", class_="note") if left > 0 else ""
 
 
 def _instances(batch: Sequence[Any], labels: Sequence[str], rows: int, details: int) -> Markup:
@@ -90,7 +91,7 @@ def _instance_row(e: Any, label: str, k: int, *, linked: bool) -> tuple[Cell, ..
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
         text_cell(name(shown(e.prediction))),
-        Cell(count(cxp_count(e)), float(min(cxp_count(e), 10**300)), "number"),
+        Cell(amount(cxp_count(e)), float(min(cxp_count(e), 10**300)), "number"),
         text_cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
         text_cell(name(best) if scores[best] else "none"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from axfi_kc.report.markup import Markup, element, joined, name, number, plural
+from axfi_kc.measures import abridged, amount, counted
+from axfi_kc.report.markup import Markup, element, joined, name
 
 __all__ = ["bar", "forest", "histogram", "names"]
 
@@ -54,18 +55,18 @@ def forest(trees: Sequence[tuple[tuple[str, ...], Fraction | int]], *, left: int
         How many more there are; a note says so.
     """
     figures = [_figure(cxp, weight) for cxp, weight in trees]
-    note = element("p", f"{plural(left, 'tree')} more, not drawn.", class_="note") if left else ""
+    note = element("p", f"{counted(left, 'tree')} more, not drawn.", class_="note") if left else ""
     return joined([element("div", *figures, class_="forest"), note])
 
 
 def _figure(cxp: tuple[str, ...], weight: Fraction | int) -> Markup:
     words = f"Tree of the CXp {', '.join(cxp)}: 1 if one of them is in S, else 0."
-    return element("figure", _tree(cxp, words), element("figcaption", f"weight {number(weight)}"))
+    return element("figure", _tree(cxp, words), element("figcaption", f"weight {amount(weight)}"))
 
 
 def _tree(cxp: tuple[str, ...], words: str) -> Markup:
     """Draw a tree: to the right "in S" ends in 1, to the left "not in S" goes on."""
-    labels = [n if len(n) <= _LONGEST else n[: _LONGEST - 1] + "…" for n in cxp]
+    labels = [abridged(n, _LONGEST) for n in cxp]
     half = max(_LETTER * len(text) for text in labels) / 2 + 10
     left = max(half, _LEAN + 16.0)
     width = left + _LEAN * (len(cxp) - 1) + max(half, _RIGHT + 16.0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from axfi_kc.listings import cxp_count, heaviest_cxps, listed_axps
+from axfi_kc.measures import amount, counted, shown
 from axfi_kc.report.charts import forest, names
-from axfi_kc.report.markup import Markup, count, element, joined, name, number, plural, shown
+from axfi_kc.report.markup import Markup, element, joined, name
 from axfi_kc.report.tables import bar_cell, exact_cell, number_cell, table, text_cell
 from axfi_kc.report.words import change_words
 
@@ -37,9 +38,9 @@ def explanation_facts(explanation: Any) -> Markup:
     return facts(
         {
             "output": name(shown(explanation.prediction)),
-            f"CXps{limit}": count(cxp_count(explanation)),
-            "relevant features": f"{len(explanation.relevant):,} of {len(explanation.domain):,}",
-            "value of fixing everything": number(explanation.forest.value(explanation.domain.names)),
+            f"CXps{limit}": amount(cxp_count(explanation)),
+            "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
+            "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
         }
     )
 
@@ -79,7 +80,7 @@ def _note(*content: object) -> Markup:
 
 
 def _more(found: int, rows: int, noun: str) -> Markup | str:
-    return _note(f"{plural(found - rows, noun)} more, not listed.") if found > rows else ""
+    return _note(f"{counted(found - rows, noun)} more, not listed.") if found > rows else ""
 
 
 def _scores(explanation: Any, rows: int) -> Markup:

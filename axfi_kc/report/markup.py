@@ -9,14 +9,16 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 from html import escape
-from typing import Any
 
-__all__ = ["Markup", "count", "element", "exact", "joined", "name", "number", "plural", "shown"]
+from axfi_kc.measures import abridged, shown
+
+__all__ = ["Markup", "element", "exact", "joined", "name"]
 
 # not allowed in HTML, or not writable as UTF-8 (lone surrogates)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _EMPTY = frozenset({"meta", "rect", "path", "line"})
 _LONGEST = 20  # letters of an exact number that are shown at once
+_FOLDED = 10  # of a longer one
 
 
 class Markup(str):
@@ -60,55 +62,9 @@ def name(feature: object) -> Markup:
     return element("bdi", feature)
 
 
-def shown(value: Any) -> str:
-    """Return a value or an output in a few letters."""
-    if isinstance(value, str | bool | int):
-        return str(value)
-    try:
-        return f"{float(value):.6g}"
-    except (TypeError, ValueError, OverflowError):
-        return str(value)
-
-
-def number(value: Fraction | float) -> str:
-    """Return a number rounded to four digits.
-
-    Examples
-    --------
-    >>> number(Fraction(1, 3)), number(12345678), number(0)
-    ('0.3333', '12,345,678', '0')
-    """
-    if isinstance(value, int) or value == int(value):
-        return f"{int(value):,}"
-    return f"{float(value):.4g}"
-
-
 def exact(value: Fraction | int) -> Markup:
     """Return an exact number; a long one unfolds when it is clicked."""
-    text = str(value)
+    text = shown(value, digits=None)
     if len(text) <= _LONGEST:
         return element("code", text)
-    return element("details", element("summary", f"{text[:9]}…"), element("code", text))
-
-
-def count(number: int) -> str:
-    """Return a count, abridged where nobody would read its digits.
-
-    Examples
-    --------
-    >>> count(1200), count(10**58)
-    ('1,200', 'about 10^58')
-    """
-    digits = str(number)
-    return f"{number:,}" if len(digits) <= 12 else f"about 10^{len(digits) - 1}"
-
-
-def plural(number: int, noun: str) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "CXp"), plural(1200, "CXp")
-    ('1 CXp', '1,200 CXps')
-    """
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return element("details", element("summary", abridged(text, _FOLDED)), element("code", text))

@@ -10,10 +10,11 @@ from hashlib import sha256
 from axfi_kc._version import __version__
 from axfi_kc.errors import DomainError
 from axfi_kc.explainer import Explanation
+from axfi_kc.measures import shown
 from axfi_kc.report.assets import SCRIPT, STYLE
 from axfi_kc.report.batches import batch_facts, batch_sections
 from axfi_kc.report.explanations import explanation_facts, explanation_sections
-from axfi_kc.report.markup import Markup, element, shown
+from axfi_kc.report.markup import Markup, element
 from axfi_kc.results import SavedExplanation
 from axfi_kc.streams import SavedBatch
 

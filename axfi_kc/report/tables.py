@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from axfi_kc.measures import amount
 from axfi_kc.report.charts import bar
-from axfi_kc.report.markup import Markup, element, exact, number
+from axfi_kc.report.markup import Markup, element, exact
 
 __all__ = ["Cell", "bar_cell", "exact_cell", "number_cell", "table", "text_cell"]
 
@@ -29,7 +30,7 @@ def text_cell(content: object, *, wide: bool = False) -> Cell:
 
 def number_cell(value: Fraction | float) -> Cell:
     """Return a cell with a rounded number, sorted by its value."""
-    return Cell(number(value), float(value), "number")
+    return Cell(amount(value), float(value), "number")
 
 
 def exact_cell(value: Fraction | int) -> Cell:

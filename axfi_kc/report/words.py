@@ -9,7 +9,8 @@ from axfi_kc.budget import Budget
 from axfi_kc.counterfactuals import Counterfactual, adversarial_example
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations import CXp
-from axfi_kc.report.markup import Markup, joined, name, shown
+from axfi_kc.measures import shown
+from axfi_kc.report.markup import Markup, joined, name
 from axfi_kc.sets import features_of
 
 __all__ = ["change_words"]
@@ -27,17 +28,9 @@ def change_words(explanation: Any, cxp: CXp) -> Markup:
         instance = explanation.instance
         parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in cxp.features]
         return joined(["Change ", joined(parts, " and "), "; keep all else."])
-    moves = [
-        joined([name(n), " from ", name(_exactly(old)), " to ", name(_exactly(new))])
-        for n, (old, new) in found.changes.items()
-    ]
+    moves = [joined([name(n), " from ", name(old), " to ", name(new)]) for n, old, new in found.moves]
     nearest = joined([joined(moves, ", "), " gives ", name(shown(found.output))])
     return joined([name(found.words), ". Nearest: ", nearest, "."])
-
-
-def _exactly(value: Any) -> str:
-    """Return a value with all its digits: rounded, it might lie on the other side of a threshold."""
-    return repr(value) if isinstance(value, float) else shown(value)
 
 
 def _nearest(explanation: Any, cxp: CXp) -> Counterfactual | None:

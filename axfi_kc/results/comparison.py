@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from axfi_kc.errors import DomainError
+from axfi_kc.measures import amount
 from axfi_kc.results.documents import Explained
 
 __all__ = ["Comparison", "compare", "concordance", "rank_overlap"]
@@ -50,11 +51,11 @@ class Comparison:
 
     def __repr__(self) -> str:
         """Return the numbers of CXps and the agreement."""
-        agreement = "none" if self.concordance is None else f"{float(self.concordance):.4g}"
+        agreement = "none" if self.concordance is None else amount(self.concordance)
         return (
             f"<Comparison: {len(self.common)} CXps in both, {len(self.only_first)} in the first alone, "
             f"{len(self.only_second)} in the second alone; concordance of {self.kind} {agreement}, "
-            f"overlap {float(self.overlap):.4g}>"
+            f"overlap {amount(self.overlap)}>"
         )
 
 

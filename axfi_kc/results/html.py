@@ -10,25 +10,20 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import islice
-from typing import Any
 
+from axfi_kc.measures import abridged, amount, shown
 from axfi_kc.results.documents import Explained
 
-__all__ = ["batch_html", "explanation_html", "shown"]
+__all__ = ["batch_html", "explanation_html"]
 
 _MOST_FEATURES = 15
 _MOST_CXPS = 8
 _MOST_SORTED = 100_000
 _LONGEST = 48
+_MOST_BITS = 256  # of an exact number that is shown when the pointer rests on it
 _CELL = "padding:2px 10px;border:0;background:transparent;color:inherit;text-align:"
 _RULE = "border-bottom:1px solid rgba(128,128,128,.5);"
 _NOTE = "opacity:.75;margin:4px 10px;"
-
-
-def shown(value: Any) -> str:
-    """Return a value in a few characters."""
-    text = f"{float(value):.6g}" if isinstance(value, Fraction | float) else str(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def explanation_html(explained: Explained, kind: str = "shapley") -> str:
@@ -37,12 +32,15 @@ def explanation_html(explained: Explained, kind: str = "shapley") -> str:
     ranked = sorted((n for n in scores if scores[n]), key=lambda n: -scores[n])
     most = max(scores.values(), default=Fraction(0)) or Fraction(1)
     instance = explained.instance
-    rows = [(n, shown(instance[n]), _bar(scores[n] / most), _number(scores[n])) for n in ranked[:_MOST_FEATURES]]
+    rows = [
+        (n, abridged(shown(instance[n]), _LONGEST), _bar(scores[n] / most), _number(scores[n]))
+        for n in ranked[:_MOST_FEATURES]
+    ]
     hidden = len(ranked) - len(rows)
     unmoved = len(scores) - len(ranked)
     notes = [f"{hidden} more features with smaller scores"] if hidden else []
     notes += [f"{unmoved} features with score 0"] if unmoved else []
-    title = f"Why {shown(explained.prediction)}?"
+    title = f"Why {abridged(shown(explained.prediction), _LONGEST)}?"
     table = _table(("feature", "value", f"{kind} score", ""), rows, right={1, 3})
     return _box(title, table + _note("; ".join(notes)) + _cxp_table(explained))
 
@@ -69,9 +67,9 @@ def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]]) -> st
 
 
 def _number(value: Fraction | int) -> str:
-    exact = str(value) if value.numerator.bit_length() + value.denominator.bit_length() < 256 else ""
-    short = f"{float(value):.4g}"
-    return _Markup(f'<span title="{escape(exact)}">{short}</span>') if exact else short
+    if value.numerator.bit_length() + value.denominator.bit_length() >= _MOST_BITS:
+        return amount(value)
+    return _Markup(f'<span title="{escape(shown(value, digits=None))}">{amount(value)}</span>')
 
 
 class _Markup(str):

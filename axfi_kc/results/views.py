@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
+from axfi_kc.measures import amount, shown
 from axfi_kc.results.documents import SAVED_SCORES, SavedData, document_of, explanation_of, parsed
 from axfi_kc.results.frames import explanation_frame, importance_frame, pandas_for
-from axfi_kc.results.html import batch_html, explanation_html, shown
+from axfi_kc.results.html import batch_html, explanation_html
 from axfi_kc.results.stated import Stated, stated_of
 
 if TYPE_CHECKING:
@@ -112,10 +113,10 @@ class SavedExplanation(Views, SavedData):
     def __repr__(self) -> str:
         """Return a summary: prediction, families and the top features."""
         ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
-        top = ", ".join(f"{name} {float(value):.4g}" for name, value in ranked[:3] if value)
+        top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value)
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
         return (
-            f"<SavedExplanation: prediction {shown(self.prediction)}, {len(self.cxps)} CXps{limit}; "
+            f"<SavedExplanation: prediction {shown(self.prediction, quoted=True)}, {len(self.cxps)} CXps{limit}; "
             f"shapley: {top or 'all 0'}>"
         )
 

@@ -50,7 +50,9 @@ def test_an_explainer_of_a_lambda_can_be_pickled() -> None:
     made = ax.Explainer(lambda p: p[0] and p[1], ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)]))
     again = pickle.loads(pickle.dumps(made))
     assert again.explain((1, 1)).cxps == made.explain((1, 1)).cxps
-    assert repr(again).startswith("Explainer(<TableModel>, <Domain of 2 features>, delta=None")
+    assert repr(again).startswith(
+        "Explainer(<TableModel: truth table of 4 points over 2 features>, <Domain of 2 features>"
+    )
 
 
 def test_names_in_and_out(explainer: ax.Explainer) -> None:

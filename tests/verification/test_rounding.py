@@ -14,7 +14,6 @@ import axfi_kc as ax
 from axfi_kc.errors import AxfiError, ConstantModelError, RoundingError
 from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, Slope, TreeNodes, TreeSum
-from axfi_kc.rounding import error_bound
 from tests.verification.kinds import NAMES, X, kind
 
 DOMAIN = ax.Domain([ax.Integer(name, 0, 2) for name in "abc"])
@@ -97,13 +96,13 @@ def test_the_error_bounds_the_librarys_own_sums() -> None:
     margins = made.model.predict(X, output_margin=True).astype(np.float64)
     scores = [row[0] for row in model.scores_at(made.domain.encode(X))]
     worst = max(abs(Fraction(float(m)) - s) for m, s in zip(margins, scores, strict=True))
-    assert 0 < worst <= error_bound(model) < Fraction(1, 1000)
+    assert 0 < worst <= model.rounding_error < Fraction(1, 1000)
 
 
 def test_votes_of_pure_leaves_are_exact() -> None:
     forest = pytest.importorskip("sklearn.ensemble").RandomForestClassifier(4, random_state=0)
     forest.fit(X[:60], (X[:60, 0] > 0).astype(int))
-    assert error_bound(ax.read_model(forest, kind("tree").domain)) == 0
+    assert ax.read_model(forest, kind("tree").domain).rounding_error == 0
 
 
 def test_too_many_cxps_are_refused() -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.domain import Domain
 from axfi_kc.engines.families import Found, cell_worths
-from axfi_kc.engines.per_output import PerOutput, cells_and_outputs, unfinished
+from axfi_kc.engines.per_output import PerOutput, unfinished
 from axfi_kc.features import Integer
 from axfi_kc.grid import Cut
 from axfi_kc.models import Positive, TreeNodes, TreeSum
@@ -88,7 +88,7 @@ class EnsembleEngine:
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         _compile_kernels()
-        cells, outputs = cells_and_outputs(self._model, codes)
+        cells, outputs = self._model.cells_and_outputs(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
@@ -122,7 +122,7 @@ class EnsembleEngine:
         from axfi_kc.engines.ensemble.search import find_witness
 
         _compile_kernels()
-        cells, outputs = cells_and_outputs(self._model, code[np.newaxis])
+        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
         ensemble = self._ensemble(outputs[0])
         meter = Meter(budget)
         try:
