@@ -73,7 +73,8 @@ UNTOLD = ("survived", "never run")
 
 
 def path_of(name: str) -> Path:
-    return ROOT / (name.replace(".", "/") + ".py")
+    place = ROOT / name.replace(".", "/")
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
 
 
 @dataclass
