@@ -16,7 +16,7 @@ from axfi_kc.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.domain import Domain
 from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets, listed_unless_many
 from axfi_kc.errors import BudgetError, IncompleteError, MissingExtraError
-from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, named_cxps
+from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.families import SetFamily
 from axfi_kc.family_scores import GAME_KINDS, family_score
 from axfi_kc.forest import CXpForest, SharedForest
@@ -107,10 +107,7 @@ class Explanation(Views):
         return Account(self._budget, goal="answer", advice="allow more, or limit max_size")
 
     def _named_cxps(self, account: Account) -> tuple[CXp, ...] | ManyCXps:
-        found = self._listed(account)
-        if isinstance(found, SymbolicSets):
-            return ManyCXps(self.domain.names, found.family, found)
-        return named_cxps(found, self.domain.names, account=account)
+        return cxps_in(self._listed(account), self.domain.names, account=account)
 
     def _listed(self, account: Account) -> WeightedSets | SymbolicSets:
         """Return the CXps, listed unless there are too many; listing is done once."""

@@ -192,7 +192,16 @@ class Explainer(Manners):
         """
         codes, labels = self._rows(X)
         self._check(codes)
-        run = Run(self._find, self._model, self._similarity, self.weights, self.max_size, tuple(kinds))
+        run = Run(
+            self._find,
+            self._model,
+            self._similarity,
+            target=self.target,
+            weights=self.weights,
+            max_size=self.max_size,
+            kinds=tuple(kinds),
+            budget=self.budget,
+        )
         return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
 
     def _check(self, codes: npt.NDArray[np.float64]) -> None:

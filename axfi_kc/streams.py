@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Found
 from axfi_kc.errors import ResultFileError
 from axfi_kc.models import Model
-from axfi_kc.results.documents import SAVED_SCORES, data_of
+from axfi_kc.results.documents import data_of
 from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
 from axfi_kc.results.fingerprints import fingerprint
 from axfi_kc.results.frames import pandas_for
@@ -53,18 +54,22 @@ class Run:
     ----------
     find
         From codes to what an engine finds.
-    model, similarity, weights, max_size
-        What the results depend on.
+    model, similarity, target, weights, max_size
+        What the results depend on; not on the target, but rows that two targets made are kept apart all the same.
     kinds
         The scores to write.
+    budget
+        What the CXps of one instance may cost that are listed for the file alone.
     """
 
     find: Callable[[Codes], Found]
     model: Model
     similarity: Similarity
+    target: str
     weights: str
     max_size: int | None
-    kinds: tuple[str, ...] = SAVED_SCORES
+    kinds: tuple[str, ...]
+    budget: Budget
 
     def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
@@ -76,6 +81,7 @@ class Run:
             "model": type(self.model).__name__,
             "domain": domain_document(self.model.domain),
             "delta": None if delta is None else number_text(delta),
+            "target": self.target,
             "weights": self.weights,
             "max_size": self.max_size,
             "kinds": list(self.kinds),
@@ -97,12 +103,13 @@ class _Block:
     find: Callable[[Codes], Found]
     domain: Domain
     kinds: tuple[str, ...]
+    budget: Budget
     parquet: str | None  # the type of the predictions; None: JSON Lines
 
     def __call__(self, start: int, codes: Codes, labels: Sequence[Any]) -> tuple[bytes, float]:
         begin = perf_counter()
         found = self.find(codes)
-        common: dict[str, Any] = {"start": start, "labels": labels, "kinds": self.kinds}
+        common: dict[str, Any] = {"start": start, "labels": labels, "kinds": self.kinds, "budget": self.budget}
         if self.parquet is None:
             made = json_block(found, self.domain, codes, **common)
         else:
@@ -178,7 +185,7 @@ def write_results(
                 yield start, codes[start:stop], list(labels[start:stop])
 
         def written() -> Iterator[tuple[int, None]]:
-            block = _Block(run.find, run.model.domain, run.kinds, kind)
+            block = _Block(run.find, run.model.domain, run.kinds, run.budget, kind)
             for position, (made, seconds) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
                 start, stop = spans[position]
                 store.append(made, start, stop)

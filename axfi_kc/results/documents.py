@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
 from typing import Any, Protocol
 
 from axfi_kc.domain import Domain
 from axfi_kc.engines import check_weights
 from axfi_kc.errors import AxfiError, IncompleteError, ResultFileError
-from axfi_kc.explanations import AXp, CXp, named_axps
+from axfi_kc.explanations import AXp, CXp, ManyCXps, named_axps
 from axfi_kc.forest import CXpForest
 from axfi_kc.json_objects import distinct_keys
 from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
-from axfi_kc.results.values import number_of, number_text, value_of, value_text
+from axfi_kc.results.values import number_of, number_text, ratio_text, value_of, value_text
 from axfi_kc.scores import score
 
-__all__ = ["FORMAT", "VERSION", "Explained", "SavedData", "document_of", "explanation_of", "parsed", "sets_of"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Explained",
+    "SavedData",
+    "cxp_entries",
+    "document_of",
+    "explanation_of",
+    "named_cxp_entries",
+    "parsed",
+    "score_entries",
+    "sets_of",
+]
 
 FORMAT = "axfi-kc explanation"
 VERSION = 1
@@ -140,11 +151,6 @@ def document_of(explained: Explained, *, axps: bool = False) -> dict[str, Any]:
     IncompleteError
         If there are too many CXps to write down.
     """
-    cxps = tuple(islice(explained.cxps, _MOST_SETS + 1))
-    if len(cxps) > _MOST_SETS:
-        raise IncompleteError(
-            f"A document holds at most {_MOST_SETS} CXps, but there are more; set max_size, or save the scores alone."
-        )
     known = explained.axps if axps else vars(explained).get("axps")
     delta = explained.delta
     return {
@@ -157,14 +163,52 @@ def document_of(explained: Explained, *, axps: bool = False) -> dict[str, Any]:
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
-        "cxps": [{"features": list(c.features), "weight": number_text(c.weight)} for c in cxps],
+        "cxps": named_cxp_entries(explained.cxps),
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {kind: _score_document(explained, kind) for kind in SAVED_SCORES},
     }
 
 
+def cxp_entries(count: int, cxps: Iterable[tuple[list[str], int, int]]) -> list[dict[str, Any]]:
+    """Return CXps as every kind of file holds them, from their features and both parts of their weights.
+
+    Raises
+    ------
+    IncompleteError
+        If `count`, their number, is more than a document holds; it is known before any of them is made.
+
+    Examples
+    --------
+    >>> cxp_entries(1, [(["a", "b"], 2, 6)])
+    [{'features': ['a', 'b'], 'weight': '1/3'}]
+    """
+    if count > _MOST_SETS:
+        raise IncompleteError(
+            f"A document holds at most {_MOST_SETS} CXps, but there are {count}; set max_size, or save only scores."
+        )
+    return [{"features": features, "weight": ratio_text(above, below)} for features, above, below in cxps]
+
+
+def named_cxp_entries(cxps: tuple[CXp, ...] | ManyCXps) -> list[dict[str, Any]]:
+    """Return the entries of CXps that have names already, listed or not; see :func:`cxp_entries`."""
+    count = cxps.count if isinstance(cxps, ManyCXps) else len(cxps)  # len fails beyond sys.maxsize
+    return cxp_entries(count, ((list(c.features), *c.weight.as_integer_ratio()) for c in cxps))
+
+
+def score_entries(names: Iterable[str], scores: Iterable[tuple[int, int]]) -> dict[str, int | str]:
+    """Return scores, each as two integers, as every kind of file holds them.
+
+    Examples
+    --------
+    >>> score_entries("ab", [(2, 6), (0, 6)])
+    {'a': '1/3', 'b': 0}
+    """
+    return {name: ratio_text(above, below) for name, (above, below) in zip(names, scores, strict=True)}
+
+
 def _score_document(explained: Explained, kind: str) -> dict[str, int | str]:
-    return {name: number_text(s) for name, s in explained.scores(kind).items()}
+    scores = explained.scores(kind)
+    return score_entries(scores, (s.as_integer_ratio() for s in scores.values()))
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
