@@ -31,7 +31,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def explanation_html(explained: Explained, kind: str = "shapley") -> str:
+def explanation_html(explained: Explained, kind: str) -> str:
     """Return a table of the features with bars, and one of the CXps of largest weight."""
     scores = explained.scores(kind)
     ranked = sorted((n for n in scores if scores[n]), key=lambda n: -scores[n])
@@ -58,13 +58,13 @@ def _cxp_table(explained: Explained) -> str:
     return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit}{hidden}")
 
 
-def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]]) -> str:
+def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]], kind: str) -> str:
     """Return a table of the features' mean scores, given as name, mean and share relevant."""
     ranked = sorted(rows, key=lambda row: -row[1])[:_MOST_FEATURES]
     most = max((mean for _, mean, _ in rows), default=Fraction(0)) or Fraction(1)
     cells = [(name, _bar(mean / most), _number(mean), f"{float(share):.1%}") for name, mean, share in ranked]
     hidden = len(rows) - len(ranked)
-    table = _table(("feature", "mean shapley score", "", "relevant in"), cells, right={2, 3})
+    table = _table(("feature", f"mean {kind} score", "", "relevant in"), cells, right={2, 3})
     return _box(title, table + _note(f"{hidden} more features" if hidden else ""))
 
 

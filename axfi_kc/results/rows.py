@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -25,7 +25,7 @@ from axfi_kc.errors import DomainError, MissingExtraError
 from axfi_kc.explanations import cxps_in
 from axfi_kc.results.documents import cxp_entries, named_cxp_entries, score_entries
 from axfi_kc.results.values import value_text
-from axfi_kc.scores import score_numerators
+from axfi_kc.scores import Numerators
 from axfi_kc.sets import features_of
 
 __all__ = ["json_block", "label_type", "parquet_block", "pyarrow_for"]
@@ -43,9 +43,9 @@ def pyarrow_for(purpose: str) -> Any:
     return pa
 
 
-def _scores(found: Found, kind: str, names: Sequence[str]) -> tuple[list[dict[str, int | str]], list[list[float]]]:
+def _scores(scored: Numerators, names: Sequence[str]) -> tuple[list[dict[str, int | str]], list[list[float]]]:
     """Return each instance's scores, exact and as floats."""
-    numerators, denominators = score_numerators(found, kind)
+    numerators, denominators = scored
     rows = list(zip(numerators.tolist(), denominators, strict=True))
     exact = [score_entries(names, ((t, d) for t in row)) for row, d in rows]
     return exact, [[t / d for t in row] for row, d in rows]
@@ -90,17 +90,28 @@ def json_block(
     *,
     start: int,
     labels: Sequence[Any],
-    kinds: Sequence[str],
+    scores: Mapping[str, Numerators],
     budget: Budget,
 ) -> bytes:
-    """Return a block of explanations as JSON Lines, a line each; `start` is the first row's number.
+    """Return a block of explanations as JSON Lines, a line each.
+
+    Parameters
+    ----------
+    found, domain, codes
+        What was found for these instances of the domain.
+    start, labels
+        The number of the first row, and the name of each.
+    scores
+        What :func:`axfi_kc.scores.score_numerators` gives, by the scores' names.
+    budget
+        What listing the CXps of an instance with many may cost.
 
     Notes
     -----
     Linear in the CXps and the features.
     """
     names = domain.names
-    scores = [_scores(found, kind, names) for kind in kinds]
+    texts = {kind: _scores(scored, names) for kind, scored in scores.items()}
     lines = []
     for n, (instance, cxps) in enumerate(zip(_instances(domain, codes), _cxps(found, names, budget), strict=True)):
         line = {
@@ -109,8 +120,8 @@ def json_block(
             "instance": instance,
             "prediction": value_text(found.outputs[n]),
             "cxps": cxps,
-            "scores": {k: exact[n] for k, (exact, _) in zip(kinds, scores, strict=True)},
-            "floats": {k: dict(zip(names, near[n], strict=True)) for k, (_, near) in zip(kinds, scores, strict=True)},
+            "scores": {kind: exact[n] for kind, (exact, _) in texts.items()},
+            "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
         }
         lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
     return "".join(f"{line}\n" for line in lines).encode()
@@ -152,11 +163,13 @@ def parquet_block(
     *,
     start: int,
     labels: Sequence[Any],
-    kinds: Sequence[str],
+    scores: Mapping[str, Numerators],
     budget: Budget,
     prediction: str,
 ) -> bytes:
-    """Return a block of explanations as one Parquet file; `prediction` is a :func:`label_type`.
+    """Return a block of explanations as one Parquet file.
+
+    Parameters are those of :func:`json_block`, and `prediction`, a :func:`label_type`.
 
     Notes
     -----
@@ -176,11 +189,11 @@ def parquet_block(
         "prediction_exact": exact,
         "cxps": cxps,
     }
-    for kind in kinds:
-        texts, floats = _scores(found, kind, domain.names)
+    for kind, scored in scores.items():
+        texts, floats = _scores(scored, domain.names)
         columns[f"{kind}_exact"] = [[str(t) for t in row.values()] for row in texts]
         columns |= {f"{kind}:{name}": [row[i] for row in floats] for i, name in enumerate(domain.names)}
-    table = pa.table(columns, schema=_schema(pa, domain.names, kinds, prediction))
+    table = pa.table(columns, schema=_schema(pa, domain.names, tuple(scores), prediction))
     sink = io.BytesIO()
     pa.parquet.write_table(table, sink)
     return sink.getvalue()
