@@ -6,38 +6,33 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account, Budget, Watch
+from axfi_kc.budget import Account, Budget
 from axfi_kc.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.domain import Domain
 from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets, listed_unless_many
-from axfi_kc.errors import BudgetError, IncompleteError, MissingExtraError
-from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, named_cxps
+from axfi_kc.errors import BudgetError, IncompleteError
+from axfi_kc.explanations import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.families import SetFamily
-from axfi_kc.family_scores import GAME_KINDS, family_score
 from axfi_kc.forest import CXpForest, SharedForest
 from axfi_kc.measures import amount, shown
 from axfi_kc.models import Model
 from axfi_kc.problem import Problem
 from axfi_kc.results import BatchViews, Views
 from axfi_kc.rounding import Rounding, rounding_of
-from axfi_kc.scores import KINDS, score, score_numerators
+from axfi_kc.scores import KnownCXps, check_complete, find_score, score_numerators
 from axfi_kc.sets import some_hitting_sets, sorted_sets
 from axfi_kc.similarity import Similarity
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Batch", "Explanation", "shown"]
 
 _FEATURES_TO_SEARCH = 64  # of more, hitting sets are found as a family
 _NODES_TO_SEARCH = 20_000
 _SECONDS_TO_SEARCH = 10.0  # and no longer, where each node looks at many sets
-_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +103,7 @@ class Explanation(Views):
         return Account(self._budget, goal="answer", advice="allow more, or limit max_size")
 
     def _named_cxps(self, account: Account) -> tuple[CXp, ...] | ManyCXps:
-        found = self._listed(account)
-        if isinstance(found, SymbolicSets):
-            return ManyCXps(self.domain.names, found.family, found)
-        return named_cxps(found, self.domain.names, account=account)
+        return cxps_in(self._listed(account), self.domain.names, account=account)
 
     def _listed(self, account: Account) -> WeightedSets | SymbolicSets:
         """Return the CXps, listed unless there are too many; listing is done once."""
@@ -133,12 +125,12 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent; it carries the AXps found so far.
         """
-        self._check_complete()
+        check_complete(self.max_size, len(self.domain))
         account = self._account()
         masks, is_whole = self._searched_axps(account)
         if not is_whole:
             try:
-                family = self._axps_within(account.rest())
+                family = self._known.axps(account.rest())
             except BudgetError:
                 raise self._unfinished(masks, account) from None
             if family.count > LISTED:
@@ -170,26 +162,15 @@ class Explanation(Views):
             seconds=account.seconds,
         )
 
-    def _check_complete(self) -> None:
-        if self.max_size is not None and self.max_size < len(self.domain):
-            raise IncompleteError(
-                f"AXps need all CXps, but only those of at most {self.max_size} features were computed; "
-                "explain again without max_size."
-            )
+    @cached_property
+    def _known(self) -> KnownCXps:
+        """The CXps as scores ask for them; what is made of them is made once."""
+        return KnownCXps.of(self._found, self.domain.names, max_size=self.max_size, budget=self._budget)
 
     @cached_property
     def cxp_family(self) -> SetFamily:
         """The CXps as a family of sets of feature numbers, made within the explainer's budget."""
-        return self._cxps_within(self._budget)
-
-    def _cxps_within(self, budget: Budget) -> SetFamily:
-        """Return the family of the CXps, which is made once."""
-        if isinstance(self._found, SymbolicSets):
-            return self._found.family
-        kept = vars(self)
-        if "_cxp_family" not in kept:
-            kept["_cxp_family"] = SetFamily.of(self._found.masks, budget=budget)
-        return kept["_cxp_family"]
+        return self._known.cxps(self._budget)
 
     @cached_property
     def axp_family(self) -> SetFamily:
@@ -202,16 +183,7 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent; its nodes are steps of the operation.
         """
-        return self._axps_within(self._budget)
-
-    def _axps_within(self, budget: Budget) -> SetFamily:
-        """Return the family of the AXps, which is made once."""
-        self._check_complete()
-        kept, watch = vars(self), Watch(budget)
-        if "_axp_family" not in kept:
-            cxps = self._cxps_within(budget)
-            kept["_axp_family"] = cxps.hitting_sets(budget=watch.rest())
-        return kept["_axp_family"]
+        return self._known.axps(self._budget)
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -254,10 +226,10 @@ class Explanation(Views):
         Parameters
         ----------
         kind
-            The AxFi scores ``"shapley"`` and ``"banzhaf"``; the indices of the AXps ``"ffa"``, ``"wffa"``,
-            ``"responsibility"``, ``"deegan_packel"`` and ``"holler_packel"``, and of the CXps the same names
-            followed by ``"_cxp"`` (see :mod:`axfi_kc.family_scores`); ``"shapley_shubik"`` and
-            ``"banzhaf_waxp"``, those of the game whose winning coalitions are the weak AXps.
+            A name in :data:`axfi_kc.scores.SCORES`: the AxFi scores ``"shapley"`` and ``"banzhaf"``; the indices of
+            the AXps ``"ffa"``, ``"wffa"``, ``"responsibility"``, ``"deegan_packel"`` and ``"holler_packel"``, and of
+            the CXps the same names followed by ``"_cxp"``; ``"shapley_shubik"`` and ``"banzhaf_waxp"``, those of the
+            game whose winning coalitions are the weak AXps.
 
         Raises
         ------
@@ -272,15 +244,7 @@ class Explanation(Views):
         -----
         Without any CXp (no dissimilar point within reach) every score is 0.
         """
-        if kind in KINDS:
-            found, names = self._found, self.domain.names
-            if isinstance(found, SymbolicSets):
-                return score(SharedForest(names, found.family, found.dag), kind, budget=self._budget)
-            return score(CXpForest.of_sets(found, names), kind, budget=self._budget)
-        if kind in GAME_KINDS:
-            self._check_complete()
-        scores = family_score(kind, cxps=self._cxps_within, axps=self._axps_within, budget=self._budget)
-        return {name: scores.get(i, _ZERO) for i, name in enumerate(self.domain.names)}
+        return self._known.scores(kind)
 
     def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
         """Return an adversarial example of a CXp: the nearest one, or a random one.
@@ -373,22 +337,7 @@ class Batch(BatchViews, Sequence[Explanation]):
         return [self._found.large[n].family.count if n in self._found.large else k for n, k in enumerate(found)]
 
     def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
-        """Return the AxFi scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
-        return score_numerators(self._found, kind)
-
-    def scores(self, kind: str = "shapley") -> pd.DataFrame:
-        """Return the scores as a DataFrame of Fractions, a row per instance.
-
-        ``.astype(float)`` turns them into floats, for plotting.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError.of("pandas", "frames", "A table of scores") from error
-        if kind in KINDS:
-            numerators, denominators = self.score_numerators(kind)
-            rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
-        else:
-            rows = [list(e.scores(kind).values()) for e in self]
-        names = list(self._model.domain.names)
-        return pd.DataFrame(rows, columns=names, index=list(self.rows), dtype=object)
+        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+        names = self.domain.names
+        scores = score_numerators(self._found, [find_score(kind)], names, max_size=self.max_size, budget=self.budget)
+        return scores[0]

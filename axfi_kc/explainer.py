@@ -19,7 +19,7 @@ from axfi_kc.manners import Manners
 from axfi_kc.measures import Number, shown
 from axfi_kc.models import Model
 from axfi_kc.predictions import check_predictions, own_predictor
-from axfi_kc.scores import KINDS
+from axfi_kc.scores import DEFAULT_SCORES, check_complete, find_scores
 from axfi_kc.sharing import in_workers, with_progress
 from axfi_kc.similarity import Similarity
 from axfi_kc.streams import Run, SavedBatch, write_results
@@ -154,7 +154,7 @@ class Explainer(Manners):
         path: str | os.PathLike[str],
         X: Any,
         *,
-        kinds: Sequence[str] = KINDS,
+        kinds: Sequence[str] = DEFAULT_SCORES,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> SavedBatch:
@@ -168,7 +168,7 @@ class Explainer(Manners):
         X
             A DataFrame, an array, or a sequence of dicts.
         kinds
-            The scores to write.
+            The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         n_jobs, progress
             As for :meth:`explain_batch`.
 
@@ -182,6 +182,10 @@ class Explainer(Manners):
         ------
         ResultFileError
             If the file belongs to another run, is damaged, or is being written by another process.
+        WeightError
+            If there is no such score.
+        IncompleteError
+            If a score needs all CXps and there is a `max_size`, or an instance has more CXps than a document holds.
 
         Notes
         -----
@@ -190,9 +194,21 @@ class Explainer(Manners):
         ``joblib.parallel_config(backend="multiprocessing")`` forks them at once, which pays for runs
         of a few seconds.
         """
+        scores = find_scores(kinds)
+        if any(score.needs_all for score in scores):  # before there is a file
+            check_complete(self.max_size, len(self.domain))
         codes, labels = self._rows(X)
         self._check(codes)
-        run = Run(self._find, self._model, self._similarity, self.weights, self.max_size, tuple(kinds))
+        run = Run(
+            self._find,
+            self._model,
+            self._similarity,
+            target=self.target,
+            weights=self.weights,
+            max_size=self.max_size,
+            scores=scores,
+            budget=self.budget,
+        )
         return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
 
     def _check(self, codes: npt.NDArray[np.float64]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 
 from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, paced
-from axfi_kc.engines import SymbolicSets, WeightedSets, check_countable, check_weights
+from axfi_kc.engines import LISTED, SymbolicSets, WeightedSets, check_countable, check_weights, listed_unless_many
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.families import SetFamily
 from axfi_kc.features import Categorical, Integer
@@ -239,6 +239,16 @@ def named_cxps(found: WeightedSets, names: tuple[str, ...], *, account: Account 
         m: Fraction(w, found.denominator) if found.kind == "ratio" else w for m, w in pairs
     }
     return tuple(CXp(_names(m, names), weight_of[m]) for m in paced(sorted_sets(weight_of), account))
+
+
+def cxps_in(
+    found: WeightedSets | SymbolicSets, names: tuple[str, ...], *, account: Account
+) -> tuple[CXp, ...] | ManyCXps:
+    """Return what an engine found for an instance as CXps with names, smallest first: a view if there are many."""
+    sets = listed_unless_many(found, LISTED, account)
+    if isinstance(sets, SymbolicSets):
+        return ManyCXps(names, sets.family, sets)
+    return named_cxps(sets, names, account=account)
 
 
 def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | None = None) -> tuple[AXp, ...]:

@@ -1,29 +1,19 @@
 """Scores that depend on which explanations there are, and not on what they weigh.
 
-Each is a count over the family of AXps, or of CXps, or over the game whose winning coalitions are the
-weak AXps; none lists the family. A feature in no explanation has score 0.
+Each is a count over a family, of AXps or of CXps, and none lists it. A feature in no explanation has score 0.
+:mod:`axfi_kc.scores` gives them their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from math import lcm
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.errors import WeightError
-from axfi_kc.families import SetFamily, banzhaf_index, shapley_shubik_index
+from axfi_kc.families import SetFamily
 
-__all__ = [
-    "FAMILY_KINDS",
-    "GAME_KINDS",
-    "deegan_packel",
-    "family_score",
-    "ffa",
-    "holler_packel",
-    "responsibility",
-    "wffa",
-]
+__all__ = ["deegan_packel", "ffa", "holler_packel", "responsibility", "wffa"]
 
 
 def ffa(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
@@ -112,61 +102,3 @@ def _account(budget: Budget | None) -> Account:
 
 def _over(totals: Mapping[int, int], whole: int) -> dict[int, Fraction]:
     return {j: Fraction(total, whole) for j, total in sorted(totals.items())}
-
-
-FAMILY_KINDS: Mapping[str, Callable[..., dict[int, Fraction]]] = {
-    "ffa": ffa,
-    "wffa": wffa,
-    "responsibility": responsibility,
-    "deegan_packel": deegan_packel,
-    "holler_packel": holler_packel,
-}
-
-# of the game in which a coalition wins if it is a weak AXp. Its dual, in which it wins if it is a weak
-# CXp, has the same indices and needs only the CXps.
-GAME_KINDS = {"shapley_shubik": shapley_shubik_index, "banzhaf_waxp": banzhaf_index}
-
-
-def family_score(
-    kind: str,
-    *,
-    cxps: Callable[[Budget], SetFamily],
-    axps: Callable[[Budget], SetFamily],
-    budget: Budget | None = None,
-) -> dict[int, Fraction]:
-    """Return the score called `kind` of each feature in an explanation.
-
-    Parameters
-    ----------
-    kind
-        A name from FAMILY_KINDS for AXps, the same followed by ``"_cxp"`` for CXps, or a name from GAME_KINDS.
-    cxps, axps
-        Give the families within a budget; only what is needed is asked for.
-    budget
-        What the family and its score together may cost.
-
-    Raises
-    ------
-    WeightError
-        If there is no such score.
-    BudgetError
-        If the budget was spent.
-
-    Examples
-    --------
-    >>> cxps = SetFamily.of([0b011, 0b101])
-    >>> family_score("ffa", cxps=lambda _: cxps, axps=lambda budget: cxps.hitting_sets(budget=budget))
-    {0: Fraction(1, 2), 1: Fraction(1, 2), 2: Fraction(1, 2)}
-    """
-    account, name = _account(budget), kind.removesuffix("_cxp")
-    if kind in GAME_KINDS:
-        family = cxps(account.rest())
-        return GAME_KINDS[kind](family, budget=account.rest())
-    if kind in FAMILY_KINDS:
-        family = axps(account.rest())
-        return FAMILY_KINDS[kind](family, budget=account.rest())
-    if name == kind or name not in FAMILY_KINDS:
-        kinds = ["shapley", "banzhaf", *FAMILY_KINDS, *(f"{k}_cxp" for k in FAMILY_KINDS), *GAME_KINDS]
-        raise WeightError(f"The score must be one of {', '.join(map(repr, kinds))}, but {kind!r} was given; name one.")
-    family = cxps(account.rest())
-    return FAMILY_KINDS[name](family, budget=account.rest())

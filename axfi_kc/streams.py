@@ -11,31 +11,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Found
 from axfi_kc.errors import ResultFileError
 from axfi_kc.models import Model
-from axfi_kc.results.documents import SAVED_SCORES, data_of
+from axfi_kc.results.documents import data_of
 from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
 from axfi_kc.results.fingerprints import fingerprint
-from axfi_kc.results.frames import pandas_for
 from axfi_kc.results.rows import json_block, label_type, parquet_block
 from axfi_kc.results.stated import stated_of
 from axfi_kc.results.stores import FORMAT, VERSION, ParquetParts, store_at
 from axfi_kc.results.values import number_of, number_text
 from axfi_kc.results.views import BatchViews, SavedExplanation
+from axfi_kc.scores import Score, find_score, over_one_denominator, score_numerators
 from axfi_kc.sharing import in_workers, is_parallel, with_progress
 from axfi_kc.similarity import Similarity
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["Run", "SavedBatch", "read_results", "write_results"]
 
@@ -53,18 +50,22 @@ class Run:
     ----------
     find
         From codes to what an engine finds.
-    model, similarity, weights, max_size
-        What the results depend on.
-    kinds
+    model, similarity, target, weights, max_size
+        What the results depend on; not on the target, but rows that two targets made are kept apart all the same.
+    scores
         The scores to write.
+    budget
+        What each score of an instance may cost, and listing its CXps when they are many.
     """
 
     find: Callable[[Codes], Found]
     model: Model
     similarity: Similarity
+    target: str
     weights: str
     max_size: int | None
-    kinds: tuple[str, ...] = SAVED_SCORES
+    scores: tuple[Score, ...]
+    budget: Budget
 
     def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
@@ -76,9 +77,10 @@ class Run:
             "model": type(self.model).__name__,
             "domain": domain_document(self.model.domain),
             "delta": None if delta is None else number_text(delta),
+            "target": self.target,
             "weights": self.weights,
             "max_size": self.max_size,
-            "kinds": list(self.kinds),
+            "kinds": [score.name for score in self.scores],
         }
         return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
 
@@ -91,19 +93,20 @@ class Run:
 class _Block:
     """Makes the bytes of a block; this is what workers share."""
 
-    find: Callable[[Codes], Found]
-    domain: Domain
-    kinds: tuple[str, ...]
+    run: Run
     parquet: str | None  # the type of the predictions; None: JSON Lines
 
     def __call__(self, start: int, codes: Codes, labels: Sequence[Any]) -> tuple[bytes, float]:
         begin = perf_counter()
-        found = self.find(codes)
-        common: dict[str, Any] = {"start": start, "labels": labels, "kinds": self.kinds}
+        run = self.run
+        found, domain = run.find(codes), run.model.domain
+        numerators = score_numerators(found, run.scores, domain.names, max_size=run.max_size, budget=run.budget)
+        scores = {score.name: scored for score, scored in zip(run.scores, numerators, strict=True)}
+        common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "budget": run.budget}
         if self.parquet is None:
-            made = json_block(found, self.domain, codes, **common)
+            made = json_block(found, domain, codes, **common)
         else:
-            made = parquet_block(found, self.domain, codes, prediction=self.parquet, **common)
+            made = parquet_block(found, domain, codes, prediction=self.parquet, **common)
         return made, perf_counter() - begin
 
 
@@ -175,7 +178,7 @@ def write_results(
                 yield start, codes[start:stop], list(labels[start:stop])
 
         def written() -> Iterator[tuple[int, None]]:
-            block = _Block(run.find, run.model.domain, run.kinds, kind)
+            block = _Block(run, kind)
             for position, (made, seconds) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
                 start, stop = spans[position]
                 store.append(made, start, stop)
@@ -267,29 +270,23 @@ class SavedBatch(BatchViews):
         return [count for _, _, count, _ in self._records]
 
     def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
-        """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
-        numerators = np.empty((len(self), len(self.domain)), dtype=object)
-        denominators = []
-        for n, (_, _, _, scores) in enumerate(self._records):
-            exact = [number_of(text, "score") for text in self._texts(scores, kind)]
-            whole = lcm(*(s.denominator for s in exact))
-            numerators[n] = [s.numerator * (whole // s.denominator) for s in exact]
-            denominators.append(whole)
-        return numerators, denominators
+        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly.
 
-    def _texts(self, scores: dict[str, Any], kind: str) -> list[Any]:
+        A score that was not written is computed from the CXps.
+        """
+        if kind in self._header["kinds"]:
+            rows = [self._stated(scores, kind) for _, _, _, scores in self._records]
+        else:
+            score = find_score(kind)
+            rows = [list(e.scores(score.name).values()) for e in self]
+        return over_one_denominator(rows, len(self.domain))
+
+    def _stated(self, scores: dict[str, Any], kind: str) -> list[Fraction]:
         found = scores.get(kind)
         texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
         if not isinstance(texts, list) or len(texts) != len(self.domain):
-            raise ResultFileError(f"{self.path} holds no {kind} scores; it has {', '.join(self._header['kinds'])}.")
-        return texts
-
-    def scores(self, kind: str = "shapley") -> pd.DataFrame:
-        """Return the scores as a DataFrame of Fractions, a row per instance."""
-        pd = pandas_for("A table of scores")
-        numerators, denominators = self.score_numerators(kind)
-        rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
-        return pd.DataFrame(rows, columns=list(self.domain.names), index=list(self.rows), dtype=object)
+            raise ResultFileError(f"A row of {self.path} has no {kind} scores; the file is damaged.")
+        return [number_of(text, "score") for text in texts]
 
 
 def read_results(path: str | os.PathLike[str]) -> SavedBatch:

@@ -44,20 +44,23 @@ def _run(options: argparse.Namespace) -> None:
     if options.out is None:
         batch = explainer.explain_batch(data, n_jobs=options.n_jobs)
     else:
-        batch = explainer.explain_to(options.out, data, n_jobs=options.n_jobs)
-    means = _means(batch, inputs.domain.names)
+        batch = explainer.explain_to(options.out, data, kinds=options.score, n_jobs=options.n_jobs)
+    means = {kind: _means(batch, inputs.domain.names, kind) for kind in options.score}
     if options.json:
         out = None if options.out is None else str(options.out)
-        print_json({"rows": len(batch), "out": out, "mean_shapley": means})
+        print_json({"rows": len(batch), "out": out, **{f"mean_{kind}": found for kind, found in means.items()}})
         return
-    rows = [(name, amount(mean, digits=6)) for name, mean in sorted(means.items(), key=lambda item: -item[1]) if mean]
+    first = means[options.score[0]]
+    ranked = [name for name in sorted(first, key=lambda name: -first[name]) if any(m[name] for m in means.values())]
+    rows = [(name, *(amount(found[name], digits=6) for found in means.values())) for name in ranked]
+    head = ("feature", *(f"mean {kind}" for kind in means))
     print(f"{counted(len(batch), 'row')} explained" + ("" if options.out is None else f", results in {options.out}"))
-    print("", *text_table(("feature", "mean shapley"), rows[: options.limit], total=len(rows)), sep="\n")
+    print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
 
 
-def _means(batch: Any, names: tuple[str, ...]) -> dict[str, Fraction]:
-    """Return the mean Shapley-like score of each feature, exactly."""
-    numerators, denominators = batch.score_numerators("shapley")
+def _means(batch: Any, names: tuple[str, ...], kind: str) -> dict[str, Fraction]:
+    """Return the mean score of each feature, exactly."""
+    numerators, denominators = batch.score_numerators(kind)
     whole: dict[int, list[int]] = {}
     for row, denominator in zip(numerators.tolist(), denominators, strict=True):
         sums = whole.setdefault(denominator, [0] * len(row))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from axfi_kc.cli.options import add_explainer, add_inputs, add_json, explainer_o
 from axfi_kc.cli.progress import working
 from axfi_kc.cli.tables import plain, print_json, text_table
 from axfi_kc.measures import abridged, amount, shown
+from axfi_kc.scores import DEFAULT_SCORES
 
 __all__ = ["add_command", "explanation_text"]
 
 _EXAMPLES = """\
   axfi-kc explain model.json data.csv --row 3
   axfi-kc explain tree.skops data.csv --target label --max-size 3
+  axfi-kc explain tree.skops data.csv --target label --score wffa shapley_shubik
   axfi-kc explain regressor.skops data.csv --delta 1.5 --target price --pictures out/
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
@@ -46,15 +49,15 @@ def _run(options: argparse.Namespace) -> None:
         explainer = explainer_of(inputs, options)
     explanation = _explained(explainer, row, options)
     if options.json:
-        print_json(explanation.to_dict())
+        print_json(explanation.to_dict(kinds=options.score))
     else:
-        print(explanation_text(explanation, limit=options.limit))
+        print(explanation_text(explanation, kinds=options.score, limit=options.limit))
     if options.pictures is not None:
-        written = write_pictures(explanation, options.pictures)
+        written = write_pictures(explanation, options.pictures, kinds=options.score)
         if not options.json:
             print(*(f"wrote {path}" for path in written), sep="\n")
     if options.report is not None:
-        write_report(explanation, options.report)
+        write_report(explanation, options.report, kinds=options.score)
         if not options.json:
             print(f"wrote {options.report}")
 
@@ -76,11 +79,11 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
         raise
 
 
-def explanation_text(explanation: Any, *, limit: int = 12) -> str:
+def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
     from axfi_kc.listings import cxp_count, heaviest_cxps
 
-    lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, limit)]
+    lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, kinds, limit)]
     cxps = heaviest_cxps(explanation)
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
@@ -93,12 +96,12 @@ def explanation_text(explanation: Any, *, limit: int = 12) -> str:
     return "\n".join(lines)
 
 
-def _score_lines(explanation: Any, limit: int) -> list[str]:
-    shapley, banzhaf = explanation.scores("shapley"), explanation.scores("banzhaf")
+def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str]:
+    scores = [explanation.scores(kind) for kind in kinds]
     values, relevant = explanation.instance, explanation.relevant
-    ranked = sorted(relevant, key=lambda name: (-shapley[name], name))
-    rows = [(n, plain(values[n]), amount(shapley[n], digits=6), amount(banzhaf[n], digits=6)) for n in ranked]
-    lines = text_table(("feature", "value", "shapley", "banzhaf"), rows[:limit], total=len(rows))
+    ranked = sorted(relevant, key=lambda name: (-scores[0][name], name))
+    rows = [(n, plain(values[n]), *(amount(found[n], digits=6) for found in scores)) for n in ranked]
+    lines = text_table(("feature", "value", *kinds), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     return [*lines, f"The other {others} features are irrelevant: they score 0."] if others else lines
 

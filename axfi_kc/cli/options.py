@@ -11,6 +11,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.cli.files import is_circuit_file, load_circuit_model, load_model, read_table
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
+from axfi_kc.scores import DEFAULT_SCORES, SCORES
 
 __all__ = [
     "Given",
@@ -93,11 +94,19 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
 
 
 def add_explainer(command: argparse.ArgumentParser) -> None:
-    """Add what an explainer may be told."""
+    """Add what an explainer may be told, and which scores to show."""
     group = command.add_argument_group("explanations")
     group.add_argument("--delta", type=float, help="regression: outputs this close count as similar")
     group.add_argument("--weights", choices=["ratio", "count", "unit"], default="ratio", help="[%(default)s]")
     group.add_argument("--max-size", type=int, metavar="K", help="only CXps of at most K features")
+    group.add_argument(
+        "--score",
+        nargs="+",
+        choices=tuple(SCORES),
+        default=DEFAULT_SCORES,
+        metavar="NAME",
+        help=f"what to score features by, sorted by the first: {', '.join(SCORES)} [{' '.join(DEFAULT_SCORES)}]",
+    )
     group.add_argument("--seconds", type=float, metavar="S", help="stop with what is certain after S seconds per row")
 
 

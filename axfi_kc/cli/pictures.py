@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from axfi_kc.errors import MissingExtraError
+from axfi_kc.scores import DEFAULT_SCORES
 
 __all__ = ["write_pictures"]
 
 _DPI = 150
 
 
-def write_pictures(explanation: Any, folder: Path) -> list[Path]:
+def write_pictures(explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES) -> list[Path]:
     """Draw scores, CXps and the forest, write the forest's files, and return the paths."""
     try:
         import matplotlib as mpl
@@ -24,7 +26,7 @@ def write_pictures(explanation: Any, folder: Path) -> list[Path]:
     from axfi_kc.plots import plot_cxps, plot_forest, plot_scores
 
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {kind: plot_scores(explanation, kind) for kind in ("shapley", "banzhaf")}
+    drawn = {kind: plot_scores(explanation, kind) for kind in kinds}
     if explanation.cxps:
         drawn["cxps"] = plot_cxps(explanation)
     if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture

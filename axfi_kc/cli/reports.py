@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> None:
 
     explained = _saved(options.model) if options.data is None else _explained(options)
     with working("writing"):
-        write_report(explained, options.out, title=options.title)
+        write_report(explained, options.out, title=options.title, kinds=options.score)
     if options.json:
         print_json({"wrote": str(options.out)})
     else:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from axfi_kc.errors import DomainError
 from axfi_kc.explainer import Explanation
 from axfi_kc.features import Categorical
-from axfi_kc.plots.scores import NAMES
 from axfi_kc.plots.style import FAINT, LABEL, LOW_TO_HIGH, SMALL, bare, caption, label, own_axes
+from axfi_kc.scores import find_score
 from axfi_kc.streams import SavedBatch
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def plot_batch(
     batch
         The explanations, of one domain: a Batch, a list, or results in a file.
     kind
-        Which score.
+        Which score: a name in :data:`axfi_kc.scores.SCORES`.
     max_features
         How many features to show at most; the rest is counted in a note.
     max_points
@@ -69,7 +69,7 @@ def plot_batch(
     ax.set_yticks(range(len(shown)), [label(names[i]) for i in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)
     hidden = len(names) - len(shown)
-    ax.set_xlabel(NAMES.get(kind, kind) + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
+    ax.set_xlabel(find_score(kind).about + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
     ax.locator_params(axis="x", nbins=6)
     of = "" if len(chosen) == len(batch) else f" of {len(batch)}"
     caption(ax, f"Scores over {len(chosen)}{of} instances", "sorted by mean score, which the black line marks")

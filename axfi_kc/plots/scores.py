@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from axfi_kc.explainer import Explanation
 from axfi_kc.measures import amount
 from axfi_kc.plots.style import BAR, LABEL, TITLE, bare, label, own_axes, value
+from axfi_kc.scores import find_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["NAMES", "plot_scores"]
-
-NAMES = {"shapley": "Shapley-like AxFi score", "banzhaf": "Banzhaf-like AxFi score"}
+__all__ = ["plot_scores"]
 
 
 def plot_scores(
@@ -26,7 +25,7 @@ def plot_scores(
     explanation
         What to draw.
     kind
-        Which score: ``"shapley"``, ``"banzhaf"``, or another that `explanation` knows.
+        Which score: a name in :data:`axfi_kc.scores.SCORES`.
     max_features
         How many features to show at most; the rest is counted in a note.
     ax
@@ -43,7 +42,7 @@ def plot_scores(
     ax.bar_label(bars, [amount(s, digits=3) for _, s in shown], padding=3, fontsize=LABEL)
     ax.margins(x=0.14)
     ax.set_xlim(left=0)
-    ax.set_xlabel(NAMES.get(kind, kind) + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
+    ax.set_xlabel(find_score(kind).about + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
     ax.locator_params(axis="x", nbins=5)
     ax.set_title(f"Why {value(explanation.prediction)}?", fontsize=TITLE)
     return bare(ax)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from axfi_kc.listings import cxp_count, heaviest_cxps, listed_axps
 from axfi_kc.measures import amount, counted, shown
 from axfi_kc.report.charts import forest, names
 from axfi_kc.report.markup import Markup, element, joined, name
-from axfi_kc.report.tables import bar_cell, exact_cell, number_cell, table, text_cell
+from axfi_kc.report.tables import Cell, bar_cell, exact_cell, number_cell, table, text_cell
 from axfi_kc.report.words import change_words
+from axfi_kc.scores import Score
 
 __all__ = ["WEIGHTS", "explanation_facts", "explanation_sections", "facts"]
 
@@ -45,13 +48,17 @@ def explanation_facts(explanation: Any) -> Markup:
     )
 
 
-def explanation_sections(explanation: Any, *, rows: int, prefix: str = "", level: int = 2) -> dict[str, Markup]:
+def explanation_sections(
+    explanation: Any, *, scores: Sequence[Score], rows: int, prefix: str = "", level: int = 2
+) -> dict[str, Markup]:
     """Return the sections of an explanation by their titles.
 
     Parameters
     ----------
     explanation
         What to show.
+    scores
+        Which scores, the first to sort by.
     rows
         The longest table.
     prefix
@@ -60,7 +67,7 @@ def explanation_sections(explanation: Any, *, rows: int, prefix: str = "", level
         The level of the headings.
     """
     sections = {
-        "Scores": _scores(explanation, rows),
+        "Scores": _scores(explanation, scores, rows),
         "What can change the output": _cxps(explanation, rows),
         "What keeps the output": _axps(explanation, rows),
         "CXp-Forest": _forest(explanation),
@@ -83,33 +90,32 @@ def _more(found: int, rows: int, noun: str) -> Markup | str:
     return _note(f"{counted(found - rows, noun)} more, not listed.") if found > rows else ""
 
 
-def _scores(explanation: Any, rows: int) -> Markup:
-    shapley, banzhaf = explanation.scores("shapley"), explanation.scores("banzhaf")
-    instance, most = explanation.instance, max(shapley.values())
-    relevant = set(explanation.relevant)
-    ranked = sorted((n for n in shapley if n in relevant), key=lambda n: (-shapley[n], -banzhaf[n]))
-    lines = [
-        (
-            text_cell(name(n)),
-            text_cell(name(shown(instance[n]))),
-            number_cell(shapley[n]),
-            bar_cell(shapley[n], most),
-            exact_cell(shapley[n]),
-            number_cell(banzhaf[n]),
-            exact_cell(banzhaf[n]),
-        )
-        for n in ranked[:rows]
-    ]
-    head = ("feature", "value", "Shapley-like", "bar", "exactly", "Banzhaf-like", "exactly")
-    others = [n for n in shapley if n not in relevant]
+def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
+    found = [explanation.scores(score.name) for score in scores]
+    instance, relevant = explanation.instance, set(explanation.relevant)
+    ranked = sorted((n for n in instance if n in relevant), key=lambda n: [-values[n] for values in found])
+    lines = [(text_cell(name(n)), text_cell(name(shown(instance[n]))), *_score_cells(n, found)) for n in ranked[:rows]]
+    head = ["feature", "value"]
+    for k, score in enumerate(scores):
+        head += [score.about, "bar", "exactly"] if k == 0 else [score.about, "exactly"]
+    others = [n for n in instance if n not in relevant]
     return joined(
         [
-            element("p", "How much fixing a feature helps to exclude adversarial examples."),
+            element("p", "How much each feature counts for this output."),
             table("Scores of the relevant features", head, lines, sorted_by=2),
             _more(len(ranked), rows, "feature"),
             _note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
         ]
     )
+
+
+def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cell]:
+    """Return a feature's scores, rounded and exact, the first with a bar."""
+    cells = []
+    for k, values in enumerate(found):
+        bars = [bar_cell(values[feature], max(values.values()))] if k == 0 else []
+        cells += [number_cell(values[feature]), *bars, exact_cell(values[feature])]
+    return cells
 
 
 def _cxps(explanation: Any, rows: int) -> Markup:

@@ -16,6 +16,7 @@ from axfi_kc.report.batches import batch_facts, batch_sections
 from axfi_kc.report.explanations import explanation_facts, explanation_sections
 from axfi_kc.report.markup import Markup, element
 from axfi_kc.results import SavedExplanation
+from axfi_kc.scores import DEFAULT_SCORES, find_scores
 from axfi_kc.streams import SavedBatch
 
 __all__ = ["report_html", "write_report"]
@@ -26,6 +27,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
+    kinds: Sequence[str] = DEFAULT_SCORES,
     max_rows: int = 500,
     max_details: int = 20,
 ) -> None:
@@ -42,6 +44,8 @@ def write_report(
         The file to write.
     title
         The page's title.
+    kinds
+        The scores to show, names in :data:`axfi_kc.scores.SCORES`; what is sorted is sorted by the first.
     max_rows
         The longest table; a note counts what is left out.
     max_details
@@ -50,13 +54,17 @@ def write_report(
     Raises
     ------
     DomainError
-        If the file cannot be written, or a limit is negative.
+        If the file cannot be written, no score is named, or a limit is negative.
+    WeightError
+        If there is no such score.
+    IncompleteError
+        If a score needs all CXps, and only those up to a size are known.
 
     Notes
     -----
     Linear in what is shown. AXps are listed for as long as their search takes a few seconds.
     """
-    text = report_html(explained, title=title, max_rows=max_rows, max_details=max_details)
+    text = report_html(explained, title=title, kinds=kinds, max_rows=max_rows, max_details=max_details)
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -68,6 +76,7 @@ def report_html(
     explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
     *,
     title: str | None = None,
+    kinds: Sequence[str] = DEFAULT_SCORES,
     max_rows: int = 500,
     max_details: int = 20,
 ) -> str:
@@ -85,13 +94,16 @@ def report_html(
         raise DomainError(
             f"max_rows must be at least 1 and max_details at least 0, but {max_rows} and {max_details} were given."
         )
+    scores = find_scores(kinds)
+    if not scores:
+        raise DomainError("A report shows at least one score, but none was named; name one.")
     if isinstance(explained, Sequence | SavedBatch):
         batch = explained if isinstance(explained, Sequence) else list(explained)
         labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
-        sections = batch_sections(batch, labels, rows=max_rows, details=max_details)
+        sections = batch_sections(batch, labels, scores=scores, rows=max_rows, details=max_details)
         return _page(title or "Explanations of a batch", batch_facts(batch), sections)
     head = explanation_facts(explained)
-    sections = explanation_sections(explained, rows=max_rows)
+    sections = explanation_sections(explained, scores=scores, rows=max_rows)
     return _page(title or f"Why {shown(explained.prediction)}?", head, sections)
 
 

@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
 from typing import Any, Protocol
 
+from axfi_kc.budget import Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import check_weights
 from axfi_kc.errors import AxfiError, IncompleteError, ResultFileError
-from axfi_kc.explanations import AXp, CXp, named_axps
+from axfi_kc.explanations import AXp, CXp, ManyCXps, named_axps
 from axfi_kc.forest import CXpForest
 from axfi_kc.json_objects import distinct_keys
 from axfi_kc.results.domains import domain_document, domain_of, listed, text_of
-from axfi_kc.results.values import number_of, number_text, value_of, value_text
-from axfi_kc.scores import score
+from axfi_kc.results.stated import Stated, stated_of
+from axfi_kc.results.values import number_of, number_text, ratio_text, value_of, value_text
+from axfi_kc.scores import SCORES, KnownCXps, check_complete, find_scores
 
-__all__ = ["FORMAT", "VERSION", "Explained", "SavedData", "document_of", "explanation_of", "parsed", "sets_of"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Explained",
+    "SavedData",
+    "cxp_entries",
+    "document_of",
+    "explanation_of",
+    "named_cxp_entries",
+    "parsed",
+    "score_entries",
+    "sets_of",
+]
 
 FORMAT = "axfi-kc explanation"
 VERSION = 1
-SAVED_SCORES = ("shapley", "banzhaf")
 _MOST_SETS = 1_000_000
 _LONGEST = 1 << 30  # characters of a document
+_CHECKING = Budget(seconds=60.0)  # of one score: a stranger's file may have CXps that give far too many AXps
 
 
 class Explained(Protocol):
@@ -114,11 +127,7 @@ class SavedData:
         IncompleteError
             If only CXps up to `max_size` are known: AXps need all of them.
         """
-        if self.max_size is not None and self.max_size < len(self.domain):
-            raise IncompleteError(
-                f"AXps need all CXps, but the file holds only those of at most {self.max_size} features; "
-                "explain again without max_size."
-            )
+        check_complete(self.max_size, len(self.domain))
         return named_axps([self.domain.mask(c.features) for c in self.cxps], self.domain.names)
 
     @property
@@ -128,23 +137,25 @@ class SavedData:
         return tuple(name for name in self.domain.names if name in members)
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
-        """Return the score of each feature, computed from the CXps."""
-        return score(self.forest, kind)
+        """Return the score of each feature, computed from the CXps; see :meth:`axfi_kc.Explanation.scores`."""
+        return self._known.scores(kind)
+
+    @cached_property
+    def _known(self) -> KnownCXps:
+        return KnownCXps(self.forest, self.max_size)
 
 
-def document_of(explained: Explained, *, axps: bool = False) -> dict[str, Any]:
+def document_of(explained: Explained, *, axps: bool, kinds: Iterable[str]) -> dict[str, Any]:
     """Return an explanation as plain dicts, lists, text and numbers, ready for JSON.
 
     Raises
     ------
+    WeightError
+        If a name in `kinds` is no score's.
     IncompleteError
-        If there are too many CXps to write down.
+        If there are too many CXps to write down, or too few are known for one of the scores.
     """
-    cxps = tuple(islice(explained.cxps, _MOST_SETS + 1))
-    if len(cxps) > _MOST_SETS:
-        raise IncompleteError(
-            f"A document holds at most {_MOST_SETS} CXps, but there are more; set max_size, or save the scores alone."
-        )
+    scores = find_scores(kinds)
     known = explained.axps if axps else vars(explained).get("axps")
     delta = explained.delta
     return {
@@ -157,14 +168,52 @@ def document_of(explained: Explained, *, axps: bool = False) -> dict[str, Any]:
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
-        "cxps": [{"features": list(c.features), "weight": number_text(c.weight)} for c in cxps],
+        "cxps": named_cxp_entries(explained.cxps),
         "axps": None if known is None else [list(a.features) for a in known],
-        "scores": {kind: _score_document(explained, kind) for kind in SAVED_SCORES},
+        "scores": {score.name: _score_document(explained, score.name) for score in scores},
     }
 
 
+def cxp_entries(count: int, cxps: Iterable[tuple[list[str], int, int]]) -> list[dict[str, Any]]:
+    """Return CXps as every kind of file holds them, from their features and both parts of their weights.
+
+    Raises
+    ------
+    IncompleteError
+        If `count`, their number, is more than a document holds; it is known before any of them is made.
+
+    Examples
+    --------
+    >>> cxp_entries(1, [(["a", "b"], 2, 6)])
+    [{'features': ['a', 'b'], 'weight': '1/3'}]
+    """
+    if count > _MOST_SETS:
+        raise IncompleteError(
+            f"A document holds at most {_MOST_SETS} CXps, but there are {count}; set max_size, or save only scores."
+        )
+    return [{"features": features, "weight": ratio_text(above, below)} for features, above, below in cxps]
+
+
+def named_cxp_entries(cxps: tuple[CXp, ...] | ManyCXps) -> list[dict[str, Any]]:
+    """Return the entries of CXps that have names already, listed or not; see :func:`cxp_entries`."""
+    count = cxps.count if isinstance(cxps, ManyCXps) else len(cxps)  # len fails beyond sys.maxsize
+    return cxp_entries(count, ((list(c.features), *c.weight.as_integer_ratio()) for c in cxps))
+
+
+def score_entries(names: Iterable[str], scores: Iterable[tuple[int, int]]) -> dict[str, int | str]:
+    """Return scores, each as two integers, as every kind of file holds them.
+
+    Examples
+    --------
+    >>> score_entries("ab", [(2, 6), (0, 6)])
+    {'a': '1/3', 'b': 0}
+    """
+    return {name: ratio_text(above, below) for name, (above, below) in zip(names, scores, strict=True)}
+
+
 def _score_document(explained: Explained, kind: str) -> dict[str, int | str]:
-    return {name: number_text(s) for name, s in explained.scores(kind).items()}
+    scores = explained.scores(kind)
+    return score_entries(scores, (s.as_integer_ratio() for s in scores.values()))
 
 
 def parsed(text: str | bytes) -> dict[str, Any]:
@@ -190,13 +239,15 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number")
 
 
-def explanation_of(document: Any) -> tuple[SavedData, tuple[AXp, ...] | None]:
-    """Return what a document says, and the AXps if it holds them.
+def explanation_of(document: Any, *, budget: Budget | None = None) -> tuple[SavedData, tuple[AXp, ...] | None, Stated]:
+    """Return what a document says, the AXps if it holds them, and the scores it states, each checked within `budget`.
 
     Raises
     ------
     ResultFileError
         If the document is of another format, or does not fit together.
+    BudgetError
+        If the budget was spent before a score was checked.
     """
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise ResultFileError(f"Expected a document of the format {FORMAT!r}, but found none; check the file.")
@@ -206,8 +257,11 @@ def explanation_of(document: Any) -> tuple[SavedData, tuple[AXp, ...] | None]:
     data = data_of(domain, document)
     axps = document.get("axps")
     found = None if axps is None else tuple(AXp(names) for names in sets_of(domain, axps))
-    _check_scores(data, document.get("scores"))
-    return data, found
+    if not isinstance(document.get("scores"), dict):
+        raise ResultFileError("The scores must be an object, a kind of score per key.")
+    stated = stated_of(domain, document)
+    _check_scores(data, stated, budget or _CHECKING)
+    return data, found, stated
 
 
 def data_of(domain: Domain, document: Mapping[str, Any]) -> SavedData:
@@ -267,12 +321,15 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
     return [domain.names_of(mask) for mask in found]
 
 
-def _check_scores(data: SavedData, document: Any) -> None:
+def _check_scores(data: SavedData, stated: Stated, budget: Budget) -> None:
     """Refuse scores that do not follow from the CXps: somebody has changed the file."""
-    if not isinstance(document, dict):
-        raise ResultFileError("The scores must be an object, a kind of score per key.")
-    for kind, scores in document.items():
-        if kind in SAVED_SCORES and scores != {n: number_text(s) for n, s in data.scores(kind).items()}:
+    known = KnownCXps(data.forest, data.max_size, budget)
+    for kind in (kind for kind in stated.scores if kind in SCORES):
+        try:
+            follows = stated.scores[kind] == known.scores(kind)
+        except IncompleteError:
+            follows = False
+        if not follows:
             raise ResultFileError(
                 f"The {kind} scores in the document do not follow from its CXps; the document was changed."
             )

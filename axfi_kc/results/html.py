@@ -26,7 +26,7 @@ _RULE = "border-bottom:1px solid rgba(128,128,128,.5);"
 _NOTE = "opacity:.75;margin:4px 10px;"
 
 
-def explanation_html(explained: Explained, kind: str = "shapley") -> str:
+def explanation_html(explained: Explained, kind: str) -> str:
     """Return a table of the features with bars, and one of the CXps of largest weight."""
     scores = explained.scores(kind)
     ranked = sorted((n for n in scores if scores[n]), key=lambda n: -scores[n])
@@ -56,13 +56,13 @@ def _cxp_table(explained: Explained) -> str:
     return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit}{hidden}")
 
 
-def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]]) -> str:
+def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]], kind: str) -> str:
     """Return a table of the features' mean scores, given as name, mean and share relevant."""
     ranked = sorted(rows, key=lambda row: -row[1])[:_MOST_FEATURES]
     most = max((mean for _, mean, _ in rows), default=Fraction(0)) or Fraction(1)
     cells = [(name, _bar(mean / most), _number(mean), f"{float(share):.1%}") for name, mean, share in ranked]
     hidden = len(rows) - len(ranked)
-    table = _table(("feature", "mean shapley score", "", "relevant in"), cells, right={2, 3})
+    table = _table(("feature", f"mean {kind} score", "", "relevant in"), cells, right={2, 3})
     return _box(title, table + _note(f"{hidden} more features" if hidden else ""))
 
 

@@ -9,26 +9,27 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import gcd
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.domain import Domain
 from axfi_kc.engines import Found
 from axfi_kc.engines.families import masks_of_words
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.results.values import number_text, value_text
-from axfi_kc.scores import score_numerators
+from axfi_kc.explanations import cxps_in
+from axfi_kc.results.documents import cxp_entries, named_cxp_entries, score_entries
+from axfi_kc.results.values import value_text
+from axfi_kc.scores import Numerators
 from axfi_kc.sets import features_of
 
 __all__ = ["json_block", "label_type", "parquet_block", "pyarrow_for"]
 
-_DECIMAL = 1 << 53
 _INT64 = 2**63
 
 
@@ -42,34 +43,28 @@ def pyarrow_for(purpose: str) -> Any:
     return pa
 
 
-def _ratio(above: int, below: int) -> int | str:
-    """Return what :func:`number_text` makes of above / below, without a Fraction."""
-    if not above:
-        return 0
-    common = gcd(above, below)
-    above, below = above // common, below // common
-    if below >= _DECIMAL or above >= _DECIMAL:
-        return number_text(Fraction(above, below))
-    return above if below == 1 else f"{above}/{below}"
-
-
-def _scores(found: Found, kind: str) -> tuple[list[list[int | str]], list[list[float]]]:
+def _scores(scored: Numerators, names: Sequence[str]) -> tuple[list[dict[str, int | str]], list[list[float]]]:
     """Return each instance's scores, exact and as floats."""
-    numerators, denominators = score_numerators(found, kind)
+    numerators, denominators = scored
     rows = list(zip(numerators.tolist(), denominators, strict=True))
-    return [[_ratio(t, d) for t in row] for row, d in rows], [[t / d for t in row] for row, d in rows]
+    exact = [score_entries(names, ((t, d) for t in row)) for row, d in rows]
+    return exact, [[t / d for t in row] for row, d in rows]
 
 
-def _cxps(found: Found, names: Sequence[str]) -> Iterator[list[dict[str, Any]]]:
-    """Yield each instance's CXps, smallest first."""
+def _cxps(found: Found, names: tuple[str, ...], budget: Budget) -> Iterator[list[dict[str, Any]]]:
+    """Yield each instance's CXps, smallest first; of an instance with many, they are on a diagram."""
     masks = masks_of_words(found.words)
     numerators, denominators = found.scaled
     members = {mask: features_of(mask) for mask in set(masks)}
     place = {mask: (len(m), m) for mask, m in members.items()}
     named = {mask: [names[i] for i in m] for mask, m in members.items()}
     for n, (a, b) in enumerate(pairwise(found.starts.tolist())):
-        own = sorted(range(a, b), key=lambda k: place[masks[k]])
-        yield [{"features": named[masks[k]], "weight": _ratio(numerators[k], denominators[n])} for k in own]
+        if n in found.large:
+            account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
+            yield named_cxp_entries(cxps_in(found.large[n], names, account=account))
+        else:
+            own = sorted(range(a, b), key=lambda k: place[masks[k]])
+            yield cxp_entries(b - a, ((named[masks[k]], numerators[k], denominators[n]) for k in own))
 
 
 def _label(label: Any) -> Any:
@@ -95,26 +90,38 @@ def json_block(
     *,
     start: int,
     labels: Sequence[Any],
-    kinds: Sequence[str],
+    scores: Mapping[str, Numerators],
+    budget: Budget,
 ) -> bytes:
-    """Return a block of explanations as JSON Lines, a line each; `start` is the first row's number.
+    """Return a block of explanations as JSON Lines, a line each.
+
+    Parameters
+    ----------
+    found, domain, codes
+        What was found for these instances of the domain.
+    start, labels
+        The number of the first row, and the name of each.
+    scores
+        What :func:`axfi_kc.scores.score_numerators` gives, by the scores' names.
+    budget
+        What listing the CXps of an instance with many may cost.
 
     Notes
     -----
     Linear in the CXps and the features.
     """
-    scores = [_scores(found, kind) for kind in kinds]
     names = domain.names
+    texts = {kind: _scores(scored, names) for kind, scored in scores.items()}
     lines = []
-    for n, (instance, cxps) in enumerate(zip(_instances(domain, codes), _cxps(found, names), strict=True)):
+    for n, (instance, cxps) in enumerate(zip(_instances(domain, codes), _cxps(found, names, budget), strict=True)):
         line = {
             "row": start + n,
             "index": _label(labels[n]),
             "instance": instance,
             "prediction": value_text(found.outputs[n]),
             "cxps": cxps,
-            "scores": {k: dict(zip(names, exact[n], strict=True)) for k, (exact, _) in zip(kinds, scores, strict=True)},
-            "floats": {k: dict(zip(names, near[n], strict=True)) for k, (_, near) in zip(kinds, scores, strict=True)},
+            "scores": {kind: exact[n] for kind, (exact, _) in texts.items()},
+            "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
         }
         lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
     return "".join(f"{line}\n" for line in lines).encode()
@@ -156,10 +163,13 @@ def parquet_block(
     *,
     start: int,
     labels: Sequence[Any],
-    kinds: Sequence[str],
+    scores: Mapping[str, Numerators],
+    budget: Budget,
     prediction: str,
 ) -> bytes:
-    """Return a block of explanations as one Parquet file; `prediction` is a :func:`label_type`.
+    """Return a block of explanations as one Parquet file.
+
+    Parameters are those of :func:`json_block`, and `prediction`, a :func:`label_type`.
 
     Notes
     -----
@@ -168,7 +178,8 @@ def parquet_block(
     pa = pyarrow_for("Writing Parquet")
     exact = [json.dumps(value_text(y)) for y in found.outputs]
     cxps = [
-        [{"features": c["features"], "weight": str(c["weight"])} for c in own] for own in _cxps(found, domain.names)
+        [{"features": c["features"], "weight": str(c["weight"])} for c in own]
+        for own in _cxps(found, domain.names, budget)
     ]
     columns: dict[str, Any] = {
         "row": range(start, start + len(found)),
@@ -178,11 +189,11 @@ def parquet_block(
         "prediction_exact": exact,
         "cxps": cxps,
     }
-    for kind in kinds:
-        texts, floats = _scores(found, kind)
-        columns[f"{kind}_exact"] = [[str(t) for t in row] for row in texts]
+    for kind, scored in scores.items():
+        texts, floats = _scores(scored, domain.names)
+        columns[f"{kind}_exact"] = [[str(t) for t in row.values()] for row in texts]
         columns |= {f"{kind}:{name}": [row[i] for row in floats] for i, name in enumerate(domain.names)}
-    table = pa.table(columns, schema=_schema(pa, domain.names, kinds, prediction))
+    table = pa.table(columns, schema=_schema(pa, domain.names, tuple(scores), prediction))
     sink = io.BytesIO()
     pa.parquet.write_table(table, sink)
     return sink.getvalue()

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.budget import Budget
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.measures import amount, shown
-from axfi_kc.results.documents import SAVED_SCORES, SavedData, document_of, explanation_of, parsed
+from axfi_kc.results.documents import SavedData, document_of, explanation_of, parsed
 from axfi_kc.results.frames import explanation_frame, importance_frame, pandas_for
 from axfi_kc.results.html import batch_html, explanation_html
-from axfi_kc.results.stated import Stated, stated_of
+from axfi_kc.results.stated import Stated
+from axfi_kc.scores import DEFAULT_SCORES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +28,7 @@ class Views:
 
     __slots__ = ()
 
-    def to_dict(self, *, axps: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES) -> dict[str, Any]:
         """Return everything about the explanation as plain dicts, lists, text and numbers.
 
         Weights and scores are exact: integers, or text such as ``"43/146"``.
@@ -36,9 +38,15 @@ class Views:
         axps
             Whether to compute the AXps for it; without, they are in it if they were asked for
             before.
+        kinds
+            The scores to write; names in :data:`axfi_kc.scores.SCORES`.
 
         Raises
         ------
+        WeightError
+            If there is no such score.
+        IncompleteError
+            If there are too many CXps to write down, or too few are known for one of the scores.
         DomainError
             If a value or label is of a type that JSON cannot give back.
 
@@ -46,31 +54,40 @@ class Views:
         -----
         Linear in the CXps and the domain's listed values.
         """
-        return document_of(self, axps=axps)  # type: ignore[arg-type]
+        return document_of(self, axps=axps, kinds=kinds)  # type: ignore[arg-type]
 
-    def to_json(self, *, axps: bool = False, indent: int | None = None) -> str:
-        """Return the explanation as JSON text; :meth:`from_json` reads it, without the model."""
-        return json.dumps(self.to_dict(axps=axps), indent=indent, ensure_ascii=False, allow_nan=False)
+    def to_json(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text; :meth:`from_json` reads it, without the model."""
+        return json.dumps(self.to_dict(axps=axps, kinds=kinds), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
-    def from_dict(document: Any) -> SavedExplanation:
+    def from_dict(document: Any, *, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_dict` described; see :meth:`from_json`."""
-        data, axps = explanation_of(document)
+        data, axps, stated = explanation_of(document, budget=budget)
         saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
         if axps is not None:
             vars(saved)["axps"] = axps  # the cached property's own place
-        vars(saved)["stated"] = stated_of(data.domain, document)
+        vars(saved)["stated"] = stated
         return saved
 
     @staticmethod
-    def from_json(text: str | bytes) -> SavedExplanation:
+    def from_json(text: str | bytes, *, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_json` wrote.
 
         It answers as the original does (prediction, cxps, axps, relevant, scores, forest), but
-        has no model, so it explains nothing new.
+        has no model, so it explains nothing new. Every score in it is computed once more from its CXps.
+
+        Parameters
+        ----------
+        text
+            The document.
+        budget
+            What checking each score may cost; None: a minute. Those of AXps may take long.
 
         Raises
         ------
+        BudgetError
+            If the budget was spent before a score was checked.
         ResultFileError
             If `text` is damaged, of another format or version, or does not fit together.
 
@@ -82,9 +99,9 @@ class Views:
         >>> ax.Explanation.from_json(e.to_json()).scores() == e.scores()
         True
         """
-        return Views.from_dict(parsed(text))
+        return Views.from_dict(parsed(text), budget=budget)
 
-    def to_frame(self, *, kinds: Sequence[str] = SAVED_SCORES, exact: bool = True) -> pd.DataFrame:
+    def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = True) -> pd.DataFrame:
         """Return a row per feature: its value, its scores, and the number of its CXps.
 
         Parameters
@@ -96,9 +113,13 @@ class Views:
         """
         return explanation_frame(self, kinds, exact=exact)  # type: ignore[arg-type]
 
+    def to_html(self, kind: str = "shapley") -> str:
+        """Return the explanation as HTML for a notebook: the features by a score, and the heaviest CXps."""
+        return explanation_html(self, kind)  # type: ignore[arg-type]
+
     def _repr_html_(self) -> str:
         """Return the explanation as notebooks show it."""
-        return explanation_html(self)  # type: ignore[arg-type]
+        return self.to_html()
 
 
 class SavedExplanation(Views, SavedData):
@@ -149,6 +170,16 @@ class BatchViews:
 
         def __len__(self) -> int: ...
 
+    def scores(self, kind: str = "shapley") -> pd.DataFrame:
+        """Return a score as a DataFrame of Fractions, a row per instance.
+
+        ``.astype(float)`` turns them into floats, for plotting.
+        """
+        pd = pandas_for("A table of scores")
+        numerators, denominators = self.score_numerators(kind)
+        rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
+        return pd.DataFrame(rows, columns=list(self.domain.names), index=list(self.rows), dtype=object)
+
     def to_frame(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
         """Return a row per instance: the prediction, the number of CXps, and a score per feature.
 
@@ -197,12 +228,16 @@ class BatchViews:
         numerators, denominators = self.score_numerators(kind)
         return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
 
-    def _repr_html_(self) -> str:
-        """Return the batch as notebooks show it."""
-        numerators, denominators = self.score_numerators("shapley")
+    def to_html(self, kind: str = "shapley") -> str:
+        """Return the batch as HTML for a notebook: the features by the mean of a score."""
+        numerators, denominators = self.score_numerators(kind)
         n = len(denominators)
         rows = []
         for name, column in zip(self.domain.names, numerators.T.tolist(), strict=True):
             total = sum((Fraction(t, d) for t, d in zip(column, denominators, strict=True) if t), Fraction(0))
             rows.append((name, total / (n or 1), Fraction(sum(t != 0 for t in column), n or 1)))
-        return batch_html(f"{n} explanations, {sum(self.cxp_counts)} CXps", rows)
+        return batch_html(f"{n} explanations, {sum(self.cxp_counts)} CXps", rows, kind)
+
+    def _repr_html_(self) -> str:
+        """Return the batch as notebooks show it."""
+        return self.to_html()

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import axfi_kc as ax
 from axfi_kc.features import Real
 from axfi_kc.queries import condition, count, evaluate, is_consistent, is_decomposable, probability
-from axfi_kc.scores import score, score_numerators
+from axfi_kc.scores import DEFAULT_SCORES, find_scores
 from tests.oracle import banzhaf, hitting_value, shapley, subsets
 from tests.strategies import Case, box_cases, cases, ensemble_cases, table_cases
 
@@ -86,9 +86,9 @@ def test_batch_scores_equal_single_scores(case: Case) -> None:
     problem = case.problem
     for kind in ("ratio", "unit"):
         found = problem.engine.explain(np.stack([problem.codes] * 3), weights=kind)
-        for name in ("shapley", "banzhaf"):
-            numerators, denominators = score_numerators(found, name)
-            single = list(score(ax.CXpForest.of_sets(found.sets(1), problem.domain.names), name).values())
+        for score in find_scores(DEFAULT_SCORES):
+            numerators, denominators = score.batch(found)
+            single = list(score.of(ax.CXpForest.of_sets(found.sets(1), problem.domain.names)).values())
             rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
             assert rows == [single] * 3
 
