@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 import axfi_kc as ax
 from axfi_kc.cli import main
 from axfi_kc.errors import AxfiError, BudgetError, IncompleteError, ResultFileError, WeightError
+from axfi_kc.measures import amount
 from axfi_kc.plots import plot_batch, plot_scores
 from axfi_kc.report import report_html
 from axfi_kc.results import documents, domain_document
@@ -239,7 +240,7 @@ def test_the_command_line(kind: str, tmp_path: Path, toy: str, capsys: pytest.Ca
     e = ax.Explanation.from_dict(document)
     assert main(["explain", *run, "--report", str(tmp_path / "one.html"), "--pictures", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert all(f"{float(s):.6f}" in printed for s in e.scores(kind).values() if s)
+    assert all(amount(s, digits=6) in printed for s in e.scores(kind).values() if s)
     assert (tmp_path / f"{kind}.png").exists()
     assert SCORES[kind].about in (tmp_path / "one.html").read_text()
     assert main(["batch", *run, "--out", str(out), "--json"]) == 0
