@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc import queries
-from axfi_kc.budget import Account, Budget, paced
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.budget import Account, Budget
+from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.disguises import with_decisions
 from axfi_kc.models.gridded import GriddedModel
+from axfi_kc.queries.transformations import copied
 from axfi_kc.targets import Mdd, mdd_of
 
 __all__ = ["CircuitModel", "ordered_diagram"]
@@ -261,20 +262,7 @@ def _root_first(circuit: Circuit) -> list[int]:
 def _disjunction(grid: Grid, circuits: Sequence[Circuit], account: Account | None = None) -> Circuit:
     """Return one circuit of the points where one of several holds."""
     build = CircuitBuilder(grid)
-    roots = []
-    for circuit in circuits:
-        found: list[int] = []
-        for node, kind in enumerate(paced(circuit.kinds.tolist(), account)):
-            arcs = [(cells, found[child]) for cells, child in circuit.arcs(node)]
-            if kind == DECISION:
-                made = build.decision(int(circuit.features[node]), arcs)
-            elif kind in (AND, OR):
-                made = (build.conjunction if kind == AND else build.disjunction)(child for _, child in arcs)
-            else:
-                made = kind
-            found.append(made)
-        roots.append(found[-1])
-    return build.circuit(build.disjunction(roots))
+    return build.circuit(build.disjunction([copied(circuit, build, account) for circuit in circuits]))
 
 
 def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
@@ -300,15 +288,16 @@ def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
 
 def _cell_vectors(circuit: Circuit, account: Account) -> int:
     """Return how many vectors of cells satisfy a deterministic, decomposable circuit."""
-    n_cells, found = circuit.grid.n_cells, list[Fraction]()
-    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
-        arcs = circuit.arcs(node)
-        if kind == DECISION:
-            total = sum((len(cells) * found[child] for cells, child in arcs), Fraction(0))
-            share = total / n_cells[circuit.features[node]]
-        elif kind == AND:
-            share = prod((found[child] for _, child in arcs), start=Fraction(1))
-        else:
-            share = sum((found[child] for _, child in arcs), Fraction(int(kind == TRUE)))
-        found.append(share)
-    return int(found[-1] * circuit.grid.n_points)
+    n_cells, sizes = circuit.grid.n_cells, [len(cells) for cells in circuit.cell_sets]
+    share = circuit.fold(
+        decision=lambda i, labels, below: (
+            sum((sizes[k] * part for k, part in zip(labels, below, strict=True)), Fraction(0)) / n_cells[i]
+        ),
+        conjunction=lambda below: prod(below, start=Fraction(1)),
+        disjunction=lambda below: sum(below, Fraction(0)),
+        false=Fraction(0),
+        true=Fraction(1),
+        account=account,
+        forget=True,
+    )[-1]
+    return int(share * circuit.grid.n_points)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.grid import Grid
 from axfi_kc.targets.encoding import balanced
 
@@ -199,23 +199,18 @@ class MddNodes:
     def load(self, circuit: Circuit) -> int:
         """Return the node of a circuit of any kind: gates need neither disjoint scopes nor exclusive parts."""
         runs = [runs_of(cells) for cells in circuit.cell_sets]
-        features, offsets = circuit.features.tolist(), circuit.offsets.tolist()
-        children, labels = circuit.children.tolist(), circuit.labels.tolist()
-        found: list[int] = []
-        for node, kind in enumerate(circuit.kinds.tolist()):
-            span = slice(offsets[node], offsets[node + 1])
-            below = [found[c] for c in children[span]]
-            if kind == DECISION:
-                arcs = [(*run, child) for k, child in zip(labels[span], below, strict=True) for run in runs[k]]
-                made = self.decision(features[node], *self._filled(features[node], sorted(arcs)))
-            elif kind == AND:
-                made = balanced(below, self.conjoined, _TRUE)
-            elif kind == OR:
-                made = balanced(below, self.disjoined, _FALSE)
-            else:
-                made = _TRUE if kind == TRUE else _FALSE
-            found.append(made)
-        return found[-1]
+
+        def decision(feature: int, labels: list[int], below: list[int]) -> int:
+            arcs = [(*run, child) for k, child in zip(labels, below, strict=True) for run in runs[k]]
+            return self.decision(feature, *self._filled(feature, sorted(arcs)))
+
+        return circuit.fold(
+            decision=decision,
+            conjunction=lambda below: balanced(below, self.conjoined, _TRUE),
+            disjunction=lambda below: balanced(below, self.disjoined, _FALSE),
+            false=_FALSE,
+            true=_TRUE,
+        )[-1]
 
     def _filled(self, feature: int, arcs: Sequence[tuple[int, int, int]]) -> tuple[list[int], list[int]]:
         """Return arcs as runs over all cells: what no arc names goes to false."""
