@@ -12,7 +12,8 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,19 @@ from axfi_kc.budget import Account, paced
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 
-__all__ = ["AND", "DECISION", "FALSE", "OR", "TRUE", "Circuit", "CircuitBuilder", "Size", "arc_owners"]
+__all__ = [
+    "AND",
+    "DECISION",
+    "FALSE",
+    "OR",
+    "TRUE",
+    "Circuit",
+    "CircuitBuilder",
+    "FlatCircuit",
+    "Size",
+    "arc_owners",
+    "flat_of",
+]
 
 FALSE, TRUE, DECISION, AND, OR = range(5)
 _NO_LABEL = -1
@@ -154,6 +167,57 @@ class Circuit:
                     found[dying[gone]] = false
                     gone += 1
         return found
+
+
+class FlatCircuit(NamedTuple):
+    """A circuit as kernels want it: arrays only, its cell sets laid end to end.
+
+    Attributes
+    ----------
+    kinds, features, offsets, children, labels
+        As in :class:`Circuit`.
+    set_starts, set_cells
+        The cells of label k are ``set_cells[set_starts[k]:set_starts[k + 1]]``, sorted.
+    cell_starts
+        Where the cells of each feature start in an array over all cells of all features.
+    complete
+        1 for a decision whose arcs name every cell; 0 elsewhere.
+    """
+
+    kinds: npt.NDArray[np.uint8]
+    features: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int32]
+    set_starts: npt.NDArray[np.int64]
+    set_cells: npt.NDArray[np.int32]
+    cell_starts: npt.NDArray[np.int64]
+    complete: npt.NDArray[np.uint8]
+
+
+# beside the circuits and not in them: what is made of a circuit for speed is no part of its value or its pickle
+_FLAT: WeakKeyDictionary[Circuit, FlatCircuit] = WeakKeyDictionary()
+
+
+def flat_of(circuit: Circuit) -> FlatCircuit:
+    """Return the flat form of `circuit`, made at the first call (cost: linear)."""
+    found = _FLAT.get(circuit)
+    if found is None:
+        sizes = np.array([*map(len, circuit.cell_sets), 0], dtype=np.int64)  # the last place takes the label -1
+        named = np.diff(np.concatenate([[0], np.cumsum(sizes[circuit.labels])])[circuit.offsets])
+        wanted = np.array([*circuit.grid.n_cells, -1], dtype=np.int64)[circuit.features]
+        found = _FLAT[circuit] = FlatCircuit(
+            circuit.kinds,
+            circuit.features,
+            circuit.offsets,
+            circuit.children,
+            circuit.labels,
+            set_starts=np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64),
+            set_cells=np.fromiter(chain.from_iterable(circuit.cell_sets), dtype=np.int32),
+            cell_starts=np.cumsum([0, *circuit.grid.n_cells], dtype=np.int64),
+            complete=(named == wanted).astype(np.uint8),
+        )
+    return found
 
 
 def arc_owners(circuit: Circuit) -> npt.NDArray[np.int32]:

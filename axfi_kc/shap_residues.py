@@ -13,7 +13,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, interruptible
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.shares import Shares, product, shares_of
-from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing
+from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 
 __all__ = ["ResidueSweep"]
 
@@ -78,7 +78,7 @@ class ResidueSweep:
         from axfi_kc import shap_kernels
 
         circuit, mod = self.circuit, np.array(primes, dtype=np.uint64)
-        shares, hit = _shares_modulo(self.shares, primes), hits[:, np.newaxis]
+        shares, hit = shares_modulo(self.shares.worths, self.shares.wholes, primes), hits[:, np.newaxis]
         gains = (hit + mod - shares) % mod
         steps, n_features = max(len(self.weights) - 1, 1), len(circuit.grid.axes)
         found = np.zeros((n_features, len(primes)), dtype=np.uint64)
@@ -91,8 +91,3 @@ class ResidueSweep:
                 changed = shap_kernels.changes(*arrays, mixed, gains, mod, n_features)
             found = (found + changed * np.array(scale, dtype=np.uint64)) % mod
         return found
-
-
-def _shares_modulo(shares: Shares, primes: Sequence[int]) -> Residues:
-    pairs = list(zip(shares.worths, shares.wholes, strict=True))
-    return np.array([[w * pow(d, -1, q) % q for q in primes] for w, d in pairs], dtype=np.uint64)

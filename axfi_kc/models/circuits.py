@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from axfi_kc import queries
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, flat_of
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
-from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.disguises import with_decisions
 from axfi_kc.models.gridded import GriddedModel
 from axfi_kc.queries.transformations import copied
@@ -59,7 +58,6 @@ class CircuitModel(GriddedModel):
     outputs: tuple[Hashable, ...]
     circuits: tuple[Circuit | None, ...]
     converted: bool
-    _wires: tuple[Wires | None, ...] = field(repr=False)
 
     @classmethod
     def of(
@@ -103,7 +101,7 @@ class CircuitModel(GriddedModel):
                 "not hold and one for where it does."
             )
         found, converted = _countable(circuit, deterministic=deterministic, account=_account(budget))
-        return cls(circuit.grid, tuple(outputs), (None, found), converted, (None, wires_of(found)[0]))
+        return cls(circuit.grid, tuple(outputs), (None, found), converted)
 
     @classmethod
     def of_classes(
@@ -157,7 +155,6 @@ class CircuitModel(GriddedModel):
             tuple(circuits),
             tuple(circuit for circuit, _ in found),
             any(converted for _, converted in found),
-            tuple(wires_of(circuit)[0] for circuit, _ in found),
         )
 
     @property
@@ -172,13 +169,13 @@ class CircuitModel(GriddedModel):
         -----
         Linear in the circuits, for 64 points at a time.
         """
-        from axfi_kc.models.circuit_kernels import truths
+        from axfi_kc.queries.truth_kernels import truths_at
 
-        other = next((k for k, wires in enumerate(self._wires) if wires is None), 0)
+        other = next((k for k, circuit in enumerate(self.circuits) if circuit is None), 0)
         found = np.full(len(cells), other)
-        for k, wires in enumerate(self._wires):
-            if wires is not None:
-                found[truths(wires, cells).astype(np.bool_)] = k
+        for k, circuit in enumerate(self.circuits):
+            if circuit is not None:
+                found[truths_at(flat_of(circuit), cells).astype(np.bool_)] = k
         return [self.outputs[k] for k in found.tolist()]
 
     def region(self, wanted: Sequence[bool]) -> tuple[Circuit, bool]:

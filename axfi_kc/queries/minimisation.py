@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.queries.flat import flat_of
+from axfi_kc.circuit import Circuit, CircuitBuilder, flat_of
 from axfi_kc.queries.structure import require_decomposable
 from axfi_kc.queries.transformations import account_of
 from axfi_kc.sets import features_of
@@ -51,9 +50,7 @@ def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
     require_decomposable(circuit, "minimum changes")
     from axfi_kc.queries import truth_kernels
 
-    flat = flat_of(circuit)
-    point = np.asarray(cells, dtype=np.int64)
-    least = int(truth_kernels.changes(*flat.arrays, flat.set_starts, flat.set_cells, point)[-1])
+    least = int(truth_kernels.changes(flat_of(circuit), np.asarray(cells, dtype=np.int64))[-1])
     return least if least <= len(circuit.grid.axes) else None
 
 
