@@ -14,12 +14,12 @@ from axfi_kc.compilers.circuit_diagrams import compile_region
 from axfi_kc.compilers.linear_circuits import compile_linear
 from axfi_kc.compilers.ordered_trees import LeafSets, OrderedTrees, leaf_sets_of_boxes, leaf_sets_of_tree
 from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order, uses_of
-from axfi_kc.compilers.runs import RunNodes
 from axfi_kc.compilers.thresholds import ThresholdCompiler
 from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.similarity import Similarity
+from axfi_kc.targets.mdd_nodes import MddNodes
 
 __all__ = ["DEFAULT_ORDER", "compile_mdd"]
 
@@ -99,7 +99,9 @@ def compile_mdd(
         return compile_region(model, wanted, order=order, budget=budget)
     features = feature_order(order, model.domain, uses_of(model))
     account = _Account(budget)
-    found = _attempt(model, _Task(output, similarity, features, RunNodes(), account.spend), similar)
+    found = _attempt(
+        model, _Task(output, similarity, MddNodes(model.grid, features, spend=account.spend), account.spend), similar
+    )
     if found is None:
         raise BudgetError(
             f"The budget was spent after {account.nodes} sub-diagrams and {account.seconds:.2f} s, and the complete "
@@ -111,12 +113,11 @@ def compile_mdd(
 
 
 class _Task(NamedTuple):
-    """What is compiled, in which order, and where the nodes go."""
+    """What is compiled, and where the nodes go; these are in the order of the features."""
 
     output: Hashable
     similarity: Similarity
-    order: list[int]
-    nodes: RunNodes
+    nodes: MddNodes
     spend: Callable[[int], None]
 
     def flags(self, outputs: Sequence[Hashable]) -> list[int]:
@@ -125,7 +126,7 @@ class _Task(NamedTuple):
 
     def above_zero(self, sets: Sequence[LeafSets], values: Sequence[Sequence[int]], base: int = 0) -> int:
         """Return the node of "`base` plus the trees is above 0"."""
-        trees = OrderedTrees(self.order, zip(sets, values, strict=True), spend=self.spend)
+        trees = OrderedTrees(self.nodes.order, zip(sets, values, strict=True), spend=self.spend)
         return ThresholdCompiler(trees, nodes=self.nodes, spend=self.spend).compile(base)
 
 
@@ -134,12 +135,15 @@ def _attempt(model: Model, task: _Task, negated: bool) -> Circuit | None:
     try:
         if isinstance(model, LinearModel):
             return compile_linear(
-                model, lambda y: task.similarity.holds(y, task.output) == negated, order=task.order, spend=task.spend
+                model,
+                lambda y: task.similarity.holds(y, task.output) == negated,
+                order=task.nodes.order,
+                spend=task.spend,
             )
         root = _dissimilar(model, task)
     except BudgetSpent:
         return None
-    return task.nodes.circuit(root, grid=model.grid, order=task.order, negated=negated)
+    return task.nodes.circuit(root, negated=negated)
 
 
 @singledispatch
@@ -150,7 +154,7 @@ def _dissimilar(model: Any, task: _Task) -> int:
 
 @_dissimilar.register
 def _table(model: TableModel, task: _Task) -> int:
-    found = np.array(task.flags(model.outputs))[model.table.transpose(task.order)]
+    found = np.array(task.flags(model.outputs))[model.table.transpose(task.nodes.order)]
     for place in reversed(range(found.ndim)):
         rows = found.reshape(-1, found.shape[-1])
         distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
@@ -178,4 +182,4 @@ def _trees(model: TreeSum, task: _Task) -> int:
     for summands, base in zip(margins.values.T.tolist(), margins.base.tolist(), strict=True):
         values = [[summands[leaf] for leaf in s.leaves] for s in sets]
         roots.append(task.above_zero(sets, values, base))
-    return task.nodes.union(roots, spend=task.spend)
+    return task.nodes.union(roots)

@@ -13,9 +13,9 @@ from typing import ClassVar
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError
+from axfi_kc.queries.structure import checked_order, is_ordered, is_reduced
 from axfi_kc.targets.arrays import InArrays
 from axfi_kc.targets.mdd_nodes import MddNodes
-from axfi_kc.targets.orders import checked_order, is_ordered, is_reduced
 
 __all__ = ["Mdd", "mdd_of"]
 

@@ -113,6 +113,25 @@ class MddNodes:
         """Return the disjunction of two nodes (cost: at worst the product of their sizes)."""
         return self._join(a, b, _FALSE)
 
+    def union(self, roots: Sequence[int]) -> int:
+        """Return the disjunction of any number of nodes.
+
+        Notes
+        -----
+        The number of sets of nodes met together: at worst the product of the diagrams' sizes. All at once,
+        no diagram of some of them is ever made, which may be larger than that of all.
+        """
+        return self._solved(_without_false(roots), {}, self._together)
+
+    def _together(self, nodes: Runs) -> Opened:
+        """Open a set of nodes: settle it, or return the sets below it."""
+        if len(nodes) <= 1:
+            return nodes[0] if nodes else _FALSE
+        place = min(self.places[n] for n in nodes)
+        rest = [n for n in nodes if self.places[n] != place]
+        ends, below = merged_runs([self.runs[n] for n in nodes if self.places[n] == place])
+        return place, ends, [_without_false([*rest, *children]) for children in below]
+
     def _join(self, a: int, b: int, neutral: int) -> int:
         return self._solved((a, b) if a < b else (b, a), self._joined[neutral], lambda pair: self._pairs(pair, neutral))
 
@@ -246,7 +265,13 @@ class MddNodes:
                 if child not in seen:
                     seen.add(child)
                     stack.append(child)
-        return sorted(seen - {_FALSE, _TRUE}, key=lambda n: -self.places[n])
+        return sorted(seen - {_FALSE, _TRUE})  # a node is made after its children
+
+
+def _without_false(nodes: Sequence[int]) -> Runs:
+    """Return a set of nodes of which one is to hold, sorted; true takes all."""
+    kept = set(nodes)
+    return (_TRUE,) if _TRUE in kept else tuple(sorted(kept - {_FALSE}))
 
 
 def merged_runs(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
