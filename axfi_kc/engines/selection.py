@@ -20,11 +20,10 @@ from axfi_kc.engines.targets import TargetEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
-from axfi_kc.targets import TARGETS
+from axfi_kc.targets import TARGETS, language_of
 
-__all__ = ["EXPLAINED_THROUGH", "Engine", "engine_for", "engine_through"]
+__all__ = ["Engine", "engine_for", "engine_through"]
 
-EXPLAINED_THROUGH = ("auto", *TARGETS)
 _NO_LIMIT = Budget()
 
 
@@ -83,13 +82,12 @@ def engine_through(target: str, model: Model, similarity: Similarity, budget: Bu
     UnsupportedTargetError
         If there is no such target.
     """
-    if target not in EXPLAINED_THROUGH:
+    if target != "auto" and target not in TARGETS:
         raise UnsupportedTargetError(
-            f"target must be one of {', '.join(map(repr, EXPLAINED_THROUGH))}, but {target!r} was given."
+            f"target must be one of {', '.join(map(repr, ('auto', *TARGETS)))}, but {target!r} was given."
         )
     engine = engine_for(model, similarity, budget)
     if target == "auto":
         return engine
-    if target in ("mdd", "obdd"):  # ordered: CXps as a family, listed only when few
-        return DiagramEngine(model, similarity, budget, target=target, constant=engine.constant)
-    return TargetEngine(model, similarity, budget, target=target, constant=engine.constant)
+    through = DiagramEngine if language_of(target).ordered else TargetEngine
+    return through(model, similarity, budget, target=target, constant=engine.constant)
