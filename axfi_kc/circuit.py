@@ -9,20 +9,39 @@ deterministic disjunctions a d-DNNF.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, paced
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 
-__all__ = ["AND", "DECISION", "FALSE", "OR", "TRUE", "Circuit", "CircuitBuilder", "Size"]
+__all__ = [
+    "AND",
+    "DECISION",
+    "FALSE",
+    "OR",
+    "TRUE",
+    "Circuit",
+    "CircuitBuilder",
+    "FlatCircuit",
+    "Size",
+    "arc_owners",
+    "flat_of",
+]
 
 FALSE, TRUE, DECISION, AND, OR = range(5)
 _NO_LABEL = -1
+_PASSED_AT_ONCE = 16  # nodes of a fold between two looks at a budget
+_FORGOTTEN_AT_ONCE = 1 << 12  # nodes between two rounds of forgetting values that no parent waits for
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +95,142 @@ class Circuit:
         span = slice(int(self.offsets[node]), int(self.offsets[node + 1]))
         labels, children = self.labels[span].tolist(), self.children[span].tolist()
         return [(self.cell_sets[k] if k != _NO_LABEL else (), c) for k, c in zip(labels, children, strict=True)]
+
+    def fold(
+        self,
+        *,
+        decision: Callable[[int, list[int], list[T]], T],
+        conjunction: Callable[[list[T]], T],
+        disjunction: Callable[[list[T]], T],
+        false: T,
+        true: T,
+        account: Account | None = None,
+        at_once: int = _PASSED_AT_ONCE,
+        forget: bool = False,
+    ) -> list[T]:
+        """Return a value for each node, made of those of its children; the root's is the last.
+
+        Parameters
+        ----------
+        decision
+            Makes the value of a decision of its feature, the labels of its arcs (positions in `cell_sets`) and
+            the children's values.
+        conjunction, disjunction
+            Make the value of a gate of the children's values.
+        false, true
+            The values of the constants.
+        account
+            Under which it is done, if there is a budget; a pass is no search, so nodes are not counted.
+        at_once
+            How many nodes may pass between two looks at the account.
+        forget
+            Whether values are forgotten, and become `false`, after their last parent: then only the root's stays.
+
+        Notes
+        -----
+        Each node once, children first, without recursion. What a node must know of itself beyond its
+        children's values (its scope, say) is best made part of the value.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain import Domain
+        >>> from axfi_kc.features import Integer
+        >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
+        >>> both = build.circuit(build.conjunction([build.literal(0, [1]), build.literal(1, [1])]))
+        >>> def deeper(below):
+        ...     return 1 + max(below)
+        >>> both.fold(
+        ...     decision=lambda i, labels, below: deeper(below), conjunction=deeper, disjunction=deeper, false=0, true=0
+        ... )
+        [0, 1, 1, 2]
+        """
+        features, offsets = self.features.tolist(), self.offsets.tolist()
+        children, labels = self.children.tolist(), self.labels.tolist()
+        dying, deaths = _by_last_parent(self) if forget else ([], [])
+        found: list[T] = []
+        first = gone = 0
+        for node, kind in enumerate(paced(self.kinds.tolist(), account, at_once=at_once)):
+            end = offsets[node + 1]
+            below = [found[c] for c in children[first:end]]
+            if kind == DECISION:
+                made = decision(features[node], labels[first:end], below)
+            elif kind == AND:
+                made = conjunction(below)
+            elif kind == OR:
+                made = disjunction(below)
+            else:
+                made = true if kind == TRUE else false
+            found.append(made)
+            first = end
+            if forget and not node % _FORGOTTEN_AT_ONCE:
+                while deaths[gone] < node:
+                    found[dying[gone]] = false
+                    gone += 1
+        return found
+
+
+class FlatCircuit(NamedTuple):
+    """A circuit as kernels want it: arrays only, its cell sets laid end to end.
+
+    Attributes
+    ----------
+    kinds, features, offsets, children, labels
+        As in :class:`Circuit`.
+    set_starts, set_cells
+        The cells of label k are ``set_cells[set_starts[k]:set_starts[k + 1]]``, sorted.
+    cell_starts
+        Where the cells of each feature start in an array over all cells of all features.
+    complete
+        1 for a decision whose arcs name every cell; 0 elsewhere.
+    """
+
+    kinds: npt.NDArray[np.uint8]
+    features: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int32]
+    set_starts: npt.NDArray[np.int64]
+    set_cells: npt.NDArray[np.int32]
+    cell_starts: npt.NDArray[np.int64]
+    complete: npt.NDArray[np.uint8]
+
+
+# beside the circuits and not in them: what is made of a circuit for speed is no part of its value or its pickle
+_FLAT: WeakKeyDictionary[Circuit, FlatCircuit] = WeakKeyDictionary()
+
+
+def flat_of(circuit: Circuit) -> FlatCircuit:
+    """Return the flat form of `circuit`, made at the first call (cost: linear)."""
+    found = _FLAT.get(circuit)
+    if found is None:
+        sizes = np.array([*map(len, circuit.cell_sets), 0], dtype=np.int64)  # the last place takes the label -1
+        named = np.diff(np.concatenate([[0], np.cumsum(sizes[circuit.labels])])[circuit.offsets])
+        wanted = np.array([*circuit.grid.n_cells, -1], dtype=np.int64)[circuit.features]
+        found = _FLAT[circuit] = FlatCircuit(
+            circuit.kinds,
+            circuit.features,
+            circuit.offsets,
+            circuit.children,
+            circuit.labels,
+            set_starts=np.concatenate([[0], np.cumsum(sizes[:-1])]).astype(np.int64),
+            set_cells=np.fromiter(chain.from_iterable(circuit.cell_sets), dtype=np.int32),
+            cell_starts=np.cumsum([0, *circuit.grid.n_cells], dtype=np.int64),
+            complete=(named == wanted).astype(np.uint8),
+        )
+    return found
+
+
+def arc_owners(circuit: Circuit) -> npt.NDArray[np.int32]:
+    """Return for each arc the node it leaves."""
+    return np.repeat(np.arange(len(circuit.kinds), dtype=np.int32), np.diff(circuit.offsets))
+
+
+def _by_last_parent(circuit: Circuit) -> tuple[list[int], list[int]]:
+    """Return the nodes in the order in which their values are last needed, and by which parent; the root by itself."""
+    last = np.arange(len(circuit.kinds), dtype=np.int32)
+    np.maximum.at(last, circuit.children, arc_owners(circuit))
+    dying = last.argsort(kind="stable")
+    return dying.tolist(), last[dying].tolist()
 
 
 class CircuitBuilder:

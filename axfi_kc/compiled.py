@@ -46,7 +46,7 @@ class CompiledModel:
 
     @property
     def language(self) -> str:
-        """The target language: ``"mdd"``, ``"obdd"``, ``"sdd"`` or ``"ddnnf"``."""
+        """The target language, one of ``axfi_kc.targets.TARGETS``."""
         return self.target.language
 
     @property
@@ -167,7 +167,7 @@ def compile_model(
     target
         The language: ``"mdd"`` (multi-valued decision diagram, our own), ``"obdd"`` (binary
         decision diagram, held by dd), ``"sdd"`` (sentential decision diagram, held by PySDD) or
-        ``"ddnnf"`` (our own).
+        ``"ddnnf"`` (our own); or any other name in ``axfi_kc.targets.TARGETS``.
     order
         The order of the features: ``"influence"``, ``"force"``, ``"given"``, or their names;
         see :func:`axfi_kc.compilers.orders.feature_order`.

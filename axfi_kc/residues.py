@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["combined", "n_primes_beyond", "primes_not_dividing", "shares_of"]
+__all__ = ["combined", "n_primes_beyond", "primes_not_dividing", "shares_modulo"]
 
 _BELOW = 2**31
 _BITS = 30  # every prime used exceeds 2**30
@@ -71,15 +71,26 @@ def _is_likely(n: int, base: int) -> bool:
     return False
 
 
-def shares_of(parts: Sequence[tuple[int, int]], primes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Return ``part / whole`` modulo each prime, for pairs of part and whole; a row per prime."""
-    found = np.zeros((len(primes), max(1, len(parts))), np.int64)
-    wholes = {whole for _, whole in parts}
-    for row, prime in zip(found, primes, strict=True):
+def shares_modulo(worths: Sequence[int], wholes: Sequence[int], primes: Sequence[int]) -> npt.NDArray[np.uint64]:
+    """Return ``worths[k] / wholes[k]`` modulo each prime: a row per share, a column per prime.
+
+    No prime may divide a whole.
+
+    Examples
+    --------
+    >>> prime = 2**31 - 1
+    >>> int(shares_modulo([1], [3], [prime])[0, 0]) * 3 % prime
+    1
+    """
+    table = np.empty((len(worths), len(primes)), dtype=np.uint64)
+    small = max(worths, default=0) < 2**63  # then numpy takes the remainders, and not Python one by one
+    for k, q in enumerate(primes):
         # One inverse for each distinct whole: an inverse costs far more than a product.
-        inverse = {whole: pow(whole, -1, prime) for whole in wholes}
-        row[: len(parts)] = [part * inverse[whole] % prime for part, whole in parts]
-    return found
+        inverse = {d: pow(d, -1, q) for d in set(wholes)}
+        factors = np.array([inverse[d] for d in wholes], dtype=np.uint64)
+        remainders = np.array(worths if small else [w % q for w in worths], dtype=np.uint64) % np.uint64(q)
+        table[:, k] = remainders * factors % np.uint64(q)
+    return table
 
 
 def combined(remainders: Sequence[int], primes: Sequence[int]) -> int:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, interruptible
 from axfi_kc.circuit import Circuit
-from axfi_kc.queries.flat import arc_owners
 from axfi_kc.queries.shares import Shares, product, shares_of
-from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing
+from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 
 __all__ = ["ResidueSweep"]
 
@@ -36,8 +35,6 @@ class ResidueSweep:
         Of the quadrature at q = 0, 1/steps, ..., 1.
     shares
         What the cells of each arc are worth.
-    places
-        For each share its feature and its set of cells; -1 for none.
     whole
         Every score times this is an integer.
     primes
@@ -48,7 +45,6 @@ class ResidueSweep:
     mentioned: tuple[int, ...]
     weights: tuple[Fraction, ...]
     shares: Shares
-    places: list[tuple[int, int]]
     whole: int
     primes: list[int]
 
@@ -66,12 +62,12 @@ class ResidueSweep:
         avoided = (*shares.wholes, *(axes[i].denominator for i in mentioned))
         # Scores lie in -1..1, so times `whole` there are 2 * whole + 1 possible numbers.
         primes = primes_not_dividing(avoided, count=n_primes_beyond(2 * whole))
-        return cls(circuit, mentioned, weights, shares, _places(circuit, shares), whole, primes)
+        return cls(circuit, mentioned, weights, shares, whole, primes)
 
     def scores(self, cells: Sequence[int], account: Account) -> dict[int, Fraction]:
         """Return the scores of the mentioned features at the point with these cells."""
         sets = self.circuit.cell_sets
-        hits = np.array([i >= 0 and cells[i] in sets[label] for i, label in self.places], dtype=np.uint64)
+        hits = np.array([i >= 0 and cells[i] in sets[label] for i, label in self.shares.places], dtype=np.uint64)
         firsts = range(0, len(self.primes), _AT_ONCE)
         parts = [self._modulo(self.primes[k : k + _AT_ONCE], hits, account) for k in firsts]
         residues = np.concatenate(parts, axis=1).tolist()
@@ -86,7 +82,7 @@ class ResidueSweep:
         from axfi_kc import shap_kernels
 
         circuit, mod = self.circuit, np.array(primes, dtype=np.uint64)
-        shares, hit = _shares_modulo(self.shares, primes), hits[:, np.newaxis]
+        shares, hit = shares_modulo(self.shares.worths, self.shares.wholes, primes), hits[:, np.newaxis]
         # Plus the prime before the subtraction: residues are unsigned.
         gains = (hit + mod - shares) % mod
         steps, n_features = max(len(self.weights) - 1, 1), len(circuit.grid.axes)
@@ -101,17 +97,3 @@ class ResidueSweep:
                 changed = shap_kernels.changes(*arrays, mixed, gains, mod, n_features)
             found = (found + changed * np.array(scale, dtype=np.uint64)) % mod
         return found
-
-
-def _places(circuit: Circuit, shares: Shares) -> list[tuple[int, int]]:
-    """Return the feature and the set of cells of each share."""
-    if not len(shares.of_arc):
-        return [(-1, -1)] * len(shares.worths)
-    # One arc stands for each share; all its arcs have the same feature and cells.
-    arcs = np.unique(shares.of_arc, return_index=True)[1]
-    return list(zip(circuit.features[arc_owners(circuit)[arcs]].tolist(), circuit.labels[arcs].tolist(), strict=True))
-
-
-def _shares_modulo(shares: Shares, primes: Sequence[int]) -> Residues:
-    pairs = list(zip(shares.worths, shares.wholes, strict=True))
-    return np.array([[w * pow(d, -1, q) % q for q in primes] for w, d in pairs], dtype=np.uint64)

@@ -19,7 +19,7 @@ from axfi_kc.domain import Domain
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.measures import Number
 from axfi_kc.queries.residuals import recount
-from axfi_kc.targets import TARGETS, Mdd, options_of, sifted, target_of
+from axfi_kc.targets import TARGETS, language_of, target_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def compare_sizes(
     *,
     output: Any = None,
     delta: Number | None = None,
-    targets: Sequence[str] = TARGETS,
+    targets: Sequence[str] | None = None,
     codes: Sequence[str] = ("order",),
     orders: Sequence[Order] = ORDERS,
     vtrees: Sequence[Any] = ("right", "balanced"),
@@ -88,7 +88,7 @@ def compare_sizes(
     model, domain, output, delta
         As in :func:`axfi_kc.compile_model`.
     targets
-        The languages.
+        The languages; all of ``axfi_kc.targets.TARGETS`` by default.
     codes
         How features of several cells are written in bits, for the languages that need it: ``"order"``,
         ``"binary"``, ``"direct"``.
@@ -122,7 +122,7 @@ def compare_sizes(
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "A table of sizes") from error
-    plan = _plan(targets, codes, orders, vtrees, reorder)
+    plan = _plan(tuple(TARGETS) if targets is None else targets, codes, orders, vtrees, reorder)
     rows: Any = size_rows(model, domain, plan, output=output, delta=delta, budget=budget)
     if progress:
         from tqdm.auto import tqdm
@@ -146,7 +146,7 @@ class _Way:
     def row(self) -> SizeRow:
         order = self.order if isinstance(self.order, str) else " ".join(self.order)
         if self.reorder:
-            order += ", searched" if self.target == "sdd" else ", sifted"
+            order += f", {language_of(self.target).searched}"
         return SizeRow(self.target, self.code, order, None if self.vtree is None else str(self.vtree))
 
 
@@ -156,10 +156,11 @@ def _plan(
     """Return all combinations; a choice that a target does not have is left out."""
     found = []
     for target in targets:
-        known = options_of(target)
+        language = language_of(target)
+        known = language.options
         of_codes = codes if "code" in known else [None]
         of_vtrees = vtrees if "vtree" in known else [None]
-        again = [False, True] if reorder and "order" in known else [False]
+        again = [False, True] if reorder and language.search is not None else [False]
         found += [_Way(target, o, c, v, r) for o, c, v, r in product(orders, of_codes, of_vtrees, again)]
     return found
 
@@ -179,7 +180,7 @@ def size_rows(
     first: SizeRow | None = None
 
     def circuit_of(way: _Way) -> tuple[Circuit | str, float]:
-        key = way.target == "ddnnf", str(way.order)
+        key = language_of(way.target).direct, str(way.order)
         if key not in made:
             begin = time.perf_counter()
             try:
@@ -207,14 +208,12 @@ def size_rows(
 
 def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
     watch = Watch(budget)
+    language = language_of(way.target)
     options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": budget}
-    options |= {"sift": way.reorder, "minimise": way.reorder}
-    known = options_of(way.target)
+    options |= {language.search: True} if way.reorder and language.search is not None else {}
     begin = time.perf_counter()
     try:
-        made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in known})
-        if way.reorder and isinstance(made, Mdd):
-            made = sifted(made, budget=watch.rest())
+        made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in language.options})
         seconds = before + time.perf_counter() - begin
         countable = all(axis.counts is not None for axis in circuit.grid.axes)
         count = made.count(budget=watch.rest()) if countable else None

@@ -80,7 +80,7 @@ NAMES = [
     "axfi_kc.families.games",
     "axfi_kc.families.weighted",
     "axfi_kc.families.set_families",
-    "axfi_kc.families.orders",
+    "axfi_kc.families.force",
     "axfi_kc.families.stores",
     "axfi_kc.families.zdd_kernels",
     "axfi_kc.engines.ensemble.layout",

@@ -12,12 +12,12 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit
 from axfi_kc.compilers.ordered_trees import LeafSets, OrderedTrees, leaf_sets_of_boxes, leaf_sets_of_tree
 from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order
-from axfi_kc.compilers.runs import RunNodes
 from axfi_kc.compilers.thresholds import ThresholdCompiler
 from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.models import Boxes, Model, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 from axfi_kc.similarity import Similarity
+from axfi_kc.targets.mdd_nodes import MddNodes
 
 __all__ = ["DEFAULT_ORDER", "Task", "compile_mdd", "diagram_of"]
 
@@ -118,8 +118,8 @@ class _Nodes:
     """The nodes of one diagram in the making: of the points whose output is not similar."""
 
     def __init__(self, model: Model, task: Task) -> None:
-        self.task, self.order, self.nodes = task, task.features(model), RunNodes()
-        self._grid = model.grid
+        self.task, self.nodes = task, MddNodes(model.grid, task.features(model), spend=task.spend)
+        self.order = self.nodes.order
 
     def flags(self, outputs: Sequence[Hashable]) -> list[int]:
         """Tell for each output, by 1 or 0, whether it is not similar."""
@@ -132,7 +132,7 @@ class _Nodes:
 
     def circuit(self, root: int) -> Circuit:
         """Return the diagram below a node, negated if the similar points are wanted."""
-        return self.nodes.circuit(root, grid=self._grid, order=self.order, negated=self.task.similar)
+        return self.nodes.circuit(root, negated=self.task.similar)
 
 
 @diagram_of.register
@@ -168,4 +168,4 @@ def _trees(model: TreeSum, task: Task) -> Circuit:
     for summands, base in zip(margins.values.T.tolist(), margins.base.tolist(), strict=True):
         values = [[summands[leaf] for leaf in s.leaves] for s in sets]
         roots.append(made.above_zero(sets, values, base))
-    return made.circuit(made.nodes.union(roots, spend=task.spend))
+    return made.circuit(made.nodes.union(roots))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
+from axfi_kc.families.force import force_order
 from axfi_kc.models import Uses
 
 __all__ = ["DEFAULT_ORDER", "ORDERS", "Order", "feature_order"]
@@ -16,8 +17,6 @@ ORDERS = ("influence", "force", "given")
 DEFAULT_ORDER = "influence"
 Order = str | Sequence[str]
 """A word of `ORDERS`, or the names of all features, first to last."""
-
-_ROUNDS = 200
 
 
 def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
@@ -80,51 +79,9 @@ def _by_word(order: str, uses: Uses) -> list[int]:
     if order == "influence":
         return by_influence
     if order == "force":
-        return _force(by_influence, uses.groups)
+        return force_order(by_influence, uses.groups)
     if order == "given":
         return sorted(by_influence)
     raise DomainError(
         f"order must be one of {', '.join(map(repr, ORDERS))} or a list of all feature names, but {order!r} was given."
     )
-
-
-def _force(start: list[int], groups: Sequence[Collection[int]]) -> list[int]:
-    """Return an order in which the features of each group are close together.
-
-    The FORCE heuristic (Aloul, Markov and Sakallah, 2003): put each group at the mean of its
-    features, then each feature at the mean of its groups, sort, and repeat while the total
-    spread of the groups shrinks. Features of no group come last.
-    """
-    edges = [sorted(g) for g in groups if g]
-    best, least = start, _spread(start, edges)
-    for _ in range(_ROUNDS):
-        order = _pulled(best, edges)
-        spread = _spread(order, edges)
-        if spread >= least:
-            break
-        best, least = order, spread
-    return best
-
-
-def _places(order: Sequence[int]) -> list[int]:
-    place = [0] * len(order)
-    for position, feature in enumerate(order):
-        place[feature] = position
-    return place
-
-
-def _spread(order: Sequence[int], edges: Sequence[Sequence[int]]) -> int:
-    place = _places(order)
-    return sum(max(spots) - min(spots) for spots in ([place[i] for i in edge] for edge in edges))
-
-
-def _pulled(order: Sequence[int], edges: Sequence[Sequence[int]]) -> list[int]:
-    """Return the features sorted by the mean centre of their groups."""
-    place = _places(order)
-    pull, count = [0.0] * len(order), [0] * len(order)
-    for edge in edges:
-        centre = sum(place[i] for i in edge) / len(edge)
-        for i in edge:
-            pull[i] += centre
-            count[i] += 1
-    return sorted(order, key=lambda i: (pull[i] / count[i] if count[i] else len(order), place[i]))

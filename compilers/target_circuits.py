@@ -12,7 +12,7 @@ from axfi_kc.compilers.diagrams import compile_mdd
 from axfi_kc.compilers.orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.models import Model
 from axfi_kc.similarity import Similarity
-from axfi_kc.targets import Target, options_of, target_of
+from axfi_kc.targets import Target, language_of, options_of, target_of
 
 __all__ = ["base_circuit", "compile_target"]
 
@@ -93,6 +93,6 @@ def base_circuit(
     order: Order = DEFAULT_ORDER,
     budget: Budget | None = None,
 ) -> Circuit:
-    """Return the circuit that `target` is made of: an ordered diagram, or for ``"ddnnf"`` the most direct one."""
-    compiler = compile_circuit if target == "ddnnf" else compile_mdd
+    """Return the circuit that `target` is made of: an ordered diagram, or the most direct one if that is better."""
+    compiler = compile_circuit if language_of(target).direct else compile_mdd
     return compiler(model, output, similarity, similar=similar, order=order, budget=budget or Budget())

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 
 from axfi_kc.compilers.ordered_trees import OrderedTrees
-from axfi_kc.compilers.runs import RunNodes
+from axfi_kc.targets.mdd_nodes import MddNodes
 
 __all__ = ["ThresholdCompiler"]
 
@@ -70,7 +70,7 @@ class ThresholdCompiler:
     Exponential at worst. Integers of any size; no recursion.
     """
 
-    def __init__(self, trees: OrderedTrees, *, nodes: RunNodes, spend: Callable[[int], None]) -> None:
+    def __init__(self, trees: OrderedTrees, *, nodes: MddNodes, spend: Callable[[int], None]) -> None:
         self._trees = trees
         self._nodes = nodes
         self._spend = spend

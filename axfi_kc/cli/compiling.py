@@ -14,6 +14,8 @@ from axfi_kc.cli.options import add_command as new_command
 from axfi_kc.cli.progress import working
 from axfi_kc.cli.tables import plain, print_json, text_table
 from axfi_kc.errors import DomainError
+from axfi_kc.formats import FORMATS
+from axfi_kc.targets import CODES, TARGETS, targets_with
 
 __all__ = ["add_command", "add_output", "output_of"]
 
@@ -23,8 +25,6 @@ _EXAMPLES = """\
   axfi-kc compile tree.skops data.csv --to ddnnf --save model.nnf
   axfi-kc compile tree.skops data.csv --picture circuit.png
 """
-_LANGUAGES = ("mdd", "obdd", "sdd", "ddnnf")
-_CODES = ("order", "binary", "direct")
 
 
 def add_command(commands: Any) -> None:
@@ -33,14 +33,24 @@ def add_command(commands: Any) -> None:
     command = new_command(commands, "compile", _run, about=about, examples=_EXAMPLES)
     add_inputs(command)
     add_output(command)
-    command.add_argument("--to", choices=_LANGUAGES, default="mdd", help="the language [%(default)s]")
+    command.add_argument("--to", choices=tuple(TARGETS), default="mdd", help="the language [%(default)s]")
     command.add_argument("--order", choices=["influence", "force", "given"], default="influence", help="[%(default)s]")
-    command.add_argument("--code", choices=_CODES, help="how values are written in bits, for obdd and sdd")
-    command.add_argument("--vtree", choices=["right", "balanced"], help="for sdd")
-    formats = "write the circuit: .nnf, which says itself what its variables mean and can be explained; .cnf; "
-    command.add_argument("--save", type=Path, metavar="FILE", help=f"{formats}.dddmp or .json of an obdd; .sdd")
+    command.add_argument("--code", choices=CODES, help=f"how values are written in bits, for {_with('code')}")
+    command.add_argument("--vtree", choices=["right", "balanced"], help=f"for {_with('vtree')}")
+    command.add_argument("--save", type=Path, metavar="FILE", help=f"write the circuit: {_savable()}")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw a small circuit: .png, .svg, .pdf or .dot")
     add_json(command)
+
+
+def _with(option: str) -> str:
+    """Return the languages that have an option, in words."""
+    return " and ".join(targets_with(option))
+
+
+def _savable() -> str:
+    """Return the suffixes under which circuits are saved, in words; an .nnf can be explained without its model."""
+    written = {suffix: known for suffix, found in FORMATS.items() for known in found if known.write is not None}
+    return ", ".join(s if known.language is None else f"{s} of an {known.language}" for s, known in written.items())
 
 
 def add_output(command: argparse.ArgumentParser) -> None:

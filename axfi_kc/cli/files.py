@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -17,6 +18,7 @@ from axfi_kc.errors import (
     ModelFileError,
     UnsupportedModelError,
 )
+from axfi_kc.formats import FORMATS, format_of, load_circuit
 
 __all__ = [
     "file_kind",
@@ -24,13 +26,10 @@ __all__ = [
     "load_circuit_model",
     "load_model",
     "load_skops",
-    "read_circuit",
     "read_table",
 ]
 
 _TRUSTED = ("sklearn.tree._tree.Tree",)  # compiled classes of scikit-learn that hold nothing but arrays
-_CIRCUITS = (".nnf", ".sdd", ".dddmp", ".cnf")
-_IN_CIRCUITS = (b'"nodes"', b'"literals"', b'"level_of_var"')
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 
@@ -101,7 +100,8 @@ def file_kind(path: Path) -> str:
     """
     if not path.is_file():
         raise ModelFileError(f"There is no model file {path}; give the path of a saved model.")
-    if path.suffix in _CIRCUITS:
+    circuits = FORMATS.get(path.suffix, ())
+    if any(not known.marks for known in circuits):
         return "circuit"
     if path.suffix == ".ubj":
         return "xgboost"
@@ -109,8 +109,10 @@ def file_kind(path: Path) -> str:
         return "skops"
     with open(path, "rb") as file:
         head = file.read(_HEAD)
+    if b'"learner"' not in head and any(mark in head for known in circuits for mark in known.marks):
+        return "circuit"
     if path.suffix == ".json":
-        return "circuit" if b'"learner"' not in head and any(key in head for key in _IN_CIRCUITS) else "xgboost"
+        return "xgboost"
     return "lightgbm" if head.startswith((b"tree\n", b"tree\r\n")) else "pickle"
 
 
@@ -142,23 +144,10 @@ def load_circuit_model(path: Path, domain: Callable[[], Domain], *, code: str | 
 
 
 def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
-    try:
-        return read_circuit(path, code=code)
-    except CircuitError:  # it does not say what its variables mean
-        return read_circuit(path, domain(), code=code)
-
-
-def read_circuit(path: Path, domain: Domain | None = None, *, code: str | None = None) -> Any:
-    """Return the circuit in a file.
-
-    Raises
-    ------
-    AxfiError
-        If it cannot be read, or does not say what its variables mean and there is no domain.
-    """
-    from axfi_kc.formats import load_circuit
-
-    return load_circuit(path, domain, code=code)
+    with suppress(CircuitError):  # a file that may say what its variables mean need not
+        if format_of(path).describes:
+            return load_circuit(path, code=code)
+    return load_circuit(path, domain(), code=code)
 
 
 def load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from axfi_kc._version import __version__
-from axfi_kc.cli.files import file_kind, load_skops, read_circuit
+from axfi_kc.cli.files import file_kind, load_skops
 from axfi_kc.cli.options import add_command as new_command
 from axfi_kc.cli.options import add_json
 from axfi_kc.cli.tables import plain, print_json, text_table
 from axfi_kc.errors import ModelFileError
+from axfi_kc.formats import load_circuit
 
 __all__ = ["add_command"]
 
@@ -146,7 +147,7 @@ def _skops(path: Path) -> dict[str, Any]:
 
 
 def _circuit(path: Path) -> dict[str, Any]:
-    circuit = read_circuit(path)
+    circuit = load_circuit(path)
     domain = circuit.grid.domain
     size = circuit.size
     return {

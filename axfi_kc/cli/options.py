@@ -11,7 +11,9 @@ from axfi_kc.budget import Budget
 from axfi_kc.cli.files import is_circuit_file, load_circuit_model, load_model, read_table
 from axfi_kc.domain import Domain
 from axfi_kc.errors import DomainError
+from axfi_kc.formats import FORMATS
 from axfi_kc.scores import DEFAULT_SCORES, SCORES
+from axfi_kc.targets import CODES
 
 __all__ = [
     "Given",
@@ -23,10 +25,7 @@ __all__ = [
     "given",
 ]
 
-_MODEL = (
-    "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit .nnf, .sdd, .dddmp, .cnf or .json, "
-    "or a pickle"
-)
+_MODEL = "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit ({}), or a pickle"
 _TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
 _PICKLE = "load a pickled model. A pickle runs whatever code its maker put in; load only files you trust"
 
@@ -74,12 +73,13 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) -> None:
     """Add the model, the table, and how the table becomes a domain; or results in a file instead of both."""
-    command.add_argument("model", type=Path, help=f"{_MODEL}; or results that batch wrote" if or_results else _MODEL)
+    model = _MODEL.format(", ".join(FORMATS))
+    command.add_argument("model", type=Path, help=f"{model}; or results that batch wrote" if or_results else model)
     command.add_argument("data", type=Path, nargs="?" if or_results else None, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
     command.add_argument(
         "--bits",
-        choices=["direct", "order", "binary"],
+        choices=CODES,
         help="how a circuit file writes values in bits; an .nnf of ours says so",
     )
     group = command.add_argument_group("domain", "explanations are about all points of it")

@@ -12,6 +12,7 @@ from axfi_kc.cli.options import add_command as new_command
 from axfi_kc.cli.options import add_inputs, add_json, given
 from axfi_kc.cli.progress import is_watched, working
 from axfi_kc.cli.tables import plain, print_json, text_table
+from axfi_kc.targets import CODES, TARGETS, targets_with
 
 __all__ = ["add_command"]
 
@@ -19,7 +20,6 @@ _EXAMPLES = """\
   axfi-kc sizes tree.skops data.csv --target label
   axfi-kc sizes model.json data.csv --to mdd obdd --codes order binary --orders influence --picture sizes.png
 """
-_LANGUAGES = ("mdd", "obdd", "sdd", "ddnnf")
 _COLUMNS = ("target", "code", "order", "vtree", "nodes", "edges", "bytes", "seconds", "agrees", "note")
 
 
@@ -29,12 +29,14 @@ def add_command(commands: Any) -> None:
     command = new_command(commands, "sizes", _run, about=about, examples=_EXAMPLES)
     add_inputs(command)
     add_output(command)
-    command.add_argument("--to", nargs="+", choices=_LANGUAGES, default=list(_LANGUAGES), help="[all]")
-    command.add_argument("--codes", nargs="+", choices=["order", "binary", "direct"], default=["order"], help="[order]")
+    command.add_argument("--to", nargs="+", choices=tuple(TARGETS), default=list(TARGETS), help="[all]")
+    command.add_argument("--codes", nargs="+", choices=CODES, default=["order"], help="[order]")
     orders = ["influence", "force", "given"]
     command.add_argument("--orders", nargs="+", choices=orders, default=orders, help="[all]")
     vtrees = ["right", "balanced"]
-    command.add_argument("--vtrees", nargs="+", choices=vtrees, default=vtrees, help="for sdd [all]")
+    command.add_argument(
+        "--vtrees", nargs="+", choices=vtrees, default=vtrees, help=f"for {' and '.join(targets_with('vtree'))} [all]"
+    )
     command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
     add_json(command)

@@ -32,11 +32,10 @@ from axfi_kc.engines.linear import LinearEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
 from axfi_kc.similarity import Similarity
-from axfi_kc.targets import TARGETS
+from axfi_kc.targets import TARGETS, language_of
 
 __all__ = [
     "ENGINES",
-    "EXPLAINED_THROUGH",
     "LISTED",
     "Engine",
     "Found",
@@ -87,12 +86,6 @@ ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
     LinearModel: LinearEngine,
     CircuitModel: CircuitEngine,
 }
-_THROUGH: dict[str, Callable[..., Engine]] = {
-    # the ordered ones hold the CXps of an instance as a family, listed only when there are few
-    name: DiagramEngine if name in ("mdd", "obdd") else TargetEngine
-    for name in TARGETS
-}
-EXPLAINED_THROUGH = ("auto", *TARGETS)
 
 
 def engine_for(model: Any, similarity: Similarity) -> Engine:
@@ -119,11 +112,13 @@ def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
     UnsupportedTargetError
         If there is no such target.
     """
-    if target not in EXPLAINED_THROUGH:
+    if target != "auto" and target not in TARGETS:
         raise UnsupportedTargetError(
-            f"target must be one of {', '.join(map(repr, EXPLAINED_THROUGH))}, but {target!r} was given."
+            f"target must be one of {', '.join(map(repr, ('auto', *TARGETS)))}, but {target!r} was given."
         )
     engine = engine_for(model, similarity)
     if target == "auto":
         return engine
-    return _THROUGH[target](model, similarity, target=target, constant=engine.constant)
+    # The ordered ones hold the CXps of an instance as a family, listed only when there are few.
+    through: Callable[..., Engine] = DiagramEngine if language_of(target).ordered else TargetEngine
+    return through(model, similarity, target=target, constant=engine.constant)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuit import Circuit, FlatCircuit, flat_of
 from axfi_kc.engines import circuit_kernels as kernels
-from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.disguises import has_disjunctions
-from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing, shares_of
+from axfi_kc.queries.shares import shares_of
+from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.sets import features_of
 
 __all__ = ["InstanceBoxes", "Region", "Worths"]
@@ -33,10 +34,8 @@ class Region:
         Deterministic and decomposable.
     holds
         Whether the region is where the circuit holds.
-    wires
+    flat
         The circuit's arrays.
-    groups
-        The feature and the cells of each group of cells that arcs name.
     scope
         The features that the circuit mentions; no other is ever relevant.
     task
@@ -45,52 +44,61 @@ class Region:
 
     circuit: Circuit
     holds: bool
-    wires: Wires
-    groups: list[tuple[int, tuple[int, ...]]]
+    flat: FlatCircuit
     scope: npt.NDArray[np.int64]
     task: int
-    _primes: npt.NDArray[np.int64]
-    _shares: npt.NDArray[np.int64]
+    _cells: _Table
     _tables: dict[str, _Table] = field(default_factory=dict)
 
     @classmethod
     def of(cls, circuit: Circuit, holds: bool) -> Region:
         """Lay out a region (cost: linear)."""
-        wires, groups = wires_of(circuit)
         task = kernels.WHERE_TRUE if holds else kernels.BY_COUNT
         if not holds and not has_disjunctions(circuit):
             task = kernels.BY_DECISIONS
-        scope = sorted({i for i, _ in groups})
+        scope = np.unique(circuit.features[circuit.features >= 0]).astype(np.int64)
         n_cells = circuit.grid.n_cells
-        count = n_primes_beyond(prod(n_cells[i] for i in scope)) if task == kernels.BY_COUNT else 0
-        primes = primes_not_dividing((n_cells[i] for i in scope), count=count)
-        shares = shares_of([(len(cells), n_cells[i]) for i, cells in groups], primes)
-        return cls(circuit, holds, wires, groups, np.array(scope, np.int64), task, np.array(primes, np.int64), shares)
+        count = n_primes_beyond(prod(n_cells[i] for i in scope.tolist())) if task == kernels.BY_COUNT else 0
+        cells = _Table.of(circuit, [[1] * n for n in n_cells], scope.tolist(), count)
+        return cls(circuit, holds, flat_of(circuit), scope, task, cells)
 
     @property
     def kernel_arguments(self) -> tuple[Any, ...]:
         """What the oracle's kernels want after the box."""
-        n = len(self.wires.kinds)
-        return self.task, self._shares, self._primes, np.empty(n, np.uint8), np.empty(n, np.int64)
+        n, cells = len(self.flat.kinds), self._cells
+        return self.task, cells.share_of_arc, cells.shares, cells.primes, np.empty(n, np.uint8), np.empty(n, np.int64)
 
     def table(self, kind: str, worths: Worths, count: int) -> _Table:
-        """Return what each group is worth, modulo `count` primes or more."""
+        """Return what the cells of each arc are worth, modulo `count` primes or more."""
         found = self._tables.get(kind)
         if found is None or len(found.primes) < count:
-            wholes = {i: sum(worths[i]) for i in self.scope.tolist()}
-            primes = primes_not_dividing(wholes.values(), count=max(count, _PRIMES_AT_LEAST))
-            parts = [(sum(worths[i][c] for c in cells), wholes[i]) for i, cells in self.groups]
-            found = self._tables[kind] = _Table(np.array(primes, np.int64), shares_of(parts, primes), wholes)
+            found = _Table.of(self.circuit, worths, self.scope.tolist(), max(count, _PRIMES_AT_LEAST))
+            self._tables[kind] = found
         return found
+
+    @cached_property
+    def cell_sets(self) -> list[frozenset[int]]:
+        """The circuit's sets of cells, to be asked for members."""
+        return [frozenset(cells) for cells in self.circuit.cell_sets]
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What the groups of cells are worth modulo primes, and the whole worth of each feature."""
+    """What the cells of arcs are worth modulo primes, a row each, and the whole worth of each feature."""
 
     primes: npt.NDArray[np.int64]
+    share_of_arc: npt.NDArray[np.int32]
     shares: npt.NDArray[np.int64]
     wholes: dict[int, int]
+
+    @classmethod
+    def of(cls, circuit: Circuit, worths: Worths, scope: Sequence[int], count: int) -> _Table:
+        """Return the table modulo `count` primes, for worths of the cells of each feature."""
+        wholes = {i: sum(worths[i]) for i in scope}
+        primes = primes_not_dividing(wholes.values(), count=count)
+        shares = shares_of(circuit, worths, [wholes.get(i, 1) for i in range(len(worths))])
+        rows = np.ascontiguousarray(shares_modulo(shares.worths, shares.wholes, primes).T).astype(np.int64)
+        return cls(np.array(primes, np.int64), shares.of_arc, rows, wholes)
 
 
 class InstanceBoxes:
@@ -101,7 +109,8 @@ class InstanceBoxes:
 
     def __init__(self, region: Region, v: npt.NDArray[np.int64]) -> None:
         self.region = region
-        self.follows = kernels.followed(region.wires, v)
+        self.cells = v.tolist()
+        self.follows = kernels.followed(region.flat, v)
         self._free = np.zeros(len(v), np.uint8)
         self._arguments = region.kernel_arguments
 
@@ -113,7 +122,7 @@ class InstanceBoxes:
     def is_weak(self, mask: int) -> bool:
         """Tell whether the box in which `mask` is free meets the region (cost: linear, or linear per prime)."""
         self._release(mask)
-        return bool(kernels.is_weak(self.region.wires, self.follows, self._free, *self._arguments))
+        return bool(kernels.is_weak(self.region.flat, self.follows, self._free, *self._arguments))
 
     def shrink(self, mask: int) -> int:
         """Return a minimal part of `mask` whose box meets the region, as that of `mask` must.
@@ -123,7 +132,7 @@ class InstanceBoxes:
         One question per feature of `mask`. Features that come last in the scope are kept if possible.
         """
         self._release(mask)
-        kernels.shrink(self.region.wires, self.follows, self._free, self.region.scope, *self._arguments)
+        kernels.shrink(self.region.flat, self.follows, self._free, self.region.scope, *self._arguments)
         return sum(1 << k for k in np.flatnonzero(self._free[self.region.scope]).tolist())
 
     def _release(self, mask: int) -> None:
@@ -154,15 +163,16 @@ class InstanceBoxes:
         found = np.zeros((len(sets), int(n_primes.max(initial=0))), np.int64)
         self._free[:] = 0
         kernels.residues(
-            self.region.wires,
+            self.region.flat,
             self.follows,
             np.array([i for Y in sets for i in Y], np.int64),
             np.cumsum([0, *map(len, sets)], dtype=np.int64),
             self._free,
+            table.share_of_arc,
             table.shares,
             table.primes,
             n_primes,
-            np.empty(len(self.region.wires.kinds), np.int64),
+            np.empty(len(self.region.flat.kinds), np.int64),
             found,
         )
         primes = table.primes.tolist()

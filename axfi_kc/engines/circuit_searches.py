@@ -16,7 +16,6 @@ from itertools import combinations
 from math import comb
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
-from axfi_kc.circuit import AND, DECISION, OR, TRUE
 from axfi_kc.engines.circuit_kernels import BY_COUNT
 from axfi_kc.engines.circuit_regions import InstanceBoxes, Worths
 from axfi_kc.sets import features_of
@@ -29,8 +28,8 @@ _FEW_SETS = 500  # asking for so many takes less than making families
 _WEIGHED_AT_ONCE = 256  # CXps between two looks at the clock, of a small circuit
 _ARCS_AT_ONCE = 1 << 20  # and of a large one, arcs gone over
 _PAIRS_AT_ONCE = 1 << 16
-_NOTHING: tuple[int, ...] = ()
-_AT_ONCE = (0,)
+_NOTHING: Sequence[int] = ()
+_AT_ONCE: Sequence[int] = (0,)
 
 
 class _TooManySets(Exception):
@@ -84,7 +83,7 @@ def weigh(boxes: InstanceBoxes, cxps: Sequence[int], kind: str, worths: Worths, 
     if kind == "unit":
         return [1] * len(cxps)
     found: list[int] = []
-    at_once = max(1, min(_WEIGHED_AT_ONCE, _ARCS_AT_ONCE // (1 + len(boxes.region.wires.children))))
+    at_once = max(1, min(_WEIGHED_AT_ONCE, _ARCS_AT_ONCE // (1 + len(boxes.region.flat.children))))
     for first in range(0, len(cxps), at_once):
         part = cxps[first : first + at_once]
         found += boxes.weigh(part, kind, worths)
@@ -146,42 +145,32 @@ class _Families:
         self._max_size = max_size
         self._spend = spend
         self._looks_for_true = boxes.region.holds
+        self._bits = {i: 1 << k for k, i in enumerate(boxes.region.scope.tolist())}
+        self._n_cells = boxes.region.circuit.grid.n_cells
 
     def of_root(self) -> Sequence[int]:
         """Return the family of the circuit's root."""
-        wires = self._boxes.region.wires
-        place = {i: k for k, i in enumerate(self._boxes.region.scope.tolist())}
-        follows, children, offsets = self._boxes.follows.tolist(), wires.children.tolist(), wires.offsets.tolist()
-        features, complete = wires.features.tolist(), wires.complete.tolist()
-        found: list[Sequence[int]] = []
-        for node, kind in enumerate(wires.kinds.tolist()):
-            span = range(offsets[node], offsets[node + 1])
-            below = [found[children[arc]] for arc in span]
-            if kind == DECISION:
-                stays = next((found[children[arc]] for arc in span if follows[arc]), None)
-                changes = [found[children[arc]] for arc in span if not follows[arc]]
-                made = self._decision(1 << place[features[node]], stays, changes, bool(complete[node]))
-            elif kind == OR or (kind == AND and not self._looks_for_true):
-                made = self._union(below)
-            elif kind == AND:
-                made = self._product(below)
-            else:
-                made = _AT_ONCE if (kind == TRUE) == self._looks_for_true else _NOTHING
-            found.append(made)
-        return found[-1]
+        at_false, at_true = (_NOTHING, _AT_ONCE) if self._looks_for_true else (_AT_ONCE, _NOTHING)
+        return self._boxes.region.circuit.fold(
+            decision=self._decision,
+            conjunction=self._product if self._looks_for_true else self._union,
+            disjunction=self._union,
+            false=at_false,
+            true=at_true,
+        )[-1]
 
-    def _decision(
-        self, bit: int, stays: Sequence[int] | None, changes: list[Sequence[int]], complete: bool
-    ) -> Sequence[int]:
+    def _decision(self, feature: int, labels: list[int], below: list[Sequence[int]]) -> Sequence[int]:
         """Return the family of a decision; cells that no arc names lead to false."""
+        cell, bit, sets = self._boxes.cells[feature], self._bits[feature], self._boxes.region.cell_sets
         at_false = _NOTHING if self._looks_for_true else _AT_ONCE
-        kept = list(at_false if stays is None else stays)
-        if not complete:
-            changes = [*changes, at_false]
-        others = {T for family in changes if family is not stays for T in family if T.bit_count() < self._max_size}
-        if kept and kept[0] == 0:
+        stays = next((family for k, family in zip(labels, below, strict=True) if cell in sets[k]), at_false)
+        changes = [family for k, family in zip(labels, below, strict=True) if cell not in sets[k]]
+        if sum([len(sets[k]) for k in labels]) < self._n_cells[feature]:
+            changes.append(at_false)
+        if stays and stays[0] == 0:
             return _AT_ONCE
-        return kept + [T | bit for T in self._minimal(others, kept)]
+        others = {T for family in changes if family is not stays for T in family if T.bit_count() < self._max_size}
+        return [*stays, *(T | bit for T in self._minimal(others, stays))]
 
     def _union(self, families: Sequence[Sequence[int]]) -> Sequence[int]:
         distinct = {id(family): family for family in families if family}
@@ -254,7 +243,7 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
 
 def _shrunk(boxes: InstanceBoxes, mask: int, meter: Meter) -> int | None:
     """Return what ``boxes.shrink`` does, on large circuits with a look at the clock at each feature; None if late."""
-    if len(boxes.region.wires.children) * mask.bit_count() < _ARCS_AT_ONCE:
+    if len(boxes.region.flat.children) * mask.bit_count() < _ARCS_AT_ONCE:
         return boxes.shrink(mask)
     for k in features_of(mask):
         if meter.is_spent:

@@ -13,16 +13,16 @@ the family suffice, and the sums over all CXps need one pass over these pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from graphlib import CycleError, TopologicalSorter
 from math import lcm
 from typing import Any
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import AND, OR, TRUE, Circuit
+from axfi_kc.circuit import TRUE, Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.families import FamilyStore, SetFamily, WeightedDag
 from axfi_kc.families.stores import BASE, EMPTY
 from axfi_kc.families.weighted import NO_ELEMENT, Arc
+from axfi_kc.queries.structure import feature_order, is_decision
 from axfi_kc.sets import features_of
 
 __all__ = ["OrderedDiagram"]
@@ -66,42 +66,21 @@ class OrderedDiagram:
     """
 
     def __init__(self, circuit: Circuit) -> None:
-        kinds = circuit.kinds.tolist()
-        if AND in kinds or OR in kinds:
+        order = feature_order(circuit)
+        if order is None:
+            found = "paths differ" if is_decision(circuit) else "nodes include conjunctions or disjunctions"
             raise CircuitError(
-                "An ordered diagram has decisions only, but the circuit has conjunctions or disjunctions; convert it "
-                "with targets.mdd_of or targets.obdd_of(circuit).to_circuit()."
+                f"An ordered diagram has decisions only, in one order on every path, but this circuit's {found}; "
+                "convert it with targets.mdd_of or targets.obdd_of(circuit).to_circuit()."
             )
+        kinds = circuit.kinds.tolist()
         self.true = kinds.index(TRUE) if TRUE in kinds else -1
         self.root = circuit.root
         self._features: list[int] = circuit.features.tolist()
         self._arcs = [circuit.arcs(node) for node in range(len(kinds))]
-        self.order = tuple(self._order(len(circuit.grid.axes)))
+        self.order = tuple(order)
         place = {i: k for k, i in enumerate(self.order)}
         self._levels = [_BELOW if i < 0 else place[i] for i in self._features]
-
-    def _order(self, n: int) -> list[int]:
-        """Return an order in which each decision's feature comes before those of its children."""
-        above: dict[int, set[int]] = {i: set() for i in range(n)}
-        for node, feature in enumerate(self._features):
-            for _, child in self._arcs[node]:
-                # Only from parent to child: the rest of the order follows, and what nothing constrains is free.
-                if self._features[child] >= 0:
-                    above[self._features[child]].add(feature)
-        sorter, found = TopologicalSorter(above), list[int]()
-        try:
-            sorter.prepare()
-        except CycleError:
-            raise CircuitError(
-                "An ordered diagram tests features in one order on every path, but this circuit's paths differ; "
-                "convert it with targets.mdd_of or targets.obdd_of(circuit).to_circuit()."
-            ) from None
-        while sorter.is_active():
-            # Sorted, so that the same circuit always gets the same order.
-            ready = sorted(sorter.get_ready())
-            found += ready
-            sorter.done(*ready)
-        return found
 
     def cxps(self, v: Sequence[int], *, max_size: int | None = None, budget: Budget | None = None) -> SetFamily:
         """Return the CXps of the instance with cells `v`.

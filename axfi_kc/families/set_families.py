@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from random import Random
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.errors import CircuitError
-from axfi_kc.families.orders import linked_order
+from axfi_kc.families.force import force_order
 from axfi_kc.families.stores import BASE, EMPTY, FamilyStore
 from axfi_kc.families.weighted import NO_ELEMENT, WeightedDag
 from axfi_kc.sets import features_of
@@ -70,7 +71,10 @@ class SetFamily:
         """
         sets = list(masks)
         account = Account(budget, goal="family of sets", advice="allow more, or limit max_size")
-        chosen = linked_order(sets, account=account) if order is None else tuple(order)
+        if order is None:
+            members = [features_of(mask) for mask in account.paced(sets)]
+            order = force_order(features_of(reduce(or_, sets, 0)), members, account=account)
+        chosen = tuple(order)
         level = {e: k for k, e in enumerate(chosen)}
         strange = next((e for s in account.paced(sets) for e in features_of(s) if e not in level), None)
         if strange is not None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
+from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf
-from axfi_kc.queries.flat import last_parents
 from axfi_kc.sets import features_of
 from axfi_kc.targets.bit_codes import CODES, bits_of
 
 __all__ = ["nnf_of"]
 
+_Scoped = tuple[int, int]  # a node, and the demanding features below it as an int
 _Fork = Callable[[int, int, int], int]  # (position among the feature's bits, if 1, if 0) -> node
 
 
@@ -87,36 +87,27 @@ class _Writer:
         return nnf
 
     def _root(self) -> int:
-        circuit = self._circuit
-        offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
-        features, last = circuit.features.tolist(), last_parents(circuit).tolist()
-        found: list[int] = []
-        scopes: list[int] = []  # of demanding features, kept until the last parent has seen them
-        for node, kind in enumerate(circuit.kinds.tolist()):
-            span = range(offsets[node], offsets[node + 1])
-            below = [children[arc] for arc in span]
-            inner = 0
-            for child in below:
-                inner |= scopes[child]
-            if kind == AND:
-                made = self._conjunction([found[child] for child in below])
-            elif kind == OR:
-                made = self._disjunction([self._lifted(found[c], inner & ~scopes[c]) for c in below])
-            elif kind == DECISION:
-                cells = [circuit.cell_sets[labels[arc]] for arc in span]
-                made = self._decision(
-                    features[node], cells, [self._lifted(found[c], inner & ~scopes[c]) for c in below]
-                )
-                inner |= self._bit_of.get(features[node], 0)
-            else:
-                made = self.true if kind == TRUE else self.false
-            found.append(made)
-            scopes.append(inner)
-            for child in below:
-                if last[child] == node:
-                    scopes[child] = 0
-        everything = (1 << len(self._demanding)) - 1
-        return self._lifted(found[-1], everything & ~scopes[-1])
+        root, scope = self._circuit.fold(
+            decision=self._decision,
+            conjunction=lambda parts: (self._conjunction([node for node, _ in parts]), self._below(parts)),
+            disjunction=lambda parts: (self._disjunction(self._evened(parts)), self._below(parts)),
+            false=(self.false, 0),
+            true=(self.true, 0),
+            forget=True,  # scopes are long ints
+        )[-1]
+        return self._lifted(root, (1 << len(self._demanding)) - 1 & ~scope)
+
+    def _below(self, parts: Sequence[_Scoped]) -> int:
+        """Return the demanding features that some part mentions."""
+        scope = 0
+        for _, own in parts:
+            scope |= own
+        return scope
+
+    def _evened(self, parts: Sequence[_Scoped]) -> list[int]:
+        """Return parts that all mention what one of them does."""
+        scope = self._below(parts)
+        return [self._lifted(node, scope & ~own) for node, own in parts]
 
     def _node(self, kind: int, parts: tuple[int, ...]) -> int:
         key = kind, parts
@@ -150,10 +141,13 @@ class _Writer:
             self._nnf.choices[made] = variable
         return made
 
-    def _decision(self, feature: int, cells: Sequence[tuple[int, ...]], ends: Sequence[int]) -> int:
-        return self._disjunction(
-            [self._conjunction([self._members(feature, c), end]) for c, end in zip(cells, ends, strict=True)]
-        )
+    def _decision(self, feature: int, labels: list[int], parts: list[_Scoped]) -> _Scoped:
+        sets = self._circuit.cell_sets
+        ways = [
+            self._conjunction([self._members(feature, sets[k]), end])
+            for k, end in zip(labels, self._evened(parts), strict=True)
+        ]
+        return self._disjunction(ways), self._below(parts) | self._bit_of.get(feature, 0)
 
     def _lifted(self, node: int, missing: int) -> int:
         """Return "`node`, and the bits of the demanding features `missing` are codes"."""

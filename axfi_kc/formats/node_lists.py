@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Account, Budget
@@ -15,7 +16,7 @@ from axfi_kc.formats.text_lines import FilePath, Source, integers
 from axfi_kc.formats.variables import Variables
 from axfi_kc.grid import Grid
 
-__all__ = ["read_node_list"]
+__all__ = ["load_node_list", "read_node_list"]
 
 _GATES = {"AND": CONJUNCTION, "OR": DISJUNCTION}
 
@@ -61,6 +62,22 @@ def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None 
         kind, parts = nodes[node]
         number[node] = nnf.add(kind, parts if kind == LITERAL else [number[part] for part in parts])
     return circuit_of(nnf, variables, account=account), variables.grid.domain
+
+
+def load_node_list(path: FilePath, domain: Domain | None = None, *, budget: Budget | None = None) -> Circuit:
+    """Return the circuit of a node list in a file, over its own features.
+
+    Raises
+    ------
+    ModelFileError
+        If it is not such a list, or a domain is given and is another one.
+    """
+    circuit, found = read_node_list(path, budget=budget)
+    if domain is not None and domain != found:
+        raise ModelFileError(
+            f"{Path(path).name}: expected a circuit over {domain!r}, but found {found!r}; pass no domain."
+        )
+    return circuit
 
 
 def _opened(path: FilePath | Mapping[str, Any], budget: Budget | None) -> tuple[str, Any, Account]:

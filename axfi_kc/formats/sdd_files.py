@@ -15,7 +15,7 @@ from axfi_kc.formats.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, ci
 from axfi_kc.formats.text_lines import FilePath, Source, integers
 from axfi_kc.formats.variables import Variables
 
-__all__ = ["VtreeNodes", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
+__all__ = ["VtreeNodes", "load_sdd", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
 
 _NODE = "'F id', 'T id', 'L id vtree literal' or 'D id vtree n (prime sub)...' with a new id and children above it"
 
@@ -273,6 +273,20 @@ class _Scopes:
     def _is_within(self, place: int, span: range) -> bool:
         inner = self._spans[self._number[place]]
         return span.start <= inner.start and inner.stop <= span.stop
+
+
+def load_sdd(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str | None = None,
+    budget: Budget | None = None,
+) -> Circuit:
+    """Return what :func:`read_sdd` does, checked against the ``.vtree`` of the same name if there is one beside it."""
+    vtree = Path(path).with_suffix(".vtree")
+    beside = vtree if vtree.exists() else None
+    return read_sdd(path, domain, vtree=beside, variables=variables, code=code, budget=budget)
 
 
 def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None) -> Nnf:

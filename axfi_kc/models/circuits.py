@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc import queries
-from axfi_kc.budget import Account, Budget, paced
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.budget import Account, Budget
+from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, flat_of
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.measures import counted
-from axfi_kc.models.circuit_wires import Wires, wires_of
 from axfi_kc.models.disguises import with_decisions
 from axfi_kc.models.gridded import ListedModel
+from axfi_kc.queries.transformations import copied
 from axfi_kc.targets import Mdd, mdd_of
 
 __all__ = ["CircuitModel", "ordered_diagram"]
@@ -59,7 +59,6 @@ class CircuitModel(ListedModel):
     outputs: tuple[Hashable, ...]
     circuits: tuple[Circuit | None, ...]
     converted: bool
-    _wires: tuple[Wires | None, ...]
 
     @classmethod
     def of(
@@ -103,7 +102,7 @@ class CircuitModel(ListedModel):
                 "not hold and one for where it does."
             )
         found, converted = _countable(circuit, deterministic=deterministic, account=_account(budget))
-        return cls(circuit.grid, tuple(outputs), (None, found), converted, (None, wires_of(found)[0]))
+        return cls(circuit.grid, tuple(outputs), (None, found), converted)
 
     @classmethod
     def of_classes(
@@ -157,7 +156,6 @@ class CircuitModel(ListedModel):
             tuple(circuits),
             tuple(circuit for circuit, _ in found),
             any(converted for _, converted in found),
-            tuple(wires_of(circuit)[0] for circuit, _ in found),
         )
 
     @property
@@ -173,13 +171,13 @@ class CircuitModel(ListedModel):
         -----
         Linear in the circuits, for 64 points at a time.
         """
-        from axfi_kc.models.circuit_kernels import truths
+        from axfi_kc.queries.truth_kernels import truths_at
 
-        other = next((k for k, wires in enumerate(self._wires) if wires is None), 0)
+        other = next((k for k, circuit in enumerate(self.circuits) if circuit is None), 0)
         found = np.full(len(cells), other)
-        for k, wires in enumerate(self._wires):
-            if wires is not None:
-                found[truths(wires, cells).astype(np.bool_)] = k
+        for k, circuit in enumerate(self.circuits):
+            if circuit is not None:
+                found[truths_at(flat_of(circuit), cells).astype(np.bool_)] = k
         return [self.outputs[k] for k in found.tolist()]
 
     def region(self, wanted: Sequence[bool]) -> tuple[Circuit, bool]:
@@ -263,20 +261,7 @@ def _root_first(circuit: Circuit) -> list[int]:
 def _disjunction(grid: Grid, circuits: Sequence[Circuit], account: Account | None = None) -> Circuit:
     """Return one circuit of the points where one of several holds."""
     build = CircuitBuilder(grid)
-    roots = []
-    for circuit in circuits:
-        found: list[int] = []
-        for node, kind in enumerate(paced(circuit.kinds.tolist(), account)):
-            arcs = [(cells, found[child]) for cells, child in circuit.arcs(node)]
-            if kind == DECISION:
-                made = build.decision(int(circuit.features[node]), arcs)
-            elif kind in (AND, OR):
-                made = (build.conjunction if kind == AND else build.disjunction)(child for _, child in arcs)
-            else:
-                made = kind
-            found.append(made)
-        roots.append(found[-1])
-    return build.circuit(build.disjunction(roots))
+    return build.circuit(build.disjunction([copied(circuit, build, account) for circuit in circuits]))
 
 
 def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
@@ -302,15 +287,16 @@ def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
 
 def _cell_vectors(circuit: Circuit, account: Account) -> int:
     """Return how many vectors of cells satisfy a deterministic, decomposable circuit."""
-    n_cells, found = circuit.grid.n_cells, list[Fraction]()
-    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
-        arcs = circuit.arcs(node)
-        if kind == DECISION:
-            total = sum((len(cells) * found[child] for cells, child in arcs), Fraction(0))
-            share = total / n_cells[circuit.features[node]]
-        elif kind == AND:
-            share = prod((found[child] for _, child in arcs), start=Fraction(1))
-        else:
-            share = sum((found[child] for _, child in arcs), Fraction(int(kind == TRUE)))
-        found.append(share)
-    return int(found[-1] * circuit.grid.n_points)
+    n_cells, sizes = circuit.grid.n_cells, [len(cells) for cells in circuit.cell_sets]
+    share = circuit.fold(
+        decision=lambda i, labels, below: (
+            sum((sizes[k] * part for k, part in zip(labels, below, strict=True)), Fraction(0)) / n_cells[i]
+        ),
+        conjunction=lambda below: prod(below, start=Fraction(1)),
+        disjunction=lambda below: sum(below, Fraction(0)),
+        false=Fraction(0),
+        true=Fraction(1),
+        account=account,
+        forget=True,
+    )[-1]
+    return int(share * circuit.grid.n_points)

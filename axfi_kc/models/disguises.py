@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuit import OR, Circuit, CircuitBuilder
 
 __all__ = ["has_disjunctions", "with_decisions"]
 
@@ -46,18 +46,14 @@ def with_decisions(circuit: Circuit) -> Circuit:
     if not has_disjunctions(circuit):
         return circuit
     rebuilt = _Rebuilt(circuit)
-    found: list[int] = []
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        arcs = [(cells, found[child]) for cells, child in circuit.arcs(node)]
-        if kind == DECISION:
-            made = rebuilt.decision(int(circuit.features[node]), arcs)
-        elif kind == AND:
-            made = rebuilt.conjunction([child for _, child in arcs])
-        elif kind == OR:
-            made = rebuilt.disjunction([child for _, child in arcs])
-        else:
-            made = kind  # false is 0 and true is 1, in circuits and in builders
-        found.append(made)
+    sets = circuit.cell_sets
+    found = circuit.fold(
+        decision=lambda i, labels, below: rebuilt.decision(i, list(zip([sets[k] for k in labels], below, strict=True))),
+        conjunction=rebuilt.conjunction,
+        disjunction=rebuilt.disjunction,
+        false=rebuilt.build.false,
+        true=rebuilt.build.true,
+    )
     return rebuilt.build.circuit(found[-1])
 
 

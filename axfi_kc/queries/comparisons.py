@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.errors import CircuitError
 from axfi_kc.queries.languages import refusal
 from axfi_kc.queries.structure import feature_order
-from axfi_kc.queries.transformations import account_of, rebuilt
+from axfi_kc.queries.transformations import account_of, copied
 
 __all__ = ["entails", "is_equivalent"]
-
-Sets = tuple[tuple[int, ...], ...]
 
 
 def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
@@ -108,12 +104,4 @@ def _common_order(a: Circuit, b: Circuit, query: str) -> list[int]:
 def _together(a: Circuit, b: Circuit, account: Account) -> tuple[CircuitBuilder, int, int]:
     """Return both diagrams reduced in one builder, and their roots."""
     build = CircuitBuilder(a.grid)
-    roots = []
-    for circuit in (a, b):
-        sets = circuit.cell_sets
-
-        def decide(feature: int, labels: Sequence[int], below: Sequence[int], sets: Sets = sets) -> int:
-            return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)])
-
-        roots.append(rebuilt(circuit, build, decide, account)[-1])
-    return build, roots[0], roots[1]
+    return build, copied(a, build, account), copied(b, build, account)

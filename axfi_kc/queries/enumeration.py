@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuit import Circuit, flat_of
 from axfi_kc.errors import CircuitError
 from axfi_kc.features import Categorical, Real
 from axfi_kc.grid import Axis
-from axfi_kc.queries.flat import flat_of
 from axfi_kc.queries.structure import require_decomposable
 from axfi_kc.queries.truths import is_consistent_within
 

@@ -9,7 +9,16 @@ from types import MappingProxyType
 
 from axfi_kc.errors import CircuitError
 
-__all__ = ["LANGUAGES", "QUERIES", "TRANSFORMATIONS", "languages_for", "refusal", "require"]
+__all__ = [
+    "LANGUAGES",
+    "QUERIES",
+    "TRANSFORMATIONS",
+    "add_language",
+    "languages_for",
+    "refusal",
+    "remove_language",
+    "require",
+]
 
 # name -> what it asks; the letters are those of the knowledge-compilation map
 QUERIES = MappingProxyType(
@@ -49,9 +58,18 @@ _DDNNF = _DNNF | {"validity", "implicant", "counting"}
 _ORDERED = _DDNNF | {"equivalence", "sentential entailment"}
 
 # forgetting leaves ddnnf and sdd for dnnf; an ordered diagram stays one only for a single feature and by disjunction
-LANGUAGES = MappingProxyType(
-    {"mdd": _ORDERED, "obdd": _ORDERED, "sdd": _DDNNF, "ddnnf": _DDNNF, "dnnf": _DNNF, "nnf": _NNF}
-)
+_LANGUAGES = {"mdd": _ORDERED, "obdd": _ORDERED, "sdd": _DDNNF, "ddnnf": _DDNNF, "dnnf": _DNNF, "nnf": _NNF}
+LANGUAGES = MappingProxyType(_LANGUAGES)
+
+
+def add_language(name: str, *, like: str) -> None:
+    """Enter a language that can be asked what the language `like` can; one that is known stays as it is."""
+    _LANGUAGES.setdefault(name, LANGUAGES[like])
+
+
+def remove_language(name: str) -> None:
+    """Take a language out again."""
+    _LANGUAGES.pop(name, None)
 
 
 def languages_for(operation: str) -> tuple[str, ...]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
-from axfi_kc.queries.flat import flat_of
-from axfi_kc.queries.structure import require_decomposable, scopes
+from axfi_kc.circuit import Circuit, CircuitBuilder, flat_of
+from axfi_kc.queries.structure import require_decomposable
 from axfi_kc.queries.transformations import account_of
 from axfi_kc.sets import features_of
 
@@ -47,7 +48,9 @@ def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
     (2, 1, 0)
     """
     require_decomposable(circuit, "minimum changes")
-    least = int(_changes(circuit, cells)[-1])
+    from axfi_kc.queries import truth_kernels
+
+    least = int(truth_kernels.changes(flat_of(circuit), np.asarray(cells, dtype=np.int64))[-1])
     return least if least <= len(circuit.grid.axes) else None
 
 
@@ -79,12 +82,12 @@ def minimised(circuit: Circuit, cells: Sequence[int], *, budget: Budget | None =
     return _Nearest(circuit, cells, account_of(budget)).circuit()
 
 
-def _changes(circuit: Circuit, cells: Sequence[int]) -> npt.NDArray[np.int64]:
-    from axfi_kc.queries import truth_kernels
+class _Near(NamedTuple):
+    """The nearest models of a node: made in a builder, over which features, and how many they change."""
 
-    flat = flat_of(circuit)
-    point = np.asarray(cells, dtype=np.int64)
-    return truth_kernels.changes(*flat.arrays, flat.set_starts, flat.set_cells, point)
+    node: int
+    scope: int
+    least: int
 
 
 class _Nearest:
@@ -92,43 +95,55 @@ class _Nearest:
 
     def __init__(self, circuit: Circuit, cells: Sequence[int], account: Account) -> None:
         self._circuit, self._point, self._account = circuit, cells, account
-        self._least: list[int] = _changes(circuit, cells).tolist()
-        self._scope = scopes(circuit, account=account)
         self._build = CircuitBuilder(circuit.grid)
         self._stays: dict[int, int] = {0: self._build.true}
-        self._found: list[int] = []
+        self._never = len(circuit.grid.axes) + 1  # more changes than there are features: no model
 
     def circuit(self) -> Circuit:
         """Return the circuit of all features."""
-        build, n = self._build, len(self._circuit.grid.axes)
-        for node, kind in enumerate(self._account.paced(self._circuit.kinds.tolist())):
-            arcs = self._circuit.arcs(node)
-            if self._least[node] > n:
-                self._found.append(build.false)
-            elif kind == DECISION:
-                self._found.append(self._decision(node, arcs))
-            elif kind == AND:
-                self._found.append(build.conjunction(self._found[c] for _, c in arcs))
-            elif kind == OR:
-                near = [c for _, c in arcs if self._least[c] == self._least[node]]
-                self._found.append(build.disjunction(self._lifted(c, self._scope[node]) for c in near))
-            else:
-                self._found.append(kind)
-        return build.circuit(self._lifted(self._circuit.root, (1 << n) - 1))
+        root = self._circuit.fold(
+            decision=self._decision,
+            conjunction=self._conjunction,
+            disjunction=self._disjunction,
+            false=_Near(self._build.false, 0, self._never),
+            true=_Near(self._build.true, 0, 0),
+            account=self._account,
+            forget=True,
+        )[-1]
+        return self._build.circuit(self._lifted(root, (1 << len(self._circuit.grid.axes)) - 1))
 
-    def _decision(self, node: int, arcs: list[tuple[tuple[int, ...], int]]) -> int:
-        i = int(self._circuit.features[node])
-        home, rest, least = self._point[i], self._scope[node] & ~(1 << i), self._least[node]
-        kept = [([home], self._lifted(c, rest)) for cells, c in arcs if home in cells and self._least[c] == least]
-        for cells, c in arcs:
-            if self._least[c] + 1 == least:
-                kept.append(([k for k in cells if k != home], self._lifted(c, rest)))
-        return self._build.decision(i, kept)
+    def _decision(self, feature: int, labels: list[int], below: list[_Near]) -> _Near:
+        home, sets = self._point[feature], self._circuit.cell_sets
+        rest = reduce(or_, (part.scope for part in below), 0)
+        # an arc whose cells hold the point's own costs nothing there, and one change in its other cells
+        ways: list[tuple[int, Sequence[int], _Near]] = []
+        for k, part in zip(labels, below, strict=True):
+            if home in sets[k]:
+                ways.append((part.least, [home], part))
+            others = [c for c in sets[k] if c != home]
+            if others:
+                ways.append((part.least + 1, others, part))
+        least = min((cost for cost, _, _ in ways), default=self._never)
+        if least >= self._never:
+            return _Near(self._build.false, rest | 1 << feature, self._never)
+        kept = [(cells, self._lifted(part, rest)) for cost, cells, part in ways if cost == least]
+        return _Near(self._build.decision(feature, kept), rest | 1 << feature, least)
 
-    def _lifted(self, child: int, wanted: int) -> int:
-        """Return the child with the features that it does not mention set to the point's cells."""
-        build, missing = self._build, wanted & ~self._scope[child]
+    def _conjunction(self, below: list[_Near]) -> _Near:
+        least = min(self._never, sum(part.least for part in below))
+        scope = reduce(or_, (part.scope for part in below), 0)
+        return _Near(self._build.conjunction(part.node for part in below), scope, least)
+
+    def _disjunction(self, below: list[_Near]) -> _Near:
+        scope = reduce(or_, (part.scope for part in below), 0)
+        least = min((part.least for part in below), default=self._never)
+        near = [part for part in below if part.least == least]
+        return _Near(self._build.disjunction(self._lifted(part, scope) for part in near), scope, least)
+
+    def _lifted(self, part: _Near, wanted: int) -> int:
+        """Return the part with the features that it does not mention set to the point's cells."""
+        build, missing = self._build, wanted & ~part.scope
         if missing not in self._stays:
             literals = [build.literal(i, [self._point[i]]) for i in features_of(missing)]
             self._stays[missing] = build.conjunction(literals)
-        return build.conjunction([self._found[child], self._stays[missing]])
+        return build.conjunction([part.node, self._stays[missing]])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuit import AND, DECISION, Circuit, CircuitBuilder
 
 __all__ = ["DEFAULT_BUDGET", "Residuals", "cell_classes", "recount"]
 
@@ -43,24 +43,15 @@ class Residuals:
 
     def _copied(self, circuit: Circuit) -> list[int]:
         """Return the number that each node of the circuit has here."""
-        found: list[int] = []
-        offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
-        nodes = zip(circuit.kinds.tolist(), circuit.features.tolist(), strict=True)
-        for node, (kind, feature) in enumerate(self.account.paced(nodes, at_once=_LOOK)):
-            arcs = slice(offsets[node], offsets[node + 1])
-            found.append(self._made(kind, feature, labels[arcs], [found[c] for c in children[arcs]]))
-        return found
-
-    def _made(self, kind: int, feature: int, labels: Sequence[int], children: Sequence[int]) -> int:
-        if kind == DECISION:
-            made = self.build.decide(feature, labels, children)
-        elif kind == AND:
-            made = self.build.conjunction(children)
-        elif kind == OR:
-            made = self.build.disjunction(children)
-        else:
-            made = kind
-        return self._placed(made)
+        build = self.build
+        return circuit.fold(
+            decision=lambda feature, labels, below: self._placed(build.decide(feature, labels, below)),
+            conjunction=lambda below: self._placed(build.conjunction(below)),
+            disjunction=lambda below: self._placed(build.disjunction(below)),
+            false=build.false,
+            true=build.true,
+            account=self.account,
+        )
 
     def _placed(self, node: int) -> int:
         """Note the first feature of a node that may be new; its children are known."""
@@ -99,7 +90,9 @@ class Residuals:
                 named = (c for c, k in zip(below, labels, strict=True) if cell in self.build.cells(k))
                 memo[u] = next(named, self.build.false)
             else:
-                memo[u] = self._made(kind, feature, labels, below)
+                gate = self.build.conjunction if kind == AND else self.build.disjunction
+                made = self.build.decide(feature, labels, below) if kind == DECISION else gate(below)
+                memo[u] = self._placed(made)
             stack.pop()
         return memo[node]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from axfi_kc.budget import Account, interruptible
 from axfi_kc.circuit import Circuit
 from axfi_kc.queries.shares import Shares
-from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing
+from axfi_kc.residues import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 
 __all__ = ["N_BITS", "residue_total"]
 
@@ -52,16 +50,5 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Acco
         some = primes[first : first + _AT_ONCE]
         mod = np.array(some, dtype=np.uint64)
         with interruptible():
-            found += kernels.residues(*arrays, _shares_modulo(shares, some), mod).tolist()
+            found += kernels.residues(*arrays, shares_modulo(shares.worths, shares.wholes, some), mod).tolist()
     return combined([r * (whole % q) % q for r, q in zip(found, primes, strict=True)], primes)
-
-
-def _shares_modulo(shares: Shares, primes: Sequence[int]) -> npt.NDArray[np.uint64]:
-    table = np.empty((len(shares.worths), len(primes)), dtype=np.uint64)
-    small = max(shares.worths, default=0) < 2**63 and max(shares.wholes, default=0) < 2**63
-    for k, q in enumerate(primes):
-        inverse = {d: pow(d, -1, q) for d in set(shares.wholes)}
-        factors = np.array([inverse[d] for d in shares.wholes], dtype=np.uint64)
-        worths = np.array(shares.worths if small else [w % q for w in shares.worths], dtype=np.uint64)
-        table[:, k] = worths % np.uint64(q) * factors % np.uint64(q)
-    return table

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.circuit import Circuit
-from axfi_kc.queries.flat import arc_owners
+from axfi_kc.circuit import Circuit, arc_owners
 
 __all__ = ["Shares", "product", "shares_of"]
 
@@ -23,11 +22,14 @@ class Shares:
     ----------
     of_arc
         For each arc of a decision the position of its share; 0 elsewhere.
+    places
+        The feature and the label of each share; (-1, -1) for that of gates.
     worths, wholes
         A share is ``worths[k] / wholes[k]``: the worth of the arc's cells in that of all cells.
     """
 
     of_arc: npt.NDArray[np.int32]
+    places: list[tuple[int, int]]
     worths: list[int]
     wholes: list[int]
 
@@ -43,16 +45,12 @@ def shares_of(circuit: Circuit, worths: Sequence[Sequence[int]], wholes: Sequenc
     feature = circuit.features[arc_owners(circuit)].astype(np.int64)
     keys = np.where(feature >= 0, feature * n_sets + circuit.labels, -1)
     distinct, of_arc = np.unique(keys, return_inverse=True)
-    found = Shares(of_arc.astype(np.int32), [], [])
+    found = Shares(of_arc.astype(np.int32), [], [], [])
     for key in distinct.tolist():
-        if key < 0:
-            found.worths.append(0)
-            found.wholes.append(1)
-            continue
-        i, label = divmod(key, n_sets)
-        worth = worths[i]
-        found.worths.append(sum([worth[c] for c in circuit.cell_sets[label]]))
-        found.wholes.append(wholes[i])
+        i, label = divmod(key, n_sets) if key >= 0 else (-1, -1)
+        found.places.append((i, label))
+        found.worths.append(sum([worths[i][c] for c in circuit.cell_sets[label]]) if key >= 0 else 0)
+        found.wholes.append(wholes[i] if key >= 0 else 1)
     return found
 
 

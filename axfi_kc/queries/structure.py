@@ -1,26 +1,30 @@
-"""What a circuit is like: scopes, decomposability, smoothness, order.
+"""What a circuit is like: scopes, decomposability, smoothness, order, reducedness.
 
 The answers are kept with the circuit, so that every query can ask for what it needs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, paced
-from axfi_kc.circuit import DECISION, OR, Circuit
-from axfi_kc.queries.flat import arc_owners
+from axfi_kc.circuit import DECISION, FALSE, OR, Circuit, arc_owners
+from axfi_kc.errors import CircuitError
 from axfi_kc.queries.languages import refusal
 
 __all__ = [
+    "checked_order",
     "feature_order",
     "is_decision",
     "is_decomposable",
     "is_ordered",
+    "is_reduced",
     "is_smooth",
     "require_decomposable",
     "scopes",
@@ -56,6 +60,7 @@ def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
     """
     found: list[int] = []
     offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
+    # all kinds of nodes are alike here, so this is no fold, and half as long
     for node, feature in enumerate(paced(circuit.features.tolist(), account)):
         scope = 1 << feature if feature >= 0 else 0
         for child in children[offsets[node] : offsets[node + 1]]:
@@ -114,9 +119,25 @@ def is_decision(circuit: Circuit) -> bool:
     return bool((circuit.kinds <= DECISION).all())
 
 
-def is_ordered(circuit: Circuit) -> bool:
-    """Tell whether the circuit is a decision diagram that tests features in one order on all paths."""
-    return feature_order(circuit) is not None
+def is_ordered(circuit: Circuit, order: Sequence[int] | None = None) -> bool:
+    """Tell whether the circuit is a decision diagram that tests features in one order on all paths.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit.
+    order
+        The order that is meant; by default any one will do.
+
+    Notes
+    -----
+    Linear.
+    """
+    if order is None:
+        return feature_order(circuit) is not None
+    place = np.argsort(np.asarray(order, dtype=np.int64))
+    upper, lower = _tested_after(circuit)
+    return is_decision(circuit) and bool((place[upper] < place[lower]).all())
 
 
 def feature_order(*circuits: Circuit) -> list[int] | None:
@@ -126,26 +147,93 @@ def feature_order(*circuits: Circuit) -> list[int] | None:
     -----
     Linear: the features above and below each arc are sorted topologically.
     """
-    if not all(map(is_decision, circuits)):
-        return None
+    return _common_order(circuits) if all(map(is_decision, circuits)) else None
+
+
+def checked_order(circuit: Circuit, order: Sequence[int] | None) -> list[int]:
+    """Return `order`, or if it is None one in which features are tested before those of the next decisions.
+
+    Raises
+    ------
+    CircuitError
+        If it does not hold each feature once.
+
+    Notes
+    -----
+    Linear. Where the circuit has no such order, the domain's is returned.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuit import CircuitBuilder
+    >>> from axfi_kc.domain import Domain
+    >>> from axfi_kc.features import Integer
+    >>> from axfi_kc.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
+    >>> circuit = build.circuit(build.decision(1, [([0], build.literal(0, [1]))]))
+    >>> checked_order(circuit, None), checked_order(circuit, (0, 1))
+    ([1, 0], [0, 1])
+    """
+    n = len(circuit.grid.axes)
+    if order is None:
+        return _common_order([circuit]) or list(range(n))
+    if sorted(order) != list(range(n)):
+        raise CircuitError(
+            f"An order must hold each feature number from 0 to {n - 1} once, but {list(order)} was given; correct it."
+        )
+    return list(order)
+
+
+def _common_order(circuits: Sequence[Circuit]) -> list[int] | None:
+    """Return the features, each decision's before those of its children, and the domain's order where both will do."""
     n = len(circuits[0].grid.axes)
-    after: list[set[int]] = [set() for _ in range(n)]
+    above: dict[int, set[int]] = {i: set() for i in range(n)}
     for circuit in circuits:
-        upper = circuit.features[arc_owners(circuit)].astype(np.int64)
-        lower = circuit.features[circuit.children]
-        pairs = np.unique(upper[lower >= 0] * n + lower[lower >= 0])
-        for pair in pairs.tolist():
-            after[pair // n].add(pair % n)
-    waiting = [0] * n
-    for i in (i for below in after for i in below):
-        waiting[i] += 1
-    order = [i for i in range(n) if not waiting[i]]
-    for i in order:  # grows while it is gone through
-        for j in after[i]:
-            waiting[j] -= 1
-            if not waiting[j]:
-                order.append(j)
-    return order if len(order) == n else None
+        upper, lower = _tested_after(circuit)
+        for pair in np.unique(upper * n + lower).tolist():
+            above[pair % n].add(pair // n)
+    sorter, found = TopologicalSorter(above), list[int]()
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        found += ready
+        sorter.done(*ready)
+    return found
+
+
+def _tested_after(circuit: Circuit) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each arc between two decisions their features."""
+    upper = circuit.features[arc_owners(circuit)].astype(np.int64)
+    lower = circuit.features[circuit.children].astype(np.int64)
+    both = (upper >= 0) & (lower >= 0)
+    return upper[both], lower[both]
+
+
+def is_reduced(circuit: Circuit) -> bool:
+    """Tell whether a circuit of decisions has neither equal nor redundant nor unreachable nodes (cost: linear)."""
+    if len(set(circuit.cell_sets)) != len(circuit.cell_sets):
+        return False
+    if len(np.union1d(circuit.children, [circuit.root])) != len(circuit.kinds):
+        return False
+    seen = set()
+    n_cells, sizes = circuit.grid.n_cells, [len(cells) for cells in circuit.cell_sets]
+    kinds, features = circuit.kinds.tolist(), circuit.features.tolist()
+    offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
+    for node, (kind, feature) in enumerate(zip(kinds, features, strict=True)):
+        below, named = children[offsets[node] : offsets[node + 1]], labels[offsets[node] : offsets[node + 1]]
+        if kind == DECISION:
+            redundant = len(below) == 1 and sizes[named[0]] == n_cells[feature]
+            if redundant or not below or len(set(below)) < len(below) or not all(sizes[k] for k in named):
+                return False
+            if any(kinds[child] == FALSE for child in below):
+                return False
+        key = (kind, feature, *sorted(zip(named, below, strict=True)))
+        if key in seen:
+            return False
+        seen.add(key)
+    return True
 
 
 def _faulty(circuit: Circuit) -> int:

@@ -13,10 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
+from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.measures import Number, exact
-from axfi_kc.queries.flat import last_parents
 from axfi_kc.queries.languages import refusal
 from axfi_kc.queries.residuals import recount
 from axfi_kc.queries.residues import N_BITS, residue_total
@@ -25,7 +24,6 @@ from axfi_kc.queries.structure import require_decomposable
 
 __all__ = ["count", "is_implicant", "is_valid", "point_worths", "probability", "weighted_count"]
 
-_CHUNK = 1 << 12  # nodes between two rounds of forgetting
 _LONG = 1_000  # bits of a base from which each node takes a while
 _FEW_ARCS = 20_000  # below this, loading the kernels costs more than they save
 
@@ -199,58 +197,43 @@ def _residues_pay(circuit: Circuit, base_bits: int, bits: int) -> bool:
     return len(circuit.children) > _FEW_ARCS and 5 * bits / N_BITS < 600 + longest / 100
 
 
+_Value = tuple[int, int]  # a numerator, and the exponent of the base that is its denominator
+
+
 class _Pass:
-    """One pass over a circuit in Python integers: the value of a node is ``found / base**exponent``."""
+    """One pass over a circuit in Python integers: the value of a node is ``numerator / base**exponent``."""
 
     def __init__(self, circuit: Circuit, shares: Shares, base: int) -> None:
         self._circuit = circuit
         self._base = base
         self._twos = base.bit_length() - 1 if base & (base - 1) == 0 else 0
         self._powers: dict[int, int] = {}
-        self._at_once = 1 if base.bit_length() > _LONG else 16
         scaled = [w * (base // d) for w, d in zip(shares.worths, shares.wholes, strict=True)]
-        self._weights = [scaled[k] for k in shares.of_arc.tolist()]
-        self._found = [0] * len(circuit.kinds)
-        self._exponents = [0] * len(circuit.kinds)
+        self._weights = dict(zip(shares.places, scaled, strict=True))
 
     def ratio(self, account: Account) -> tuple[int, int]:
         """Return the root's value as a fraction that may be reducible."""
-        circuit = self._circuit
-        offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
-        last = last_parents(circuit)
-        dying = last.argsort(kind="stable").tolist()
-        deaths = last[dying].tolist()
-        gone, found, exponents = 0, self._found, self._exponents
-        for node, kind in enumerate(account.paced(circuit.kinds.tolist(), at_once=self._at_once)):
-            first, end = offsets[node], offsets[node + 1]
-            below = children[first:end]
-            if kind == AND:
-                found[node] = math.prod([found[c] for c in below])
-                exponents[node] = sum([exponents[c] for c in below])
-            elif kind == OR:
-                self._add(node, below, None)
-            elif kind == DECISION:
-                self._add(node, below, self._weights[first:end])
-            else:
-                found[node] = int(kind == TRUE)
-            if not node % _CHUNK:
-                while deaths[gone] < node:
-                    found[dying[gone]] = 0
-                    gone += 1
-        return found[-1], self._base ** exponents[-1]
+        numerator, exponent = self._circuit.fold(
+            decision=self._decision,
+            conjunction=lambda below: (math.prod([v for v, _ in below]), sum([e for _, e in below])),
+            disjunction=self._sum,
+            false=(0, 0),
+            true=(1, 0),
+            account=account,
+            at_once=1 if self._base.bit_length() > _LONG else 16,
+            forget=True,
+        )[-1]
+        return numerator, self._base**exponent
 
-    def _add(self, node: int, below: list[int], weights: list[int] | None) -> None:
-        """Set the sum of the children, weighted in a decision, over the largest of their powers."""
-        exponents, found = self._exponents, self._found
-        powers = [exponents[c] for c in below]
-        highest = max(powers)
-        values = [found[c] for c in below]
-        if weights is not None:
-            values = [w * v for w, v in zip(weights, values, strict=True)]
-        if min(powers) < highest:
-            values = [v if e == highest else self._lifted(v, highest - e) for v, e in zip(values, powers, strict=True)]
-        found[node] = sum(values)
-        exponents[node] = highest + (weights is not None)
+    def _decision(self, feature: int, labels: list[int], below: list[_Value]) -> _Value:
+        weights = self._weights
+        total, exponent = self._sum([(weights[feature, k] * v, e) for k, (v, e) in zip(labels, below, strict=True)])
+        return total, exponent + 1
+
+    def _sum(self, values: list[_Value]) -> _Value:
+        """Return the sum over the largest of the values' powers."""
+        highest = max([e for _, e in values])
+        return sum([v if e == highest else self._lifted(v, highest - e) for v, e in values]), highest
 
     def _lifted(self, value: int, power: int) -> int:
         if self._twos or self._base == 1:

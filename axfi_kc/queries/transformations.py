@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
-from axfi_kc.queries.structure import require_decomposable, scopes
+from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.queries.structure import require_decomposable
 from axfi_kc.sets import features_of
 
-__all__ = ["condition", "forget", "forget_one", "rebuilt", "smooth"]
+__all__ = ["account_of", "condition", "copied", "forget", "forget_one", "rebuilt", "smooth"]
 
 Decide = Callable[[int, Sequence[int], Sequence[int]], int]
+_Scoped = tuple[int, int]  # a node of a builder, and the features that it mentions as an int
 
 
 def condition(circuit: Circuit, fixed: Mapping[int, int], *, budget: Budget | None = None) -> Circuit:
@@ -56,24 +57,26 @@ def account_of(budget: Budget | None) -> Account:
     return Account(budget, goal="circuit", advice="allow more")
 
 
-def rebuilt(circuit: Circuit, build: CircuitBuilder, decide: Decide, account: Account) -> list[int]:
+def rebuilt(circuit: Circuit, build: CircuitBuilder, decide: Decide, account: Account | None) -> list[int]:
     """Return the number that each node gets in `build` when `decide` makes the decisions."""
-    features, offsets = circuit.features.tolist(), circuit.offsets.tolist()
-    children, labels = circuit.children.tolist(), circuit.labels.tolist()
-    found: list[int] = []
-    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
-        first, last = offsets[node], offsets[node + 1]
-        below = [found[c] for c in children[first:last]]
-        if kind == DECISION:
-            made = decide(features[node], labels[first:last], below)
-        elif kind == AND:
-            made = build.conjunction(below)
-        elif kind == OR:
-            made = build.disjunction(below)
-        else:
-            made = kind
-        found.append(made)
-    return found
+    return circuit.fold(
+        decision=decide,
+        conjunction=build.conjunction,
+        disjunction=build.disjunction,
+        false=build.false,
+        true=build.true,
+        account=account,
+    )
+
+
+def copied(circuit: Circuit, build: CircuitBuilder, account: Account | None) -> int:
+    """Return the root that a circuit gets in a builder of the same cells, whose labels may be others."""
+    sets = circuit.cell_sets
+
+    def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
+        return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)])
+
+    return rebuilt(circuit, build, decide, account)[-1]
 
 
 def forget(circuit: Circuit, features: Collection[int], *, budget: Budget | None = None) -> Circuit:
@@ -159,30 +162,44 @@ def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
     """
     require_decomposable(circuit, "smoothing")
     build, account = CircuitBuilder.like(circuit), account_of(budget)
-    scope = scopes(circuit, account=account)
+    sets, n_cells = circuit.cell_sets, circuit.grid.n_cells
     filled: dict[int, int] = {0: build.true}
-    found: list[int] = []
 
-    def lifted(child: int, wanted: int) -> int:
-        missing = wanted & ~scope[child]
+    def lifted(part: _Scoped, wanted: int) -> int:
+        """Return the part with a literal of all cells for each wanted feature that it does not mention."""
+        missing = wanted & ~part[1]
         if missing not in filled:
             filled[missing] = build.conjunction(build.unreduced_literal(i) for i in features_of(missing))
-        return build.conjunction([found[child], filled[missing]])
+        return build.conjunction([part[0], filled[missing]])
 
-    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
-        arcs = circuit.arcs(node)
-        if kind == DECISION:
-            i = int(circuit.features[node])
-            below = [lifted(c, scope[node] & ~(1 << i)) for _, c in arcs]
-            named = sum(len(cells) for cells, _ in arcs)
-            if len(set(below)) == 1 and named == circuit.grid.n_cells[i]:
-                found.append(build.conjunction([build.unreduced_literal(i), below[0]]))
-            else:
-                found.append(build.decision(i, [(cells, c) for (cells, _), c in zip(arcs, below, strict=True)]))
-        elif kind == AND:
-            found.append(build.conjunction(found[c] for _, c in arcs))
-        elif kind == OR:
-            found.append(build.disjunction(lifted(c, scope[node]) for _, c in arcs))
-        else:
-            found.append(kind)
-    return build.circuit(found[-1])
+    def decision(feature: int, labels: list[int], parts: list[_Scoped]) -> _Scoped:
+        rest = _union(parts)
+        below = [lifted(part, rest) for part in parts]
+        scope = rest | 1 << feature
+        # a decision that all cells pass with one child is no node of a builder, yet must mention its feature
+        if len(set(below)) == 1 and sum(len(sets[k]) for k in labels) == n_cells[feature]:
+            return build.conjunction([build.unreduced_literal(feature), below[0]]), scope
+        return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)]), scope
+
+    def disjunction(parts: list[_Scoped]) -> _Scoped:
+        scope = _union(parts)
+        return build.disjunction(lifted(part, scope) for part in parts), scope
+
+    found = circuit.fold(
+        decision=decision,
+        conjunction=lambda parts: (build.conjunction(node for node, _ in parts), _union(parts)),
+        disjunction=disjunction,
+        false=(build.false, 0),
+        true=(build.true, 0),
+        account=account,
+        forget=True,
+    )
+    return build.circuit(found[-1][0])
+
+
+def _union(parts: Sequence[_Scoped]) -> int:
+    """Return the features that some part mentions."""
+    scope = 0
+    for _, own in parts:
+        scope |= own
+    return scope

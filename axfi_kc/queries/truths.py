@@ -7,9 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuit import Circuit, flat_of
 from axfi_kc.errors import CircuitError
-from axfi_kc.queries.flat import flat_of
 from axfi_kc.queries.structure import require_decomposable
 
 __all__ = ["allowed_cells", "entails_clause", "evaluate", "is_consistent", "is_consistent_within"]
@@ -124,4 +123,4 @@ def _truths(circuit: Circuit, allowed: Allowed) -> npt.NDArray[np.uint8]:
             f"A box is {int(flat.cell_starts[-1])} flags, one per cell of a feature, but {allowed.shape} were given; "
             "make them with allowed_cells."
         )
-    return truth_kernels.truths(*flat.arrays, flat.set_starts, flat.set_cells, flat.cell_starts, allowed)
+    return truth_kernels.truths(flat, allowed)

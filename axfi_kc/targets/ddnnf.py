@@ -13,9 +13,8 @@ from typing import ClassVar
 from axfi_kc import queries
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuit import Circuit
-from axfi_kc.targets.arrays import InArrays
 from axfi_kc.targets.ddnnf_nodes import shrunk
-from axfi_kc.targets.mdd import mdd_of
+from axfi_kc.targets.mdd import InArrays, mdd_of
 
 __all__ = ["Ddnnf", "ddnnf_of"]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Protocol
 
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit
+from axfi_kc.circuit import Circuit
 from axfi_kc.targets.bit_codes import Bit, members, valid
 
 __all__ = ["Algebra", "Encoder", "balanced"]
@@ -51,35 +51,32 @@ class Encoder:
         self._code = code
         self._bits = bits
         self._algebra = algebra
-        self._known: dict[tuple[int, tuple[int, ...]], Any] = {}
+        self._known: dict[tuple[int, int], Any] = {}  # by feature and label
 
     def function(self) -> Any:
         """Return the function of the codes of the circuit's points."""
-        circuit, algebra = self._circuit, self._algebra
-        found: list[Any] = []
-        for node, kind in enumerate(circuit.kinds.tolist()):
-            arcs = circuit.arcs(node)
-            if kind == DECISION:
-                made = self._decision(int(circuit.features[node]), [(cells, found[child]) for cells, child in arcs])
-            elif kind == AND:
-                made = balanced([found[child] for _, child in arcs], algebra.conjoin, algebra.true)
-            elif kind == OR:
-                made = balanced([found[child] for _, child in arcs], algebra.disjoin, algebra.false)
-            else:
-                made = algebra.true if kind == TRUE else algebra.false
-            found.append(made)
+        algebra = self._algebra
+        found = self._circuit.fold(
+            decision=self._decision,
+            conjunction=lambda below: balanced(below, algebra.conjoin, algebra.true),
+            disjunction=lambda below: balanced(below, algebra.disjoin, algebra.false),
+            false=algebra.false,
+            true=algebra.true,
+        )
         return algebra.conjoin(self.valid(), found[-1])
 
-    def _decision(self, feature: int, arcs: Iterable[tuple[tuple[int, ...], Any]]) -> Any:
-        return self._algebra.choose([(self._members(feature, cells), child) for cells, child in arcs])
+    def _decision(self, feature: int, labels: list[int], below: list[Any]) -> Any:
+        tests = [self._members(feature, label) for label in labels]
+        return self._algebra.choose(list(zip(tests, below, strict=True)))
 
-    def _members(self, feature: int, cells: tuple[int, ...]) -> Any:
-        if (feature, cells) not in self._known:
+    def _members(self, feature: int, label: int) -> Any:
+        if (feature, label) not in self._known:
             true, false = self._algebra.true, self._algebra.false
-            n_cells, fork = self._circuit.grid.n_cells[feature], self._fork(feature)
-            made = members(self._bits[feature], n_cells, cells, fork=fork, true=true, false=false)
-            self._known[feature, cells] = made
-        return self._known[feature, cells]
+            n_cells, cells = self._circuit.grid.n_cells[feature], self._circuit.cell_sets[label]
+            self._known[feature, label] = members(
+                self._bits[feature], n_cells, cells, fork=self._fork(feature), true=true, false=false
+            )
+        return self._known[feature, label]
 
     def valid(self) -> Any:
         """Return the function of the bit vectors that are codes."""

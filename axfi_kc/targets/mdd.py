@@ -8,16 +8,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import ClassVar
 
+from axfi_kc import queries
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuit import Circuit, Size
 from axfi_kc.errors import CircuitError
-from axfi_kc.targets.arrays import InArrays
+from axfi_kc.grid import Grid
+from axfi_kc.queries.structure import checked_order, is_ordered, is_reduced
 from axfi_kc.targets.mdd_nodes import MddNodes
-from axfi_kc.targets.orders import checked_order, is_ordered, is_reduced
 
-__all__ = ["Mdd", "mdd_of"]
+__all__ = ["InArrays", "Mdd", "mdd_of"]
+
+
+class InArrays:
+    """A target that is a deterministic, decomposable circuit, held in its attribute ``circuit``."""
+
+    __slots__ = ()
+    circuit: Circuit
+
+    @property
+    def grid(self) -> Grid:
+        """The cells that decisions and literals speak about."""
+        return self.circuit.grid
+
+    @property
+    def size(self) -> Size:
+        """Nodes and edges; constants and edges to false are not counted."""
+        return self.circuit.size
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the circuit's arrays, and eight for each cell of its distinct sets of cells."""
+        held = self.circuit
+        arrays = (held.kinds, held.features, held.offsets, held.children, held.labels)
+        return sum(a.nbytes for a in arrays) + 8 * sum(map(len, held.cell_sets))
+
+    def to_circuit(self) -> Circuit:
+        """Return the circuit that it is."""
+        return self.circuit
+
+    def count(self, *, budget: Budget | None = None) -> int:
+        """Return the number of points of the domain; see :func:`axfi_kc.queries.count`."""
+        return queries.count(self.circuit, budget=budget)
+
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
+        """Return the probability under the domain's measure; see :func:`axfi_kc.queries.probability`."""
+        return queries.probability(self.circuit, budget=budget)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +111,9 @@ class Mdd(InArrays):
         return Mdd(nodes.circuit(chosen(nodes)(*parts)), self.order)
 
 
-def mdd_of(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budget | None = None) -> Mdd:
+def mdd_of(
+    circuit: Circuit, *, order: Sequence[int] | None = None, sift: bool = False, budget: Budget | None = None
+) -> Mdd:
     """Return the reduced ordered multi-valued decision diagram of `circuit`.
 
     Parameters
@@ -83,6 +123,8 @@ def mdd_of(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budg
     order
         Every feature once, from the top down. By default the circuit's own order, or the domain's
         where the circuit has none.
+    sift
+        Whether to look for a better order from there; see :func:`~axfi_kc.targets.reordering.sifted`.
     budget
         What it may cost; a node is a step of an operation on two nodes.
 
@@ -109,8 +151,17 @@ def mdd_of(circuit: Circuit, *, order: Sequence[int] | None = None, budget: Budg
     >>> mdd_of(either, order=[1, 0]).size, mdd_of(either).count()
     (Size(nodes=2, edges=3), 4)
     """
-    features = checked_order(circuit, order)
+    account = Account(budget, goal="diagram")
+    found = _in_order(circuit, checked_order(circuit, order), account)
+    if not sift:
+        return found
+    from axfi_kc.targets.reordering import sifted  # which stands on this module
+
+    return sifted(found, budget=account.rest())
+
+
+def _in_order(circuit: Circuit, features: Sequence[int], account: Account) -> Mdd:
     if is_ordered(circuit, features) and is_reduced(circuit):
         return Mdd(circuit, tuple(features))
-    nodes = MddNodes(circuit.grid, features, spend=Account(budget, goal="diagram").spend)
+    nodes = MddNodes(circuit.grid, features, spend=account.spend)
     return Mdd(nodes.circuit(nodes.load(circuit)), tuple(features))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from axfi_kc.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.grid import Grid
 from axfi_kc.targets.encoding import balanced
 
@@ -113,6 +113,25 @@ class MddNodes:
         """Return the disjunction of two nodes (cost: at worst the product of their sizes)."""
         return self._join(a, b, _FALSE)
 
+    def union(self, roots: Sequence[int]) -> int:
+        """Return the disjunction of any number of nodes.
+
+        Notes
+        -----
+        The number of sets of nodes met together: at worst the product of the diagrams' sizes. All at once,
+        no diagram of some of them is ever made, which may be larger than that of all.
+        """
+        return self._solved(_without_false(roots), {}, self._together)
+
+    def _together(self, nodes: Runs) -> Opened:
+        """Open a set of nodes: settle it, or return the sets below it."""
+        if len(nodes) <= 1:
+            return nodes[0] if nodes else _FALSE
+        place = min(self.places[n] for n in nodes)
+        rest = [n for n in nodes if self.places[n] != place]
+        ends, below = merged_runs([self.runs[n] for n in nodes if self.places[n] == place])
+        return place, ends, [_without_false([*rest, *children]) for children in below]
+
     def _join(self, a: int, b: int, neutral: int) -> int:
         return self._solved((a, b) if a < b else (b, a), self._joined[neutral], lambda pair: self._pairs(pair, neutral))
 
@@ -199,23 +218,18 @@ class MddNodes:
     def load(self, circuit: Circuit) -> int:
         """Return the node of a circuit of any kind: gates need neither disjoint scopes nor exclusive parts."""
         runs = [runs_of(cells) for cells in circuit.cell_sets]
-        features, offsets = circuit.features.tolist(), circuit.offsets.tolist()
-        children, labels = circuit.children.tolist(), circuit.labels.tolist()
-        found: list[int] = []
-        for node, kind in enumerate(circuit.kinds.tolist()):
-            span = slice(offsets[node], offsets[node + 1])
-            below = [found[c] for c in children[span]]
-            if kind == DECISION:
-                arcs = [(*run, child) for k, child in zip(labels[span], below, strict=True) for run in runs[k]]
-                made = self.decision(features[node], *self._filled(features[node], sorted(arcs)))
-            elif kind == AND:
-                made = balanced(below, self.conjoined, _TRUE)
-            elif kind == OR:
-                made = balanced(below, self.disjoined, _FALSE)
-            else:
-                made = _TRUE if kind == TRUE else _FALSE
-            found.append(made)
-        return found[-1]
+
+        def decision(feature: int, labels: list[int], below: list[int]) -> int:
+            arcs = [(*run, child) for k, child in zip(labels, below, strict=True) for run in runs[k]]
+            return self.decision(feature, *self._filled(feature, sorted(arcs)))
+
+        return circuit.fold(
+            decision=decision,
+            conjunction=lambda below: balanced(below, self.conjoined, _TRUE),
+            disjunction=lambda below: balanced(below, self.disjoined, _FALSE),
+            false=_FALSE,
+            true=_TRUE,
+        )[-1]
 
     def _filled(self, feature: int, arcs: Sequence[tuple[int, int, int]]) -> tuple[list[int], list[int]]:
         """Return arcs as runs over all cells: what no arc names goes to false."""
@@ -251,7 +265,13 @@ class MddNodes:
                 if child not in seen:
                     seen.add(child)
                     stack.append(child)
-        return sorted(seen - {_FALSE, _TRUE}, key=lambda n: -self.places[n])
+        return sorted(seen - {_FALSE, _TRUE})  # a node is made after its children
+
+
+def _without_false(nodes: Sequence[int]) -> Runs:
+    """Return a set of nodes of which one is to hold, sorted; true takes all."""
+    kept = set(nodes)
+    return (_TRUE,) if _TRUE in kept else tuple(sorted(kept - {_FALSE}))
 
 
 def merged_runs(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:

@@ -20,6 +20,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError
 from axfi_kc.grid import Grid
+from axfi_kc.queries.structure import checked_order
 from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
 from axfi_kc.targets.dd_calls import (
     FALSE,
@@ -32,7 +33,6 @@ from axfi_kc.targets.dd_calls import (
     read,
 )
 from axfi_kc.targets.encoding import Encoder
-from axfi_kc.targets.orders import checked_order
 
 __all__ = ["Obdd", "obdd_of"]
 

@@ -20,9 +20,9 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
+from axfi_kc.queries.structure import checked_order
 from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
 from axfi_kc.targets.encoding import Encoder
-from axfi_kc.targets.orders import checked_order
 from axfi_kc.targets.pysdd_calls import SddAlgebra, SddNodes, in_deep_thread, manager_of, nodes_of, vtree_of
 from axfi_kc.targets.vtrees import Vtree, feature_vtree
 

@@ -17,12 +17,12 @@ import axfi_kc as ax
 from axfi_kc.circuit import DECISION, TRUE, Circuit
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.orders import ORDERS
-from axfi_kc.compilers.runs import RunNodes
 from axfi_kc.engines.diagrams import DiagramEngine
 from axfi_kc.errors import BudgetError, ConstantModelError
 from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum, boxes_of
 from axfi_kc.queries import count, is_decomposable, probability
+from axfi_kc.targets.mdd_nodes import MddNodes
 from tests.oracle import box, subsets
 from tests.strategies import Case, box_cases, cases, ensemble_cases
 
@@ -218,7 +218,7 @@ def test_budget_error_says_how_far_it_got_and_lets_go(budget: ax.Budget) -> None
     ) as caught:
         ax.compile_model(model, domain, budget=budget)
     gc.collect()
-    assert not any(isinstance(thing, RunNodes) for thing in gc.get_objects())
+    assert not any(isinstance(thing, MddNodes) for thing in gc.get_objects())
     assert caught.value.nodes > 0
     assert caught.value.seconds > 0
     assert caught.value.nodes <= 1001 or budget.nodes is None

@@ -70,7 +70,7 @@ def test_probability_count_cxps_and_weights(case: Case, way: tuple[str, dict[str
     assert families(ax.find_cxps(through), names) == expected
 
 
-@given(problems, st.sampled_from(TARGETS), st.sampled_from(["ratio", "unit"]))
+@given(problems, st.sampled_from(tuple(TARGETS)), st.sampled_from(["ratio", "unit"]))
 @settings(max_examples=150, deadline=None)
 def test_engines_through_targets(case: Case, target: str, weights: str) -> None:
     problem, judge = case.problem, case.judge
