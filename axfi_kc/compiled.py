@@ -32,7 +32,7 @@ class CompiledModel:
     Attributes
     ----------
     target
-        What holds it: an ``Mdd``, ``Obdd``, ``Sdd`` or ``Ddnnf`` of :mod:`axfi_kc.targets`.
+        What holds it: an ``Mdd``, ``Obdd``, ``Sdd``, ``Ddnnf``, or what else is registered in :mod:`axfi_kc.targets`.
     output
         The output it is about.
     fixed
@@ -127,7 +127,8 @@ class CompiledModel:
         """Write the circuit to a file; the suffix says in which format.
 
         See :func:`axfi_kc.formats.save_circuit`: ``.nnf`` for every target, ``.sdd`` with its ``.vtree``,
-        ``.dddmp`` and ``.json`` for binary diagrams, ``.cnf`` for model counters.
+        ``.dddmp`` and ``.json`` for binary diagrams, ``.cnf`` for model counters, or what else is in
+        ``axfi_kc.formats.FORMATS``.
         """
         from axfi_kc.formats import save_circuit
 

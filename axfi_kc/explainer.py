@@ -51,9 +51,10 @@ class Explainer(Manners):
         question to it may (AXps, a score, a counterfactual): the steps of a question share one budget. When
         it is spent, a BudgetError carries what is certain so far. Single trees need no search and no nodes.
     target
-        ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"`` or ``"ddnnf"``: compile the
-        circuit of each output met, once, and read the explanations off it; the results are the same, and
-        the circuit of a large ensemble does not fit. The first two also hold more CXps than can be listed.
+        ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"``, ``"ddnnf"`` or another name in
+        ``axfi_kc.targets.TARGETS``: compile the circuit of each output met, once, and read the explanations off
+        it; the results are the same, and the circuit of a large ensemble does not fit. Ordered ones, as the
+        first two are, also hold more CXps than can be listed.
 
     Raises
     ------

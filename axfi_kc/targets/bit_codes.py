@@ -1,4 +1,4 @@
-"""How the cells of a feature are written in bits.
+"""How the cells of a feature are written in bits, and circuits handed to libraries that know only bits.
 
 Every code gives a feature of two cells one bit, and a feature of one cell none. Most bit vectors
 are the code of no cell; whoever frees bits must add the constraint that leaves these out.
@@ -8,12 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from itertools import zip_longest
+from typing import Any, Protocol
 
+from axfi_kc.circuit import Circuit
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 
-__all__ = ["CODES", "Bit", "Fork", "bits_of", "cells_of", "mask_of", "members", "valid"]
+__all__ = [
+    "CODES",
+    "Algebra",
+    "Bit",
+    "Encoder",
+    "Fork",
+    "balanced",
+    "bits_of",
+    "cells_of",
+    "mask_of",
+    "members",
+    "valid",
+]
 
 Fork = Callable[[int, Any, Any], Any]  # (position among the feature's bits, if 1, if 0) -> node
 
@@ -119,17 +134,19 @@ def members(bits: Sequence[Bit], n_cells: int, cells: Iterable[int], *, fork: Fo
     for one in ones:
         halves = {half for group in layers[-1] for half in (group & one, group & ~one)}
         layers.append({half for half in halves if half & wanted and half & ~wanted})
-    made: dict[int, Any] = {}
-
-    def node(group: int) -> Any:
-        return made[group] if group in made else (true if group & wanted else false)
-
+    everything = (1 << n_cells) - 1
+    made: dict[int, Any] = {}  # groups that lie neither inside nor outside; the others are constants
     for k in reversed(range(len(bits))):
         for group in layers[k]:
             if group & wanted and group & ~wanted:
                 high, low = group & ones[k], group & ~ones[k]
-                made[group] = fork(k, node(high), node(low)) if high and low else made[high or low]
-    return node((1 << n_cells) - 1)
+                if high and low:
+                    above = made[high] if high in made else true if high & wanted else false
+                    below = made[low] if low in made else true if low & wanted else false
+                    made[group] = fork(k, above, below)
+                else:
+                    made[group] = made[high or low]
+    return made.get(everything, true if wanted else false)
 
 
 def valid(code: str, n_cells: int, *, fork: Fork, rest: Any, false: Any) -> Any:
@@ -153,3 +170,92 @@ def _at_most(last: int, n_bits: int, fork: Fork, rest: Any, false: Any) -> Any:
     for k in reversed(range(n_bits)):
         node = fork(k, node, rest) if last >> (n_bits - 1 - k) & 1 else fork(k, false, node)
     return node
+
+
+class Algebra(Protocol):
+    """The operations of a library on its own nodes."""
+
+    true: Any
+    false: Any
+
+    def conjoin(self, a: Any, b: Any) -> Any:
+        """Return a and b."""
+
+    def disjoin(self, a: Any, b: Any) -> Any:
+        """Return a or b."""
+
+    def fork(self, bit: Bit, high: Any, low: Any) -> Any:
+        """Return `high` where the bit is 1, and `low` where it is 0."""
+
+    def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
+        """Return, of tests that exclude each other on codes of cells, what comes with the one that holds."""
+
+
+class Encoder:
+    """Translates a circuit, children first.
+
+    Parameters
+    ----------
+    circuit
+        Of any kind.
+    code
+        How cells are written in bits.
+    bits
+        The bits of each feature, the features from the top of the order down.
+    algebra
+        The library.
+    """
+
+    def __init__(self, circuit: Circuit, *, code: str, bits: Mapping[int, Sequence[Bit]], algebra: Algebra) -> None:
+        self._circuit = circuit
+        self._code = code
+        self._bits = bits
+        self._algebra = algebra
+        self._valid: Any = None
+        self._known: dict[tuple[int, int], Any] = {}  # by feature and label
+
+    def function(self) -> Any:
+        """Return the function of the codes of the circuit's points."""
+        algebra = self._algebra
+        found = self._circuit.fold(
+            decision=self._decision,
+            conjunction=lambda below: balanced(below, algebra.conjoin, algebra.true),
+            disjunction=lambda below: balanced(below, algebra.disjoin, algebra.false),
+            false=algebra.false,
+            true=algebra.true,
+        )
+        return algebra.conjoin(self.valid(), found[-1])
+
+    def _decision(self, feature: int, labels: list[int], below: list[Any]) -> Any:
+        tests = [self._members(feature, label) for label in labels]
+        return self._algebra.choose(list(zip(tests, below, strict=True)))
+
+    def _members(self, feature: int, label: int) -> Any:
+        if (feature, label) not in self._known:
+            true, false = self._algebra.true, self._algebra.false
+            n_cells, cells = self._circuit.grid.n_cells[feature], self._circuit.cell_sets[label]
+            self._known[feature, label] = members(
+                self._bits[feature], n_cells, cells, fork=self._fork(feature), true=true, false=false
+            )
+        return self._known[feature, label]
+
+    def valid(self) -> Any:
+        """Return the function of the bit vectors that are codes (made once)."""
+        if self._valid is None:
+            true, false, n_cells = self._algebra.true, self._algebra.false, self._circuit.grid.n_cells
+            # from the bottom of the order up, so that each join meets only what lies below
+            upwards = reversed(list(self._bits))
+            parts = [valid(self._code, n_cells[i], fork=self._fork(i), rest=true, false=false) for i in upwards]
+            self._valid = reduce(lambda made, here: self._algebra.conjoin(here, made), parts, true)
+        return self._valid
+
+    def _fork(self, feature: int) -> Callable[[int, Any, Any], Any]:
+        bits, algebra = self._bits[feature], self._algebra
+        return lambda k, high, low: algebra.fork(bits[k], high, low)
+
+
+def balanced(parts: Sequence[Any], join: Callable[[Any, Any], Any], neutral: Any) -> Any:
+    """Join in a balanced way: of many parts, most joins are then between small ones."""
+    while len(parts) > 1:
+        parts = [join(a, b) for a, b in zip_longest(parts[::2], parts[1::2], fillvalue=neutral)]
+    return parts[0] if parts else neutral

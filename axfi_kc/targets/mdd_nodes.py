@@ -13,7 +13,7 @@ from typing import Any
 
 from axfi_kc.circuit import Circuit, CircuitBuilder
 from axfi_kc.grid import Grid
-from axfi_kc.targets.encoding import balanced
+from axfi_kc.targets.bit_codes import balanced
 
 __all__ = ["MddNodes", "Runs", "merged_runs", "runs_of", "shortest_runs"]
 

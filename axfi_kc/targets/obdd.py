@@ -21,7 +21,7 @@ from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.queries.structure import checked_order
-from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
+from axfi_kc.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
 from axfi_kc.targets.dd_calls import (
     FALSE,
     TRUE,
@@ -32,7 +32,6 @@ from axfi_kc.targets.dd_calls import (
     manager_of,
     read,
 )
-from axfi_kc.targets.encoding import Encoder
 
 __all__ = ["Obdd", "obdd_of"]
 

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account
 from axfi_kc.errors import CircuitError, MissingExtraError
-from axfi_kc.targets.bit_codes import Bit
-from axfi_kc.targets.encoding import balanced
+from axfi_kc.targets.bit_codes import Bit, balanced
 from axfi_kc.targets.vtrees import Vtree
 
 __all__ = ["SddAlgebra", "SddNodes", "in_deep_thread", "manager_of", "nodes_of", "vtree_of"]
@@ -140,8 +139,11 @@ class SddAlgebra:
         return balanced([self.conjoin(test, child) for test, child in parts], self.disjoin, self.false)
 
     def _paid(self, made: Any) -> Any:
-        # PySDD counts all nodes it holds, dead ones included; what matters is how much was made
-        self._account.spend(max(0, int(self._manager.count()) - self._account.nodes))
+        # PySDD counts all nodes it holds, dead ones included; what matters is how much was made. Most operations
+        # make nothing, as PySDD remembers their results, and cost nothing
+        fresh = int(self._manager.count()) - self._account.nodes
+        if fresh > 0:
+            self._account.spend(fresh)
         return made
 
 

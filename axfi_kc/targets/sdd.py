@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from axfi_kc import queries
@@ -21,8 +22,7 @@ from axfi_kc.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.errors import CircuitError
 from axfi_kc.grid import Grid
 from axfi_kc.queries.structure import checked_order
-from axfi_kc.targets.bit_codes import Bit, bits_of, cells_of, mask_of
-from axfi_kc.targets.encoding import Encoder
+from axfi_kc.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
 from axfi_kc.targets.pysdd_calls import SddAlgebra, SddNodes, in_deep_thread, manager_of, nodes_of, vtree_of
 from axfi_kc.targets.vtrees import Vtree, feature_vtree
 
@@ -144,33 +144,42 @@ class Sdd:
     @cached_property
     def _circuit(self) -> Circuit:
         build, nodes, feature_at = CircuitBuilder(self.grid), self.nodes, self._features_by_position
-        offsets, elements = nodes.offsets.tolist(), list(zip(nodes.primes.tolist(), nodes.subs.tolist(), strict=True))
-        masks = [0, -1]  # the cells of nodes inside a feature, bit c for cell c
-        made, inside = [build.false, build.true], [_ABOVE, _ABOVE]
-        for node, at in enumerate(nodes.vtree_nodes.tolist()[2:], start=2):
-            pairs = elements[offsets[node] : offsets[node + 1]]
-            feature = feature_at[at]
-            masks.append(0 if feature == _ABOVE else self._mask(node, feature, pairs, masks))
-            owners = {inside[prime] for prime, _ in pairs}
+        inside = [_ABOVE, _ABOVE, *(feature_at[at] for at in nodes.vtree_nodes.tolist()[2:])]
+        pairs = self._pairs
+        cells = [cells_of(mask) for mask in self._masks(inside)]
+        made = [build.false, build.true]
+        for node, feature in enumerate(inside[2:], start=2):
             if feature != _ABOVE:
-                made.append(build.literal(feature, cells_of(masks[node])))
-            elif _ABOVE in owners:
-                made.append(build.disjunction([build.conjunction([made[p], made[s]]) for p, s in pairs]))
+                made.append(build.literal(feature, cells[node]))
+                continue
+            owners = {inside[prime] for prime, _ in pairs[node]}
+            if _ABOVE in owners:
+                made.append(build.disjunction([build.conjunction([made[p], made[s]]) for p, s in pairs[node]]))
             else:  # primes that exclude each other, each one a set of cells: of one feature, so a decision
-                made.append(build.decision(owners.pop(), [(cells_of(masks[p]), made[s]) for p, s in pairs]))
-            inside.append(feature)
+                made.append(build.decision(owners.pop(), [(cells[p], made[s]) for p, s in pairs[node]]))
         return build.circuit(made[nodes.root])
 
-    def _mask(self, node: int, feature: int, pairs: Sequence[tuple[int, int]], masks: Sequence[int]) -> int:
-        everything = (1 << self.grid.n_cells[feature]) - 1
-        literal = int(self.nodes.literals[node])
-        if literal:
-            ones = mask_of(self.bits[abs(literal) - 1].cells)
-            return ones if literal > 0 else everything & ~ones
-        found = 0
-        for prime, sub in pairs:
-            found |= masks[prime] & masks[sub]
-        return found & everything
+    @property
+    def _pairs(self) -> list[list[tuple[int, int]]]:
+        """The elements of each node, as pairs of a prime and a sub."""
+        offsets = self.nodes.offsets.tolist()
+        elements = list(zip(self.nodes.primes.tolist(), self.nodes.subs.tolist(), strict=True))
+        return [elements[first:last] for first, last in pairwise(offsets)]
+
+    def _masks(self, inside: Sequence[int]) -> list[int]:
+        """Return the cells of each node inside a feature, bit c for cell c; nothing for nodes above features."""
+        n_cells, ones = self.grid.n_cells, [mask_of(bit.cells) for bit in self.bits]
+        found = [0, -1]  # inside every feature, true is all its cells
+        for feature, literal, pairs in list(zip(inside, self.nodes.literals.tolist(), self._pairs, strict=True))[2:]:
+            everything = 0 if feature == _ABOVE else (1 << n_cells[feature]) - 1
+            if literal:
+                mask = ones[literal - 1] if literal > 0 else ~ones[-literal - 1]
+            else:
+                mask = 0
+                for prime, sub in pairs if feature != _ABOVE else ():
+                    mask |= found[prime] & found[sub]
+            found.append(mask & everything)
+        return [0, 0, *found[2:]]
 
     @cached_property
     def _features_by_position(self) -> list[int]:
