@@ -49,7 +49,7 @@ LIMITS: dict[str, Patches] = {
     "stacks": [(search, name, _cut(getattr(search, name))) for name in ("_stack", "_boxes", "_family")],
     "rows": [(sets, "_ROWS_AT_ONCE", 1), (explainer, "_ROWS_AT_ONCE", 2), (stores, "_SMALLEST", 4)],
     "residues": [(totals, "_FEW_ARCS", -1), (circuit_regions, "_PRIMES_AT_LEAST", 1), (shap_circuits, "_LARGE", 0)],
-    "forgetting": [(totals, "_CHUNK", 1), (per_output, "_KEPT", 1)],
+    "forgetting": [(circuit, "_FORGOTTEN_AT_ONCE", 1), (per_output, "_KEPT", 1)],
     "families": [(diagrams, "_AT_ONCE", 0), (circuit_searches, "_FEW_SETS", 0), (exclusions, "_LITERALS", 1)],
     "duality": [(circuit_searches, "_MOST_STEPS", 1), (circuit_searches, "_MOST_SETS", 0)],
     "sizes": [(circuit_searches, "_MOST_STEPS", 1), (circuit_searches, "_WEIGHED_AT_ONCE", 1)],
