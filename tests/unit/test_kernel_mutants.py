@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import budget, explainer, sets, shap_circuits
+from axfi_kc import budget, circuit, explainer, sets, shap_circuits
 from axfi_kc.engines import circuit_regions, circuit_searches, diagrams, linear, per_output
 from axfi_kc.engines.ensemble import search
 from axfi_kc.errors import BudgetError, ConstantModelError
