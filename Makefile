@@ -46,7 +46,7 @@ benchmarks: $(STAMP)
 
 # The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
 paper: .venv-paper/.installed
-	QT_QPA_PLATFORM=offscreen .venv-paper/bin/python benchmarks/paper.py
+	QT_QPA_PLATFORM=offscreen .venv-paper/bin/python -m benchmarks.paper
 
 .venv-paper/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv-paper

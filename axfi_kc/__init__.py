@@ -7,28 +7,45 @@
 {'age': Fraction(43, 146), 'race': Fraction(1, 3)}
 """
 
-from axfi_kc import axioms, errors, queries
+import sys
+
+from axfi_kc import errors
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
-from axfi_kc.compiled import CompiledModel, compile_model
+from axfi_kc.circuits import files, queries, targets
+from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
 from axfi_kc.compilers import read_model, read_xgboost
-from axfi_kc.counterfactuals import Counterfactual, find_counterfactual
-from axfi_kc.domain import Domain
+from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
+from axfi_kc.compilers.sizes import compare_sizes
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Integer, Real
+from axfi_kc.domain.measures import Histogram, Uniform, Weights
 from axfi_kc.errors import AxfiError
-from axfi_kc.explainer import Batch, Explainer, Explanation
-from axfi_kc.explanations import AXp, CXp, covered_points, find_axps, find_cxps, is_waxp, is_wcxp, relevant_features
-from axfi_kc.features import Categorical, Integer, Real
-from axfi_kc.forest import CXpForest
-from axfi_kc.formats import load_circuit, read_nnf, save_circuit, write_nnf
-from axfi_kc.measures import Histogram, Uniform, Weights
+from axfi_kc.explanations import axioms
+from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
+from axfi_kc.explanations.cxps import (
+    AXp,
+    CXp,
+    covered_points,
+    find_axps,
+    find_cxps,
+    is_waxp,
+    is_wcxp,
+    relevant_features,
+)
+from axfi_kc.explanations.explainer import Batch, Explainer, Explanation
+from axfi_kc.explanations.files import Comparison, SavedExplanation, compare
+from axfi_kc.explanations.files.streaming import SavedBatch, read_results
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import CircuitModel, TableModel
-from axfi_kc.problem import Problem
-from axfi_kc.results import Comparison, SavedExplanation, compare
-from axfi_kc.scores import banzhaf_like, shapley_like
-from axfi_kc.shap_circuits import shap_scores
-from axfi_kc.sizes import compare_sizes
-from axfi_kc.streams import SavedBatch, read_results
+from axfi_kc.scores.axfi import banzhaf_like, shapley_like
+from axfi_kc.scores.forest import CXpForest
+from axfi_kc.scores.shap.circuits import shap_scores
 from axfi_kc.verification import Report, verify
+
+# Paths that people typed before the rooms were built: the same modules under their old names.
+formats = files
+sys.modules.update({f"{__name__}.queries": queries, f"{__name__}.targets": targets, f"{__name__}.formats": formats})
 
 __all__ = [
     "AXp",

@@ -42,6 +42,7 @@ __all__ = [
     "paced",
 ]
 
+
 # what a kernel answers; all but DONE and FOUND ask to be called again with more
 DONE, FOUND, ALLOWANCE, STORE_FULL, STACK_FULL = 0, 1, 2, 3, 4
 

@@ -24,14 +24,14 @@ from typing import Any
 import pandas as pd
 
 import axfi_kc as ax
-from axfi_kc import queries
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files import read_nnf, write_nnf
+from axfi_kc.circuits.targets import CODES, TARGETS, target_of
 from axfi_kc.compilers import compile_mdd
-from axfi_kc.compilers.orders import ORDERS
-from axfi_kc.formats import read_nnf, write_nnf
+from axfi_kc.compilers.feature_orders import ORDERS
 from axfi_kc.models import LinearModel, Positive
-from axfi_kc.similarity import Similarity
-from axfi_kc.targets import CODES, TARGETS, target_of
+from axfi_kc.models.similarity import Similarity
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from axfi_kc.budget import BudgetSpent
 from axfi_kc.errors import BudgetError
 from axfi_kc.families import SetFamily
+from axfi_kc.families.masks import features_of, minimal_hitting_sets
 from axfi_kc.models import LinearModel, Positive
-from axfi_kc.sets import features_of, minimal_hitting_sets
 from benchmarks.provenance import ROOT, save, stamp
 from tests.paper.gadgets import gadget_domain, gadget_tree
 

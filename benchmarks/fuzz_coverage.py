@@ -18,7 +18,14 @@ import contextlib
 
 import atheris  # type: ignore[import-not-found]
 
-with atheris.instrument_imports(include=["axfi_kc.formats", "axfi_kc.compilers", "axfi_kc.results", "axfi_kc.streams"]):
+with atheris.instrument_imports(
+    include=[
+        "axfi_kc.circuits.files",
+        "axfi_kc.compilers",
+        "axfi_kc.explanations.files",
+        "axfi_kc.explanations.files.streaming",
+    ]
+):
     from axfi_kc.errors import AxfiError
     from tests.fuzz.readers import FOLDER, READERS
 

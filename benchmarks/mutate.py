@@ -1,6 +1,6 @@
 """Small changes to the library's own code, to see whether the tests notice them.
 
-    python benchmarks/mutate.py --module axfi_kc.scores
+    python benchmarks/mutate.py --module axfi_kc.scores.axfi
     python benchmarks/mutate.py --all --results mutants.jsonl
     python benchmarks/mutate.py --again mutants.jsonl --longest 60     # only what survived
     python benchmarks/mutate.py --report mutants.jsonl

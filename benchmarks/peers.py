@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from axfi_kc.paper.peers import TimeIsUp, VeritasPeer
-from axfi_kc.paper.sampling import sampled_weights
+from benchmarks.paper.peers import TimeIsUp, VeritasPeer
+from benchmarks.paper.sampling import sampled_weights
 
 __all__ = ["TimeIsUp", "VeritasPeer", "largest_error", "sampled_weights"]
 

@@ -6,12 +6,12 @@ diagram, :func:`compile_target` into any target language. :func:`read_xgboost` r
 without the library that wrote it.
 """
 
-from axfi_kc.compilers.circuits import compile_circuit
-from axfi_kc.compilers.diagrams import compile_mdd
-from axfi_kc.compilers.linear_circuits import compile_linear
-from axfi_kc.compilers.registry import read_model
-from axfi_kc.compilers.target_circuits import base_circuit, compile_target
-from axfi_kc.compilers.xgboost_sums import read_xgboost
+from axfi_kc.compilers.compiled_model import base_circuit, compile_target
+from axfi_kc.compilers.linear_diagrams import compile_linear
+from axfi_kc.compilers.model_circuits import compile_circuit
+from axfi_kc.compilers.model_diagrams import compile_mdd
+from axfi_kc.compilers.readers import read_model
+from axfi_kc.compilers.readers.xgboost import read_xgboost
 
 __all__ = [
     "base_circuit",

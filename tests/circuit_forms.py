@@ -13,8 +13,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from axfi_kc import Categorical, Domain, Integer, Problem, Real
-from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.grid import Cut, Grid
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.models import CircuitModel
 from tests.oracle import Judge, space_of
 from tests.strategies import Case, points

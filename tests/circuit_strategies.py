@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from axfi_kc import Domain, Integer
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
-from axfi_kc.grid import Grid
+from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.domain.grid import Grid
 from tests.strategies import positive_weights
 
 

@@ -9,11 +9,12 @@ from math import prod
 
 from hypothesis import strategies as st
 
-from axfi_kc import Domain, TableModel, queries
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc import Domain, TableModel
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers import compile_circuit
-from axfi_kc.grid import Grid
-from axfi_kc.similarity import Similarity
+from axfi_kc.domain.grid import Grid
+from axfi_kc.models.similarity import Similarity
 from tests.strategies import domains
 
 Points = set[tuple[int, ...]]

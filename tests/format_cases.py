@@ -6,9 +6,9 @@ import random
 from itertools import product
 
 from axfi_kc import Categorical, Domain, Integer
-from axfi_kc.circuit import AND, DECISION, TRUE, Circuit, CircuitBuilder
-from axfi_kc.formats.variables import Variables
-from axfi_kc.grid import Grid
+from axfi_kc.circuits.circuit import AND, DECISION, TRUE, Circuit, CircuitBuilder
+from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.domain.grid import Grid
 
 Points = set[tuple[int, ...]]
 

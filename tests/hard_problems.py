@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import axfi_kc as ax
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.targets import Mdd, mdd_of
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.engines import WeightedSets
 from axfi_kc.families import SetFamily
-from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import Argmax, LinearModel, Positive, Slope, TreeNodes, TreeSum
-from axfi_kc.targets import Mdd, mdd_of
 
 
 def bits(n: int) -> ax.Domain:

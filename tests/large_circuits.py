@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 
 from axfi_kc import Domain, Integer
-from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.grid import Axis, Grid
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.domain.grid import Axis, Grid
 
 
 def boolean_grid(n: int, *, values: int = 2) -> Grid:

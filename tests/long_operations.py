@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 
 import axfi_kc as ax
-from axfi_kc import axioms, family_scores, queries
-from axfi_kc.adversaries import search_account
-from axfi_kc.circuit import Circuit
-from axfi_kc.counterfactuals import adversarial_example
-from axfi_kc.engines.boxes import BoxEngine
-from axfi_kc.families import SetFamily, shapley_shubik_index
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.targets import TARGETS, mdd_of, sifted
+from axfi_kc.engines.boxes.engine import BoxEngine
+from axfi_kc.explanations import axioms
+from axfi_kc.explanations.counterfactuals import adversarial_example, search_account
+from axfi_kc.families import SetFamily
+from axfi_kc.families.masks import minimal_hitting_sets
 from axfi_kc.models import CircuitModel
-from axfi_kc.sets import minimal_hitting_sets
-from axfi_kc.shap_circuits import shap_scores_batch
-from axfi_kc.shap_margins import margin_shap_scores
-from axfi_kc.similarity import Similarity
-from axfi_kc.targets import TARGETS, mdd_of, sifted
+from axfi_kc.models.similarity import Similarity
+from axfi_kc.scores import family_indices as family_scores
+from axfi_kc.scores.power_indices import shapley_shubik_index
+from axfi_kc.scores.shap.circuits import shap_scores_batch
+from axfi_kc.scores.shap.margins import margin_shap_scores
 from tests import hard_problems as hard
 from tests.large_circuits import deterministic_dag, layered_diagram
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc import Categorical, Domain, Histogram, Integer, Real, TableModel
-from axfi_kc.grid import Cut, Grid
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.models import Argmax, CircuitModel, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
 from tests.circuit_forms import any_form, cell_of, circuit_of, holds, random_diagrams, random_form
 from tests.oracle import space_of

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from axfi_kc import Categorical, Domain, Histogram, Integer, Problem, Real, TableModel
-from axfi_kc.grid import Cut
+from axfi_kc.domain.grid import Cut
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 from tests.oracle import Judge, space_of
 

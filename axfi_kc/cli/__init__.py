@@ -1,5 +1,5 @@
 """The command ``axfi-kc``."""
 
-from axfi_kc.cli.command import main
+from axfi_kc.cli.main import main
 
 __all__ = ["main"]

@@ -2,7 +2,7 @@
 
 import sys
 
-from axfi_kc.cli.command import main
+from axfi_kc.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

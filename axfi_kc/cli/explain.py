@@ -1,20 +1,30 @@
-"""``axfi-kc explain``: one row of a table."""
+"""``axfi-kc explain``: one row of a table.
+
+``axfi-kc batch``: many rows of a table.
+
+``axfi-kc report``: an HTML file of one row, or of many.
+
+The pictures of one explanation, into a folder.
+
+``axfi-kc demo``: a tumour of scikit-learn's breast cancer data.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from axfi_kc.cli.options import add_command as new_command
-from axfi_kc.cli.options import add_explainer, add_inputs, add_json, explainer_of, given
-from axfi_kc.cli.progress import working
-from axfi_kc.cli.tables import plain, print_json, text_table
-from axfi_kc.measures import abridged, amount, shown
-from axfi_kc.scores import DEFAULT_SCORES
+from axfi_kc.cli.options import add_command, add_explainer, add_inputs, add_json, explainer_of, given
+from axfi_kc.cli.text import plain, print_json, text_table, working
+from axfi_kc.domain.measures import abridged, amount, counted, shown
+from axfi_kc.errors import DomainError, MissingExtraError
+from axfi_kc.scores.axfi import DEFAULT_SCORES
 
-__all__ = ["add_command", "explanation_text"]
+__all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
+
 
 _EXAMPLES = """\
   axfi-kc explain model.json data.csv --row 3
@@ -27,9 +37,9 @@ _AXP_SECONDS = 5.0
 _LONGEST = 24  # letters of an exact weight
 
 
-def add_command(commands: Any) -> None:
+def add_explain(commands: Any) -> None:
     """Add the command."""
-    command = new_command(commands, "explain", _run, about="explain one row of a table", examples=_EXAMPLES)
+    command = add_command(commands, "explain", _run, about="explain one row of a table", examples=_EXAMPLES)
     add_inputs(command)
     add_explainer(command)
     command.add_argument("--row", type=int, default=0, metavar="N", help="which row to explain, from 0 [%(default)s]")
@@ -40,8 +50,7 @@ def add_command(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from axfi_kc.cli.pictures import write_pictures
-    from axfi_kc.report import write_report
+    from axfi_kc.explanations.page import write_report
 
     with working("reading"):
         inputs = given(options)
@@ -81,7 +90,7 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
-    from axfi_kc.listings import cxp_count, heaviest_cxps
+    from axfi_kc.explanations.cxps import cxp_count, heaviest_cxps
 
     lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, kinds, limit)]
     cxps = heaviest_cxps(explanation)
@@ -107,9 +116,198 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
 
 
 def _axp_lines(explanation: Any, limit: int) -> list[str]:
-    from axfi_kc.listings import listed_axps
+    from axfi_kc.explanations.cxps import listed_axps
 
     axps, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
     rows = [(", ".join(a.features),) for a in axps[:limit]]
     lines = text_table(("AXp: keep these, and the output stays",), rows, total=len(axps))
     return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
+
+
+_BATCH_EXAMPLES = """\
+  axfi-kc batch model.json data.csv
+  axfi-kc batch model.json data.csv --out results.jsonl --n-jobs 2     (run it again, and it goes on where it stopped)
+  axfi-kc batch tree.skops data.parquet --target label --out results.parquet --rows 1000
+"""
+
+
+def add_batch(commands: Any) -> None:
+    """Add the command."""
+    command = add_command(commands, "batch", _run_batch, about="explain many rows of a table", examples=_BATCH_EXAMPLES)
+    add_inputs(command)
+    add_explainer(command)
+    command.add_argument(
+        "--out", type=Path, metavar="FILE", help="write the results as they are made: .jsonl, or a folder .parquet"
+    )
+    command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
+    command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
+    command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    add_json(command)
+
+
+def _run_batch(options: argparse.Namespace) -> None:
+    with working("reading"):
+        inputs = given(options)
+        explainer = explainer_of(inputs, options)
+    data = inputs.data if options.rows is None else inputs.data.iloc[: max(options.rows, 0)]
+    if options.out is None:
+        batch = explainer.explain_batch(data, n_jobs=options.n_jobs)
+    else:
+        batch = explainer.explain_to(options.out, data, kinds=options.score, n_jobs=options.n_jobs)
+    means = {kind: _means(batch, inputs.domain.names, kind) for kind in options.score}
+    if options.json:
+        out = None if options.out is None else str(options.out)
+        print_json({"rows": len(batch), "out": out, **{f"mean_{kind}": found for kind, found in means.items()}})
+        return
+    first = means[options.score[0]]
+    ranked = [name for name in sorted(first, key=lambda name: -first[name]) if any(m[name] for m in means.values())]
+    rows = [(name, *(amount(found[name], digits=6) for found in means.values())) for name in ranked]
+    head = ("feature", *(f"mean {kind}" for kind in means))
+    print(f"{counted(len(batch), 'row')} explained" + ("" if options.out is None else f", results in {options.out}"))
+    print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
+
+
+def _means(batch: Any, names: tuple[str, ...], kind: str) -> dict[str, Fraction]:
+    """Return the mean score of each feature, exactly."""
+    numerators, denominators = batch.score_numerators(kind)
+    whole: dict[int, list[int]] = {}
+    for row, denominator in zip(numerators.tolist(), denominators, strict=True):
+        sums = whole.setdefault(denominator, [0] * len(row))
+        for i, numerator in enumerate(row):
+            sums[i] += numerator
+    n = max(len(denominators), 1)
+    return {
+        name: sum((Fraction(sums[i], d) for d, sums in whole.items()), Fraction(0)) / n for i, name in enumerate(names)
+    }
+
+
+_RESULTS = (".jsonl", ".ndjson", ".parquet")
+_REPORT_EXAMPLES = """\
+  axfi-kc report model.json data.csv --row 3 --out report.html
+  axfi-kc report model.json data.csv --out batch.html --rows 200
+  axfi-kc report results.jsonl --out batch.html
+"""
+
+
+def add_report(commands: Any) -> None:
+    """Add the command."""
+    about = "write one HTML file, which needs no server and no network, about one row or all"
+    command = add_command(commands, "report", _run_report, about=about, examples=_REPORT_EXAMPLES)
+    add_inputs(command, or_results=True)
+    add_explainer(command)
+    command.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="[%(default)s]")
+    command.add_argument("--row", type=int, metavar="N", help="only this row, from 0; otherwise a batch")
+    command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
+    command.add_argument("--title", help="the page's title")
+    command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
+    add_json(command)
+
+
+def _run_report(options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.page import write_report
+
+    explained = _saved(options.model) if options.data is None else _reported(options)
+    with working("writing"):
+        write_report(explained, options.out, title=options.title, kinds=options.score)
+    if options.json:
+        print_json({"wrote": str(options.out)})
+    else:
+        print(f"wrote {options.out}")
+
+
+def _saved(path: Path) -> Any:
+    from axfi_kc.explanations.files.streaming import read_results
+
+    if path.suffix not in _RESULTS:
+        raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")
+    return read_results(path)
+
+
+def _reported(options: argparse.Namespace) -> Any:
+    with working("reading"):
+        inputs = given(options)
+        row = None if options.row is None else inputs.row(options.row, options.data)
+        explainer = explainer_of(inputs, options)
+    if row is None:
+        data = inputs.data if options.rows is None else inputs.data.iloc[: max(options.rows, 0)]
+        return explainer.explain_batch(data, n_jobs=options.n_jobs)
+    with working("explaining"):
+        return explainer.explain(row)
+
+
+_DPI = 150
+
+
+def write_pictures(explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES) -> list[Path]:
+    """Draw scores, CXps and the forest, write the forest's files, and return the paths."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise MissingExtraError.of("matplotlib", "plots", "Drawing") from error
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from axfi_kc.plots import plot_cxps, plot_forest, plot_scores
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = {kind: plot_scores(explanation, kind) for kind in kinds}
+    if explanation.cxps:
+        drawn["cxps"] = plot_cxps(explanation)
+    if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
+        drawn["forest"] = plot_forest(explanation.forest)
+    written = []
+    for name, axes in drawn.items():
+        written.append(folder / f"{name}.png")
+        figure: Any = axes.figure
+        figure.savefig(written[-1], dpi=_DPI)
+        plt.close(figure)
+    explanation.forest.to_graphml(folder / "forest.graphml")
+    explanation.forest.to_dot(folder / "forest.dot")
+    return [*written, folder / "forest.graphml", folder / "forest.dot"]
+
+
+_ROW = 78
+_ABOUT = "explain a decision tree on data that ships with scikit-learn"
+
+
+def add_demo(commands: Any) -> None:
+    """Add the command."""
+    command = add_command(
+        commands, "demo", _run_demo, about=_ABOUT, examples="  axfi-kc demo\n  axfi-kc demo --out here/\n"
+    )
+    command.add_argument("--out", type=Path, default=Path("axfi-demo"), help="folder for the pictures [%(default)s]")
+
+
+def _run_demo(options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.page import write_report
+
+    model, explanation = _explained_tumour()
+    print(
+        f"A decision tree with {model.get_n_leaves()} leaves on scikit-learn's breast cancer data "
+        "(569 tumours, 30 measurements).\n"
+        f"Why does it call tumour {_ROW} {explanation.prediction}? Every number below is exact.\n"
+    )
+    print(explanation_text(explanation))
+    heaviest = max(explanation.cxps, key=lambda c: c.weight)
+    print(
+        f"\nThe heaviest CXp: over the whole range of {', '.join(heaviest.features)}, all else as it is, "
+        f"the diagnosis flips with probability {amount(heaviest.weight)}.\n"
+    )
+    with working("drawing"):
+        written = write_pictures(explanation, options.out)
+        write_report(explanation, options.out / "report.html")
+    print(*(f"wrote {path}" for path in (*written, options.out / "report.html")), sep="\n")
+
+
+def _explained_tumour() -> tuple[Any, Any]:
+    try:
+        from sklearn.datasets import load_breast_cancer
+        from sklearn.tree import DecisionTreeClassifier
+    except ImportError as error:
+        raise MissingExtraError.of("scikit-learn", "all", "The demo") from error
+    from axfi_kc.domain.domain import Domain
+    from axfi_kc.explanations.explainer import Explainer
+
+    data = load_breast_cancer(as_frame=True)
+    model = DecisionTreeClassifier(max_depth=6, random_state=0).fit(data.data, data.target_names[data.target])
+    return model, Explainer(model, Domain.from_data(data.data)).explain(data.data.iloc[[_ROW]])

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from axfi_kc._version import __version__
-from axfi_kc.cli.files import file_kind, load_skops
-from axfi_kc.cli.options import add_command as new_command
-from axfi_kc.cli.options import add_json
-from axfi_kc.cli.tables import plain, print_json, text_table
+from axfi_kc.circuits.files import load_circuit
+from axfi_kc.cli.inputs import file_kind, load_skops
+from axfi_kc.cli.options import add_command, add_json
+from axfi_kc.cli.text import plain, print_json, text_table
 from axfi_kc.errors import ModelFileError
-from axfi_kc.formats import load_circuit
 
-__all__ = ["add_command"]
+__all__ = ["add_info"]
+
 
 _EXAMPLES = """\
   axfi-kc info
@@ -45,10 +45,10 @@ _PACKAGES = {
 }
 
 
-def add_command(commands: Any) -> None:
+def add_info(commands: Any) -> None:
     """Add the command."""
     about = "say what is installed, and what a model file holds"
-    command = new_command(commands, "info", _run, about=about, examples=_EXAMPLES)
+    command = add_command(commands, "info", _run, about=about, examples=_EXAMPLES)
     command.add_argument("model", type=Path, nargs="?", help="a model file")
     add_json(command)
 
@@ -105,7 +105,7 @@ def model_facts(path: Path) -> dict[str, Any]:
 
 
 def _xgboost(path: Path) -> dict[str, Any]:
-    from axfi_kc.compilers.xgboost_files import parse_xgboost
+    from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
 
     read = parse_xgboost(path)
     return {
@@ -120,7 +120,7 @@ def _xgboost(path: Path) -> dict[str, Any]:
 
 
 def _lightgbm(path: Path) -> dict[str, Any]:
-    from axfi_kc.compilers.lightgbm_texts import parse_lightgbm
+    from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 
     try:
         read = parse_lightgbm(path.read_text(encoding="utf-8"))

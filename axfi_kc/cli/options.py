@@ -8,22 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.cli.files import is_circuit_file, load_circuit_model, load_model, read_table
-from axfi_kc.domain import Domain
+from axfi_kc.circuits.files import FORMATS
+from axfi_kc.circuits.targets import CODES
+from axfi_kc.cli.inputs import is_circuit_file, load_circuit_model, load_model, read_table
+from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError
-from axfi_kc.formats import FORMATS
-from axfi_kc.scores import DEFAULT_SCORES, SCORES
-from axfi_kc.targets import CODES
+from axfi_kc.scores.axfi import DEFAULT_SCORES, SCORES
 
-__all__ = [
-    "Given",
-    "add_command",
-    "add_explainer",
-    "add_inputs",
-    "add_json",
-    "explainer_of",
-    "given",
-]
+__all__ = ["Given", "add_command", "add_explainer", "add_inputs", "add_json", "explainer_of", "given"]
+
 
 _MODEL = "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit ({}), or a pickle"
 _TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
@@ -165,7 +158,7 @@ def _one_hot(text: str) -> tuple[str, list[str]]:
 
 def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
     """Return the explainer that the options ask for."""
-    from axfi_kc.explainer import Explainer
+    from axfi_kc.explanations.explainer import Explainer
 
     return Explainer(
         inputs.model,

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.cli.files import file_kind, load_circuit_model, load_model
-from axfi_kc.cli.options import add_command as new_command
-from axfi_kc.cli.options import add_json
-from axfi_kc.cli.progress import working
-from axfi_kc.cli.tables import print_json
-from axfi_kc.domain import Domain
+from axfi_kc.cli.inputs import file_kind, load_circuit_model, load_model
+from axfi_kc.cli.options import add_command, add_json
+from axfi_kc.cli.text import print_json, working
+from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import MissingExtraError, ModelFileError, ResultFileError, VerificationError
 
-__all__ = ["add_command"]
+__all__ = ["add_verify"]
+
 
 _EXAMPLES = """\
   axfi-kc explain model.json data.csv --row 3 --json > result.json
@@ -27,10 +26,10 @@ _EXAMPLES = """\
 _BATCHES = (".jsonl", ".ndjson", ".parquet")
 
 
-def add_command(commands: Any) -> None:
+def add_verify(commands: Any) -> None:
     """Add the command."""
     about = "check saved explanations against the model itself; exit status 1 if something does not hold"
-    command = new_command(commands, "verify", _run, about=about, examples=_EXAMPLES)
+    command = add_command(commands, "verify", _run, about=about, examples=_EXAMPLES)
     command.add_argument("result", type=Path, help="the JSON of one explanation, or the .jsonl or .parquet of a batch")
     command.add_argument("model", type=Path, help="the model that was explained, as for explain")
     command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
@@ -63,8 +62,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _explanations(path: Path, rows: int | None) -> list[Any]:
     """Return what a file of results holds."""
-    from axfi_kc.results import SavedExplanation
-    from axfi_kc.streams import read_results
+    from axfi_kc.explanations.files import SavedExplanation
+    from axfi_kc.explanations.files.streaming import read_results
 
     if not path.exists():
         raise ResultFileError(f"There is no file of results {path}; give the path of a saved explanation.")
@@ -89,7 +88,7 @@ def _model(options: argparse.Namespace, domain: Domain) -> Any:
 
 
 def _booster(path: Path) -> Any:
-    from axfi_kc.compilers.xgboost_files import parse_xgboost
+    from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
 
     best = parse_xgboost(path).best_iteration  # our own checks come first: XGBoost's parser trusts its input
     try:

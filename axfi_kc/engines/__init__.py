@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
-from axfi_kc.engines.boxes import BoxEngine
-from axfi_kc.engines.circuits import CircuitEngine, TargetEngine
-from axfi_kc.engines.diagrams import DiagramEngine
+from axfi_kc.circuits.targets import TARGETS, language_of
+from axfi_kc.engines.boxes.engine import BoxEngine
+from axfi_kc.engines.circuit.engine import CircuitEngine, TargetEngine
+from axfi_kc.engines.diagram.engine import DiagramEngine
 from axfi_kc.engines.ensemble import EnsembleEngine
-from axfi_kc.engines.families import (
+from axfi_kc.engines.found import (
     LISTED,
     Found,
     SymbolicSets,
@@ -28,11 +29,10 @@ from axfi_kc.engines.families import (
     features_of_members,
     listed_unless_many,
 )
-from axfi_kc.engines.linear import LinearEngine
+from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
-from axfi_kc.similarity import Similarity
-from axfi_kc.targets import TARGETS, language_of
+from axfi_kc.models.similarity import Similarity
 
 __all__ = [
     "ENGINES",

@@ -10,11 +10,12 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from axfi_kc.budget import Budget, Meter
-from axfi_kc.domain import Domain
+from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import BudgetError
-from axfi_kc.sets import sorted_sets
+from axfi_kc.families.masks import sorted_sets
 
 __all__ = ["PerOutput", "unfinished"]
+
 
 _KEPT = 16  # a classifier has few outputs, a regression many
 K = TypeVar("K", bound=Hashable)

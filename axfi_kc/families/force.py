@@ -11,6 +11,7 @@ from axfi_kc.budget import Account, paced
 
 __all__ = ["force_order"]
 
+
 _ROUNDS = 200
 Numbers = npt.NDArray[np.int64]
 

@@ -33,6 +33,7 @@ __all__ = [
     "run",
 ]
 
+
 UNION, NON_SUPERSETS, MINIMAL, HITTING, AT_MOST = 1, 2, 3, 4, 5
 
 # registers besides NODES and LIMIT

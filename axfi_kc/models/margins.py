@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.models.trees import Argmax, Positive, TreeSum
+from axfi_kc.models.tree_sum import Argmax, Positive, TreeSum
 
 __all__ = ["LIMB", "LIMB_MASK", "Margins"]
+
 
 LIMB = 52  # bits of every limb but the first
 LIMB_MASK = (1 << LIMB) - 1

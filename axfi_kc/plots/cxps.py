@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
-from axfi_kc.explainer import Explanation
-from axfi_kc.listings import cxp_count, heaviest_cxps
-from axfi_kc.measures import amount, counted
+from axfi_kc.explanations.cxps import cxp_count, heaviest_cxps
+from axfi_kc.explanations.explainer import Explanation
 from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_cxps"]
+
 
 _WEIGHTS = {
     "ratio": "probability of\nadversarial examples",

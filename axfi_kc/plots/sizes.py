@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.measures import amount
 from axfi_kc.plots.style import ABSENT, BAR, FAINT, LABEL, SECOND, SMALL, TITLE, bare, label, own_axes
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_sizes"]
+
 
 _NAMED_BY = ("target", "code", "order", "vtree")
 _TITLES = {"nodes": "nodes", "edges": "edges", "bytes": "bytes", "seconds": "seconds"}

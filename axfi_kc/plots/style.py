@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.domain.measures import abridged, amount, shown
 from axfi_kc.errors import MissingExtraError
-from axfi_kc.measures import abridged, amount, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,7 @@ __all__ = [
     "pyplot",
     "value",
 ]
+
 
 BAR = "#2a6f97"
 SECOND = "#e09f3e"

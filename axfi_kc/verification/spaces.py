@@ -1,22 +1,158 @@
-"""The domain cut into pieces around one instance, and the walk over all combinations of them."""
+"""The domain cut into pieces around one instance, and the walk over all combinations of them.
+
+Pieces of a feature within which a model cannot tell values apart.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import lcm, prod
 
 import numpy as np
 
-from axfi_kc.domain import Domain
-from axfi_kc.features import Integer, Real
-from axfi_kc.measures import Histogram, Weights
-from axfi_kc.predictions import Codes
-from axfi_kc.verification.claims import Claim
-from axfi_kc.verification.pieces import Bound, Piece, pieces_of, position, values_of
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.measures import Histogram, Weights
+from axfi_kc.models.own_predict import Codes
+from axfi_kc.verification.claim import Claim
 
-__all__ = ["Space", "draw"]
+__all__ = ["Bound", "Piece", "Space", "draw", "pieces_of", "position", "single_precision", "values_of"]
+
+
+Bound = tuple[Fraction, bool]
+"""A split of the reals: left are the numbers up to the first entry, itself included if the second is true."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Values of one feature that the model treats alike.
+
+    Attributes
+    ----------
+    number
+        One of them, as a rational; the position of a category.
+    code
+        One of them as a float64; None if no float lies in the piece.
+    share
+        Their probability.
+    count
+        How many there are; None for a real feature.
+    """
+
+    number: Fraction
+    code: float | None
+    share: Fraction
+    count: int | None
+
+
+def single_precision(threshold: float, *, strict: bool) -> Bound:
+    """Return where ``float32(x) <= threshold`` (or ``<``) splits the reals.
+
+    Examples
+    --------
+    >>> bound, closed = single_precision(0.5, strict=False)
+    >>> float(bound) > 0.5, closed
+    (True, True)
+    """
+    with np.errstate(over="ignore"):
+        near = np.float32(threshold)
+    candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
+    left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
+    last = left[-1]
+    following = np.nextafter(last, np.float32(np.inf))
+    if not (np.isfinite(last) and np.isfinite(following)):
+        return Fraction(threshold), not strict
+    middle = (Fraction(float(last)) + Fraction(float(following))) / 2
+    return middle, bool(np.float32(float(middle)) == last)  # the middle of two float32 numbers is a float64
+
+
+def values_of(feature: Feature) -> int | None:
+    """Return the number of values, None for an interval of more than one point."""
+    if isinstance(feature, Real):
+        return 1 if feature.low == feature.high else None
+    return feature.size
+
+
+def pieces_of(feature: Feature, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    """Cut a feature; a categorical one has a piece per value.
+
+    Examples
+    --------
+    >>> [p.share for p in pieces_of(Integer("age", 1, 10), [(Fraction(7, 2), True)])]
+    [Fraction(3, 10), Fraction(7, 10)]
+    """
+    if isinstance(feature, Categorical):
+        shares = feature.measure.shares if isinstance(feature.measure, Weights) else None
+        even = Fraction(1, feature.size)
+        return tuple(Piece(Fraction(k), float(k), shares[k] if shares else even, 1) for k in range(feature.size))
+    if isinstance(feature, Integer):
+        return _runs(feature, bounds)
+    return _intervals(feature, bounds)
+
+
+def _runs(feature: Integer, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    lasts = {value.__floor__() - int(value.denominator == 1 and not closed) for value, closed in bounds}
+    ends = [*sorted(e for e in lasts if feature.low <= e < feature.high), feature.high]
+    found, start = [], feature.low
+    for end in ends:
+        if isinstance(feature.measure, Weights):
+            share = sum(feature.measure.shares[start - feature.low : end - feature.low + 1], Fraction(0))
+        else:
+            share = Fraction(end - start + 1, feature.size)
+        found.append(Piece(Fraction(start), float(start), share, end - start + 1))
+        start = end + 1
+    return tuple(found)
+
+
+def _intervals(feature: Real, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    first, last = (feature.low, False), (feature.high, True)
+    inner = sorted(b for b in set(bounds) if first < b < last)
+    found = []
+    for low, high in pairwise([first, *inner, last]):
+        number = low[0] if low[0] == high[0] else (low[0] + high[0]) / 2
+        found.append(Piece(number, _float_between(low, high), _below(feature, high[0]) - _below(feature, low[0]), None))
+    if feature.low == feature.high:  # the one point has all the probability
+        return (Piece(feature.low, found[0].code, Fraction(1), None),)
+    return tuple(found)
+
+
+def _below(feature: Real, value: Fraction) -> Fraction:
+    if feature.low == feature.high:
+        return Fraction(0)
+    if not isinstance(feature.measure, Histogram):
+        return (value - feature.low) / (feature.high - feature.low)
+    total, edges = Fraction(0), feature.measure.edges
+    for (a, b), share in zip(pairwise(edges), feature.measure.shares, strict=True):
+        total += share * max(min(value, b) - a, Fraction(0)) / (b - a)
+    return total
+
+
+def _float_between(low: Bound, high: Bound) -> float | None:
+    """Return a float64 right of `low` and not right of `high`."""
+    middle = float((low[0] + high[0]) / 2)
+    near = [middle, float(high[0]), float(low[0])]
+    near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
+    return next((x for x in near if not _is_left(Fraction(x), low) and _is_left(Fraction(x), high)), None)
+
+
+def _is_left(number: Fraction, bound: Bound) -> bool:
+    return number < bound[0] or (number == bound[0] and bound[1])
+
+
+def position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Feature, code: float) -> int:
+    """Return the piece that holds a value."""
+    if isinstance(feature, Categorical):
+        return int(code)
+    number = Fraction(code)
+    if isinstance(feature, Integer):
+        starts = [piece.number for piece in pieces]
+        return sum(start <= number for start in starts) - 1
+    inner = sorted(b for b in set(bounds) if (feature.low, False) < b < (feature.high, True))
+    return sum(not _is_left(number, b) for b in inner)
+
 
 _ROWS = 4096  # predicted at once
 

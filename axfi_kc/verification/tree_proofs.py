@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.predictions import Codes
-from axfi_kc.verification.allowances import Allowance
-from axfi_kc.verification.columns import goes_left
-from axfi_kc.verification.forms import OwnTree, TreeForm
-from axfi_kc.verification.rules import Margin
+from axfi_kc.models.own_predict import Codes
+from axfi_kc.verification.allowance import Allowance
+from axfi_kc.verification.reading.columns import goes_left
+from axfi_kc.verification.reading.forms import Margin, OwnTree, TreeForm
 from axfi_kc.verification.spaces import Space
 
 __all__ = ["TreeProofs"]
+
 
 _AT_ONCE = 64  # boxes
 _SAFE = 2**61  # sums below it fit into 64 bits, and so does what stands for "not reached"

@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from axfi_kc import Domain, Integer, queries
-from axfi_kc.circuit import Circuit, CircuitBuilder, Size
-from axfi_kc.compilers.linear_circuits import compile_linear
+from axfi_kc import Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.targets import TARGETS, Closed, Target, target_of
+from axfi_kc.compilers.linear_diagrams import compile_linear
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
-from axfi_kc.grid import Grid
 from axfi_kc.models import LinearModel, Positive
-from axfi_kc.targets import TARGETS, Closed, Target, target_of
 from tests.circuits import Points, cell_vectors, counted, points, table_circuit, weighed
 
 Options = dict[str, Any]
@@ -131,7 +132,7 @@ class TargetContract:
     def test_counts_beyond_every_machine_word(self) -> None:
         """In a process of its own, which must neither crash nor complain at its end."""
         program = f"""
-from axfi_kc.targets import target_of
+from axfi_kc.circuits.targets import target_of
 from tests.contract.contract import HUGE, linear
 for case in HUGE:
     target = target_of({self.name!r}, linear(*case))
@@ -185,7 +186,7 @@ class ClosedContract(TargetContract):
         """Neither cycles nor the end of the process makes a library complain about living nodes."""
         program = f"""
 import gc
-from axfi_kc.targets import target_of
+from axfi_kc.circuits.targets import target_of
 from tests.contract.contract import THREE_BY_TWO, gates
 circuit = gates(THREE_BY_TWO, (0, 1, 1, 0, 0, 1))
 for _ in range(30):

@@ -7,10 +7,11 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import Domain, Integer, queries
-from axfi_kc.circuit import DECISION, OR, Circuit, CircuitBuilder
-from axfi_kc.grid import Grid
-from axfi_kc.targets import ddnnf_of, mdd_of, sdd_of
+from axfi_kc import Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuits.targets import ddnnf_of, mdd_of, sdd_of
+from axfi_kc.domain.grid import Grid
 from tests.circuits import any_circuits, counted, points, weighed
 
 

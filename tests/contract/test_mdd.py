@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from axfi_kc import Domain, Integer
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import DECISION, Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import DECISION, Circuit, CircuitBuilder
+from axfi_kc.circuits.targets import Mdd, mdd_of
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError
-from axfi_kc.grid import Grid
-from axfi_kc.targets import Mdd, mdd_of
 from tests.circuits import any_circuits, cell_vectors, circuits, counted, points, weighed
 
 

@@ -15,16 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import Domain, Integer, Real, TableModel, queries
+from axfi_kc import Domain, Integer, Real, TableModel
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.targets import CODES, Obdd, bits_of, obdd_of
 from axfi_kc.compilers import compile_circuit
-from axfi_kc.compilers.linear_circuits import compile_linear
+from axfi_kc.compilers.linear_diagrams import compile_linear
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
-from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import LinearModel, Lookup, Positive
-from axfi_kc.similarity import Similarity
-from axfi_kc.targets import CODES, Obdd, bits_of, obdd_of
+from axfi_kc.models.similarity import Similarity
 from tests.strategies import Case, domains, table_cases, tree_cases
 
 HAS_CUDD = find_spec("dd.cudd") is not None  # dd has wheels with CUDD for Linux and CPython 3.11 to 3.13 only
@@ -294,7 +295,7 @@ def test_managers_and_nodes_go_in_the_right_order(backend: str) -> None:
     """Neither cycles nor the end of the process makes dd complain about living nodes."""
     program = f"""
 import gc
-from axfi_kc.targets import obdd_of
+from axfi_kc.circuits.targets import obdd_of
 from tests.contract.test_obdd import THREE_BY_TWO, table_circuit
 circuit = table_circuit(THREE_BY_TWO, (0, 1, 1, 0, 0, 1))
 for _ in range(50):

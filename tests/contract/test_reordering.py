@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.targets import mdd_of, obdd_of, reordered, sifted
+from axfi_kc.circuits.targets.mdd_reordering import _Levels
 from axfi_kc.errors import CircuitError
-from axfi_kc.targets import mdd_of, obdd_of, reordered, sifted
-from axfi_kc.targets.reordering import _Levels
 from tests.circuits import any_circuits, points
 from tests.contract.test_mdd import bits, pairs, same
 

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import Domain, Integer, queries
+from axfi_kc import Domain, Integer
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.targets import CODES, Sdd, Vtree, mdd_of, sdd_of
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, UnknownFeatureError
-from axfi_kc.grid import Grid
-from axfi_kc.targets import CODES, Sdd, Vtree, mdd_of, sdd_of
 from tests.circuits import any_circuits, cell_vectors, circuits, counted, points
 
 

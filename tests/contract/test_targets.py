@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.targets import CODES, TARGETS, Mdd, mdd_of, target_of
 from axfi_kc.errors import UnsupportedTargetError
-from axfi_kc.targets import CODES, TARGETS, Mdd, mdd_of, target_of
 from tests.contract.contract import TWO_BITS, ClosedContract, TargetContract, gates
 
 ORDERS: tuple[Any, ...] = (None, "reversed")

@@ -15,10 +15,8 @@ from random import Random
 from typing import Any
 
 import axfi_kc as ax
-from axfi_kc import queries
-from axfi_kc.cli.files import read_table
-from axfi_kc.errors import ConstantModelError, DomainError
-from axfi_kc.formats import (
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.files import (
     Variables,
     read_cnf,
     read_dd_json,
@@ -32,8 +30,10 @@ from axfi_kc.formats import (
     write_nnf,
     write_sdd,
 )
-from axfi_kc.grid import Grid
-from axfi_kc.targets import obdd_of, sdd_of
+from axfi_kc.circuits.targets import obdd_of, sdd_of
+from axfi_kc.cli.inputs import read_table
+from axfi_kc.domain.grid import Grid
+from axfi_kc.errors import ConstantModelError, DomainError
 from tests.format_cases import random_circuit
 from tests.fuzz.inputs import Grammar, Tokens, mutated, mutated_bytes, tokens_of
 
@@ -424,7 +424,7 @@ def _read_sets(file: Path) -> Any:
 
 
 def _read_lightgbm(file: Path) -> Any:
-    from axfi_kc.cli.files import load_model
+    from axfi_kc.cli.inputs import load_model
 
     return ax.read_model(load_model(file, MODEL_DOMAIN, allow_pickle=False), MODEL_DOMAIN).predict([[3.5, 2]])
 

@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import queries
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.files import read_nnf, write_nnf
 from axfi_kc.cli import main
-from axfi_kc.cli.files import load_model, read_table
-from axfi_kc.compilers.lightgbm_sums import read_lightgbm
+from axfi_kc.cli.inputs import load_model, read_table
+from axfi_kc.compilers.readers.lightgbm import read_lightgbm
 from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnsupportedModelError
-from axfi_kc.formats import read_nnf, write_nnf
 from benchmarks import fuzz
 from tests.fuzz.readers import MODEL_DOMAIN, READERS
 from tests.large_circuits import conjunction_chain

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
-from axfi_kc.grid import Grid
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.domain.grid import Grid
+from axfi_kc.engines.circuit.regions import InstanceBoxes, Region
+from axfi_kc.families.masks import minimal_hitting_sets, sorted_sets
 from axfi_kc.models import CircuitModel
-from axfi_kc.sets import minimal_hitting_sets, sorted_sets
 from tests.shared_data import shared_file
 
 BOOLEAN = (

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.engines.ordered_diagrams import OrderedDiagram
-from axfi_kc.grid import Grid
-from axfi_kc.targets.obdd import obdd_of
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.targets.obdd import obdd_of
+from axfi_kc.domain.grid import Grid
+from axfi_kc.engines.diagram.ordered_diagram import OrderedDiagram
 from tests.reference_models import BOOSTED, boosted_reference
 from tests.shared_data import shared_file
 

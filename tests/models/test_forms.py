@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.circuit import CircuitBuilder
+from axfi_kc.circuits.circuit import CircuitBuilder
 from axfi_kc.compilers import compile_circuit, compile_mdd
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.engines import ENGINES, engine_for
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.grid import Cut, Grid
 from axfi_kc.models import (
     Argmax,
     CircuitModel,
@@ -31,7 +31,7 @@ from axfi_kc.models import (
     boxes_of,
     relabelled,
 )
-from axfi_kc.similarity import Similarity
+from axfi_kc.models.similarity import Similarity
 
 DOMAIN = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])
 XOR = TableModel.from_function(DOMAIN, lambda p: (p[0] > 0) != (p[1] > 0))

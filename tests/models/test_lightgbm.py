@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.compilers.lightgbm_texts import parse_lightgbm
+from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 from axfi_kc.errors import DomainError, ModelFileError, UnfittedModelError, UnsupportedModelError
 from tests.models.probes import check_classes, check_margins, probes, sum_error
 

@@ -25,8 +25,8 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.svm import LinearSVC
 
 from axfi_kc import Categorical, Domain, Explainer, Histogram, Integer, Problem, Real, find_cxps, read_model
-from axfi_kc.engines import simplices
-from axfi_kc.engines.simplices import union_volume
+from axfi_kc.engines.linear import union_weights as simplices
+from axfi_kc.engines.linear.union_weights import union_volume
 from axfi_kc.errors import (
     BudgetError,
     ConstantModelError,
@@ -422,8 +422,8 @@ def test_a_batch_of_several_classes_equals_one_by_one() -> None:
 
 
 def test_relabelled_classes_change_no_score() -> None:
-    from axfi_kc import axioms
-    from axfi_kc.scores import shapley_like
+    from axfi_kc.explanations import axioms
+    from axfi_kc.scores.axfi import shapley_like
 
     domain = Domain([Real("a", 0, 1), Real("b", 0, 1)])
     model = LinearModel.of_columns(domain, [[1, 2]], intercepts=[-1], rule=Positive((0, 1)))

@@ -22,8 +22,8 @@ from Orange.preprocess import Discretize, Impute
 from Orange.tree import DiscreteNode, MappedDiscreteNode, Node, NumericNode, TreeModel
 
 import axfi_kc as ax
-from axfi_kc.compilers import orange
-from axfi_kc.compilers.orange import domain_of
+from axfi_kc.compilers.readers import orange
+from axfi_kc.compilers.readers.orange import domain_of
 from axfi_kc.errors import DomainError, RoundingError, UnsupportedModelError
 
 pytestmark = pytest.mark.orange

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.grid import float32_cuts
+from axfi_kc.domain.grid import float32_cuts
 from tests.shared_data import TREE_SETS, tree_set
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.compilers.document_entries import Literal, rounded
-from axfi_kc.compilers.ubjson import parse_ubjson
-from axfi_kc.compilers.xgboost_files import parse_xgboost
+from axfi_kc.compilers.readers.checks import Literal, rounded
+from axfi_kc.compilers.readers.ubjson import parse_ubjson
+from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
 from axfi_kc.errors import AxfiError, ModelFileError, UnsupportedModelError
 
 DOMAIN = ax.Domain([ax.Real("x", 0, 9), ax.Integer("k", 0, 5)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from axfi_kc import Domain, Integer
-from axfi_kc.grid import Cut
+from axfi_kc.domain.grid import Cut
 from axfi_kc.models import Argmax, TreeNodes, TreeSum
 
 LEAF = -1

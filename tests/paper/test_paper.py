@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.queries import count
+from axfi_kc.circuits.queries import count
 from tests.paper.gadgets import gadget_domain, gadget_tree
 
 ONES = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}

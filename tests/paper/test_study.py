@@ -12,10 +12,10 @@ from time import perf_counter
 import pytest
 
 from axfi_kc.errors import AxfiError
-from axfi_kc.paper.circuits import SizePlan
-from axfi_kc.paper.command import add_command, run
-from axfi_kc.paper.data_sets import NAMES
-from axfi_kc.paper.study import Scale, run_study
+from benchmarks.paper.__main__ import parser
+from benchmarks.paper.circuit_sizes import SizePlan
+from benchmarks.paper.data_sets import NAMES
+from benchmarks.paper.study import Scale, run_study
 from tests.shared_data import ROOT, SHARED
 from tests.unit.test_paper_study import small_folder
 
@@ -57,13 +57,9 @@ def test_unknown_data_sets(tmp_path: Path) -> None:
 
 
 def test_the_command_has_its_options() -> None:
-    import argparse
-
-    parser = argparse.ArgumentParser()
-    add_command(parser.add_subparsers())
-    options = parser.parse_args(["paper", "--quick", "--only", "wine", "qt", "--seed", "3"])
-    assert (options.run, options.quick, options.only, options.seed) == (run, True, ["wine", "qt"], 3)
-    assert parser.parse_args(["paper"]).only == list(NAMES)
+    options = parser().parse_args(["--quick", "--only", "wine", "qt", "--seed", "3"])
+    assert (options.quick, options.only, options.seed) == (True, ["wine", "qt"], 3)
+    assert parser().parse_args([]).only == list(NAMES)
 
 
 @pytest.mark.slow

@@ -7,8 +7,8 @@ from fractions import Fraction
 from hypothesis import given, settings
 
 import axfi_kc as ax
-from axfi_kc import axioms
-from axfi_kc.forest import CXpForest
+from axfi_kc.explanations import axioms
+from axfi_kc.scores.forest import CXpForest
 from tests.strategies import Case, box_cases, cases
 
 MANY = settings(max_examples=500, deadline=None)

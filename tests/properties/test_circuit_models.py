@@ -11,14 +11,14 @@ from hypothesis import given, settings
 
 import axfi_kc as ax
 from axfi_kc.budget import Budget, Meter
-from axfi_kc.circuit import CircuitBuilder
-from axfi_kc.engines.circuit_regions import InstanceBoxes, Region
-from axfi_kc.engines.circuit_searches import cxps_by_duality, cxps_by_nodes, cxps_by_size
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.queries import count, evaluate, is_decomposable
+from axfi_kc.domain.features import Real
+from axfi_kc.domain.grid import Grid
+from axfi_kc.engines.circuit.regions import InstanceBoxes, Region
+from axfi_kc.engines.circuit.search import cxps_by_duality, cxps_by_nodes, cxps_by_size
 from axfi_kc.errors import BudgetError, CircuitError, ConstantModelError, WeightError
-from axfi_kc.features import Real
-from axfi_kc.grid import Grid
 from axfi_kc.models import CircuitModel
-from axfi_kc.queries import count, evaluate, is_decomposable
 from tests.circuit_forms import cell_of, circuit_cases, class_cases
 from tests.oracle import banzhaf, hitting_value, shapley, subsets
 from tests.strategies import Case
@@ -264,7 +264,7 @@ def test_a_small_budget_leaves_the_families_and_goes_on_by_duality() -> None:
 
 def test_real_features_have_no_counts() -> None:
     domain = ax.Domain([ax.Real("r", 0, 1)])
-    from axfi_kc.grid import Cut
+    from axfi_kc.domain.grid import Cut
 
     build = CircuitBuilder(Grid.of(domain, [[Cut(0.5, closed=True)]]))
     model = CircuitModel.of(build.circuit(build.literal(0, [0])))

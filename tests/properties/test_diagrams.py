@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
-from axfi_kc.circuit import DECISION, TRUE, Circuit
+from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit
+from axfi_kc.circuits.queries import count, is_decomposable, probability
+from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.compilers import compile_mdd
-from axfi_kc.compilers.orders import ORDERS
-from axfi_kc.engines.diagrams import DiagramEngine
+from axfi_kc.compilers.feature_orders import ORDERS
+from axfi_kc.domain.grid import Cut
+from axfi_kc.engines.diagram.engine import DiagramEngine
 from axfi_kc.errors import BudgetError, ConstantModelError
-from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum, boxes_of
-from axfi_kc.queries import count, is_decomposable, probability
-from axfi_kc.targets.mdd_nodes import MddNodes
 from tests.oracle import box, subsets
 from tests.strategies import Case, box_cases, cases, ensemble_cases
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 
 import axfi_kc as ax
-from axfi_kc.features import Real
-from axfi_kc.queries import condition, count, evaluate, is_consistent, is_decomposable, probability
-from axfi_kc.scores import DEFAULT_SCORES, find_scores
+from axfi_kc.circuits.queries import condition, count, evaluate, is_consistent, is_decomposable, probability
+from axfi_kc.domain.features import Real
+from axfi_kc.scores.axfi import DEFAULT_SCORES, find_scores
 from tests.oracle import banzhaf, hitting_value, shapley, subsets
 from tests.strategies import Case, box_cases, cases, ensemble_cases, table_cases
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from axfi_kc.budget import Budget
 from axfi_kc.errors import BudgetError, CircuitError
-from axfi_kc.families import SetFamily, banzhaf_index, shapley_shubik_index
-from axfi_kc.sets import minimal_sets
+from axfi_kc.families import SetFamily
+from axfi_kc.families.masks import minimal_sets
+from axfi_kc.scores.power_indices import banzhaf_index, shapley_shubik_index
 from tests.oracle import banzhaf, shapley
 
 MANY = settings(max_examples=150, deadline=None)

@@ -15,17 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
-from axfi_kc import answers
-from axfi_kc.circuit import Circuit, CircuitBuilder
-from axfi_kc.engines import diagrams
-from axfi_kc.engines.families import cell_worths
-from axfi_kc.engines.ordered_diagrams import OrderedDiagram
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.targets.obdd import obdd_of
+from axfi_kc.domain.grid import Grid
+from axfi_kc.engines.diagram import engine as diagrams
+from axfi_kc.engines.diagram.ordered_diagram import OrderedDiagram
+from axfi_kc.engines.found import cell_worths
 from axfi_kc.errors import BudgetError, CircuitError, ConstantModelError, IncompleteError, WeightError
-from axfi_kc.explanations import ManyAXps, ManyCXps
-from axfi_kc.forest import SharedForest
-from axfi_kc.grid import Grid
+from axfi_kc.explanations import explanation as answers
+from axfi_kc.explanations.cxps import ManyAXps, ManyCXps
 from axfi_kc.models import LinearModel, Positive
-from axfi_kc.targets.obdd import obdd_of
+from axfi_kc.scores.forest import SharedForest
 from tests.oracle import Judge, banzhaf, hitting_value, shapley, space_of, subsets
 from tests.paper.gadgets import gadget_domain, gadget_tree
 from tests.strategies import Case, domains, ensemble_cases, points, table_cases, tree_cases

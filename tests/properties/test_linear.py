@@ -9,11 +9,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import Categorical, Domain, Integer, Problem, Real, find_axps, find_cxps, is_wcxp, queries
+from axfi_kc import Categorical, Domain, Integer, Problem, Real, find_axps, find_cxps, is_wcxp
+from axfi_kc.circuits import queries
 from axfi_kc.compilers import compile_circuit
-from axfi_kc.engines.covers import union_covers
+from axfi_kc.engines.linear.covers import union_covers
+from axfi_kc.families.masks import minimal_hitting_sets
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope
-from axfi_kc.sets import minimal_hitting_sets
 from tests.linear_judge import LinearJudge
 from tests.strategies import features
 
@@ -158,8 +159,8 @@ losses = st.integers(0, 2**70) | st.integers(0, 9) | st.sampled_from([2**65, 2**
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_the_kernel_is_exact_or_says_so(data: st.DataObject) -> None:
-    from axfi_kc.engines import linear_kernels
-    from axfi_kc.engines.linear import _rounded, _Tasks
+    from axfi_kc.engines.linear import kernels as linear_kernels
+    from axfi_kc.engines.linear.engine import _rounded, _Tasks
 
     n_sides, n = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 6))
     rows = [[data.draw(losses) for _ in range(n)] for _ in range(n_sides)]

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
+from axfi_kc.circuits.targets import CODES, TARGETS
 from axfi_kc.compilers import compile_target
-from axfi_kc.compilers.orders import ORDERS
+from axfi_kc.compilers.feature_orders import ORDERS
 from axfi_kc.engines import engine_through
 from axfi_kc.errors import BudgetError
 from axfi_kc.models import CircuitModel, LinearModel, Lookup, Positive
-from axfi_kc.similarity import Similarity
-from axfi_kc.targets import CODES, TARGETS
+from axfi_kc.models.similarity import Similarity
 from tests.oracle import Judge, box, space_of
 from tests.strategies import Case, cases, domains, points
 

@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import queries
 from axfi_kc.budget import Budget, BudgetSpent, Watch, interruptible
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.families import SetFamily
 from axfi_kc.models import CircuitModel
-from axfi_kc.targets import TARGETS
 from tests import hard_problems as hard
 from tests.large_circuits import deterministic_dag
 from tests.long_operations import COMPILATIONS, EXPLANATIONS, OPERATIONS, REPORTS, Work
@@ -305,5 +305,5 @@ def test_a_large_circuit_is_searched_as_a_small_one(monkeypatch: pytest.MonkeyPa
     model = CircuitModel.of(deterministic_dag(120, n_features=12), deterministic=True)
     x = [0] * 12
     usual = ax.Explainer(model, model.domain).explain(x).cxps
-    monkeypatch.setattr("axfi_kc.engines.circuit_searches._ARCS_AT_ONCE", 1)
+    monkeypatch.setattr("axfi_kc.engines.circuit.search._ARCS_AT_ONCE", 1)
     assert ax.Explainer(model, model.domain).explain(x).cxps == usual

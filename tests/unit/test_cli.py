@@ -20,16 +20,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from skops.io import dump
 
 import axfi_kc as ax
-from axfi_kc.circuit import CircuitBuilder
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import write_nnf
 from axfi_kc.cli import main
-from axfi_kc.cli.command import parser
-from axfi_kc.cli.explain import explanation_text
-from axfi_kc.cli.pictures import write_pictures
-from axfi_kc.cli.tables import as_json, text_table
-from axfi_kc.formats import write_nnf
-from axfi_kc.grid import Grid
-from axfi_kc.models.circuits import CircuitModel
-from axfi_kc.report import report_html
+from axfi_kc.cli.explain import explanation_text, write_pictures
+from axfi_kc.cli.main import parser
+from axfi_kc.cli.text import as_json, text_table
+from axfi_kc.domain.grid import Grid
+from axfi_kc.explanations.page import report_html
+from axfi_kc.models.circuit_model import CircuitModel
 
 COMMANDS = ("explain", "batch", "report", "sizes", "compile", "info", "demo")
 
@@ -316,13 +315,6 @@ def test_examples_in_the_help_are_valid(capsys) -> None:
             parser().parse_args(line)
 
 
-def test_the_paper_is_a_command(capsys) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["paper", "--help"])
-    assert stopped.value.code == 0
-    assert "--quick" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["explain"], ["explain", "a", "b", "--weights", "heavy"]])
 def test_bad_usage(arguments: list[str], capsys) -> None:
     with pytest.raises(SystemExit) as stopped:
@@ -385,7 +377,7 @@ def _environment() -> dict[str, str]:
 
 def test_help_needs_no_heavy_library() -> None:
     code = (
-        "import sys\nfrom axfi_kc.cli.command import parser\nparser()\n"
+        "import sys\nfrom axfi_kc.cli.main import parser\nparser()\n"
         "print([m for m in ('numba', 'pandas', 'matplotlib', 'sklearn', 'xgboost') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -393,7 +385,7 @@ def test_help_needs_no_heavy_library() -> None:
 
 
 def test_progress_is_for_terminals_only() -> None:
-    code = "import time\nfrom axfi_kc.cli.progress import working\nwith working('digging'): time.sleep(1.3)"
+    code = "import time\nfrom axfi_kc.cli.text import working\nwith working('digging'): time.sleep(1.3)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     ours, theirs = pty.openpty()

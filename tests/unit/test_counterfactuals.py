@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Integer, Problem, Real
-from axfi_kc.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.errors import AxfiError, BudgetError, DomainError, WeightError
+from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope
 from tests import strategies
 from tests.oracle import Judge, box, space_of

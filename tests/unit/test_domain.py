@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.domain.grid import Axis, Cut
 from axfi_kc.errors import DomainError, UnknownFeatureError
-from axfi_kc.grid import Axis, Cut
 
 FRAME = pd.DataFrame(
     {"age": [20, 30, 90], "bmi": [20.5, 31.0, 18.25], "race": ["a", "b", "a"], "smoker": [True, False, True]}

@@ -19,13 +19,14 @@ from sklearn.linear_model import LogisticRegression
 
 import axfi_kc as ax
 from axfi_kc.cli import main
+from axfi_kc.domain.measures import amount
 from axfi_kc.errors import AxfiError, BudgetError, IncompleteError, ResultFileError, WeightError
-from axfi_kc.measures import amount
+from axfi_kc.explanations.files import document as documents
+from axfi_kc.explanations.files import domain_document
+from axfi_kc.explanations.page import report_html
 from axfi_kc.plots import plot_batch, plot_scores
-from axfi_kc.report import report_html
-from axfi_kc.results import documents, domain_document
-from axfi_kc.scores import SCORES, register_score
-from axfi_kc.verification import games
+from axfi_kc.scores.axfi import SCORES, register_score
+from axfi_kc.verification import definitions as games
 
 mpl.use("agg")
 

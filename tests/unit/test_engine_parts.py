@@ -17,25 +17,26 @@ import pytest
 
 from axfi_kc import Budget, Categorical, Domain, Integer, Real
 from axfi_kc.budget import Account
-from axfi_kc.circuit import AND, DECISION, FALSE, OR, TRUE
-from axfi_kc.engines import circuits, diagrams, engine_for, engine_through
-from axfi_kc.engines.boxes import BoxEngine
-from axfi_kc.engines.circuit_searches import _extended
+from axfi_kc.circuits.circuit import AND, DECISION, FALSE, OR, TRUE
+from axfi_kc.circuits.modular import _is_prime
+from axfi_kc.circuits.queries.counting_kernels import upper_bound
+from axfi_kc.circuits.targets import TARGETS
+from axfi_kc.engines import engine_for, engine_through
+from axfi_kc.engines.boxes.engine import BoxEngine
+from axfi_kc.engines.circuit import engine as circuits
+from axfi_kc.engines.circuit.search import _extended
+from axfi_kc.engines.diagram import engine as diagrams
 from axfi_kc.engines.ensemble.bound_kernels import exceeds
 from axfi_kc.engines.ensemble.layout import LIMB, _plus
-from axfi_kc.engines.families import Found
-from axfi_kc.engines.linear import LinearEngine
-from axfi_kc.engines.linear_kernels import _verdict
-from axfi_kc.engines.linear_unions import UnionWeigher
+from axfi_kc.engines.found import Found
+from axfi_kc.engines.linear.engine import LinearEngine
+from axfi_kc.engines.linear.kernels import _verdict
+from axfi_kc.engines.linear.union_weights import UnionWeigher, share_below, union_volume
 from axfi_kc.engines.per_output import PerOutput
-from axfi_kc.engines.simplices import share_below, union_volume
 from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.families import SetFamily
 from axfi_kc.models import LinearModel, Lookup, Score, Slope, TableModel
-from axfi_kc.queries.residue_kernels import upper_bound
-from axfi_kc.residues import _is_prime
-from axfi_kc.similarity import Similarity
-from axfi_kc.targets import TARGETS
+from axfi_kc.models.similarity import Similarity
 
 Point = tuple[Fraction, ...]
 _exceeds = getattr(exceeds, "py_func", exceeds)  # compiled code can call it, and nobody else

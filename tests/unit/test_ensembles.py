@@ -14,10 +14,10 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc import budget as budgets
+from axfi_kc.domain.grid import Cut
 from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, IncompleteError, UnsupportedModelError
-from axfi_kc.grid import Cut
+from axfi_kc.families.masks import minimal_hitting_sets, minimal_sets
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
-from axfi_kc.sets import minimal_hitting_sets, minimal_sets
 from tests.paper.gadgets import gadget_domain, gadget_tree
 
 

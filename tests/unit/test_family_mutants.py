@@ -9,12 +9,14 @@ from random import Random
 import pytest
 
 from axfi_kc import budget as budgets
-from axfi_kc import sets as feature_sets
 from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.circuits.modular import primes_not_dividing
 from axfi_kc.errors import BudgetError
-from axfi_kc.families import SetFamily, banzhaf_index, shapley_shubik_index, stores
-from axfi_kc.residues import primes_not_dividing
-from axfi_kc.sets import features_of, minimal_hitting_sets
+from axfi_kc.families import SetFamily
+from axfi_kc.families import masks as feature_sets
+from axfi_kc.families import zdd_store as stores
+from axfi_kc.families.masks import features_of, minimal_hitting_sets
+from axfi_kc.scores.power_indices import banzhaf_index, shapley_shubik_index
 from tests.oracle import banzhaf, shapley
 
 N = 6

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, Categorical, Domain, Integer, queries
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc import AxfiError, Categorical, Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.files import Variables, read_dd_json, read_dddmp, write_dd_json, write_dddmp
+from axfi_kc.circuits.targets import obdd_of
+from axfi_kc.circuits.targets.bit_codes import CODES, Bit
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, ModelFileError
-from axfi_kc.formats import Variables, read_dd_json, read_dddmp, write_dd_json, write_dddmp
-from axfi_kc.grid import Grid
-from axfi_kc.targets import obdd_of
-from axfi_kc.targets.bit_codes import CODES, Bit
 from tests.format_cases import codes_of, points_of, random_circuit, random_domain
 
 XYZ = Domain([Categorical("a", "xyz"), Integer("b", 0, 1)])

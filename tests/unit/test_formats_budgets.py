@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from axfi_kc import Budget, Domain, Integer, load_circuit
-from axfi_kc.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files import read_vtree, save_circuit, write_nnf
+from axfi_kc.circuits.targets import obdd_of, sdd_of
 from axfi_kc.errors import BudgetError, ModelFileError
-from axfi_kc.formats import read_vtree, save_circuit, write_nnf
-from axfi_kc.targets import obdd_of, sdd_of
 from tests.format_cases import points_of, random_circuit, random_domain
 
 NODE_LIST = """{"features": [{"name": "a", "values": ["x", "y"], "literals": [1, -1]}],

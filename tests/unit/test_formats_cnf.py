@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, Budget, Domain, Integer, queries
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc import AxfiError, Budget, Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.files import Variables, read_nnf
+from axfi_kc.circuits.files.cnf import compile_with_dsharp, parse_count_answer, read_cnf, write_cnf
+from axfi_kc.circuits.targets.bit_codes import CODES
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import BudgetError, CircuitError, ModelFileError
-from axfi_kc.formats import Variables, read_nnf
-from axfi_kc.formats.cnf import parse_count_answer, read_cnf, write_cnf
-from axfi_kc.formats.dsharp import compile_with_dsharp
-from axfi_kc.grid import Cut, Grid
-from axfi_kc.targets.bit_codes import CODES
 from tests.format_cases import code_of, points_of, random_circuit, random_domain
 
 AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from axfi_kc import Categorical, Domain, Integer, queries
-from axfi_kc.circuit import CircuitBuilder
+from axfi_kc import Categorical, Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import Variables, load_circuit, save_circuit, write_nnf
+from axfi_kc.circuits.targets import obdd_of, sdd_of
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import CircuitError, ModelFileError
-from axfi_kc.formats import Variables, load_circuit, save_circuit, write_nnf
-from axfi_kc.grid import Cut, Grid
-from axfi_kc.targets import obdd_of, sdd_of
 from tests.format_cases import points_of, random_circuit
 
 XYZ = Domain([Categorical("a", "xyz"), Integer("b", 0, 1)])

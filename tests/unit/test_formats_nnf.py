@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, Categorical, Domain, Integer, Real, queries
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc import AxfiError, Categorical, Domain, Integer, Real
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.files import Variables, read_nnf, write_nnf
+from axfi_kc.circuits.targets.bit_codes import CODES
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import CircuitError, ModelFileError
-from axfi_kc.formats import Variables, read_nnf, write_nnf
-from axfi_kc.grid import Cut, Grid
-from axfi_kc.targets.bit_codes import CODES
 from tests.format_cases import c2d_count, c2d_models, codes_of, points_of, random_circuit, random_domain
 
 AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])

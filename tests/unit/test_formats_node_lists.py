@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, queries
-from axfi_kc.circuit import Circuit
+from axfi_kc import AxfiError
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files import read_node_list
 from axfi_kc.errors import ModelFileError
-from axfi_kc.formats import read_node_list
 from tests.format_cases import points_of
 from tests.shared_data import shared_file
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, Categorical, Domain, Integer, queries
-from axfi_kc.circuit import Circuit
+from axfi_kc import AxfiError, Categorical, Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files import Variables, read_sdd, read_vtree, write_sdd, write_vtree
+from axfi_kc.circuits.files.sdd import VtreeNodes
+from axfi_kc.circuits.targets.bit_codes import CODES
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, ModelFileError
-from axfi_kc.formats import Variables, read_sdd, read_vtree, write_sdd, write_vtree
-from axfi_kc.formats.sdd_files import VtreeNodes
-from axfi_kc.grid import Grid
-from axfi_kc.targets.bit_codes import CODES
 from tests.format_cases import code_of, points_of
 
 AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])

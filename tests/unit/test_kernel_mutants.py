@@ -18,14 +18,23 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import budget, circuit, explainer, sets, shap_circuits
-from axfi_kc.engines import circuit_regions, circuit_searches, diagrams, linear, per_output
+from axfi_kc import budget
+from axfi_kc.circuits import circuit
+from axfi_kc.circuits.queries import counting as totals
+from axfi_kc.circuits.queries import determinism as exclusions
+from axfi_kc.domain.grid import Cut
+from axfi_kc.engines import per_output
+from axfi_kc.engines.circuit import regions as circuit_regions
+from axfi_kc.engines.circuit import search as circuit_searches
+from axfi_kc.engines.diagram import engine as diagrams
 from axfi_kc.engines.ensemble import search
+from axfi_kc.engines.linear import engine as linear
 from axfi_kc.errors import BudgetError, ConstantModelError
-from axfi_kc.families import stores
-from axfi_kc.grid import Cut
+from axfi_kc.explanations import explainer
+from axfi_kc.families import masks as sets
+from axfi_kc.families import zdd_store as stores
 from axfi_kc.models import Argmax, Positive, TreeNodes, TreeSum
-from axfi_kc.queries import exclusions, totals
+from axfi_kc.scores.shap import circuits as shap_circuits
 from benchmarks import soak
 from tests import random_problems
 from tests.oracle import Judge, space_of, subsets

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import axfi_kc as ax
-from axfi_kc.cli.tables import plain
-from axfi_kc.grid import Axis, Cut
-from axfi_kc.measures import abridged, amount, counted, shown
+from axfi_kc.cli.text import plain
+from axfi_kc.domain.grid import Axis, Cut
+from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.plots.style import value
 
 

@@ -13,15 +13,15 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.budget import Account
-from axfi_kc.circuit import CircuitBuilder
-from axfi_kc.engines import diagrams
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.queries import count, is_valid, probability
+from axfi_kc.circuits.queries import counting as totals
+from axfi_kc.circuits.queries.counting import residue_total, shares_of
+from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.engines.diagram import engine as diagrams
 from axfi_kc.errors import CircuitError, WeightError
-from axfi_kc.grid import Cut, Grid
+from axfi_kc.families.masks import minimal_hitting_sets
 from axfi_kc.models import LinearModel, Positive, Slope, TreeNodes, TreeSum
-from axfi_kc.queries import count, is_valid, probability, totals
-from axfi_kc.queries.residues import residue_total
-from axfi_kc.queries.shares import shares_of
-from axfi_kc.sets import minimal_hitting_sets
 from tests.circuit_forms import circuit_of, holds, random_form
 from tests.oracle import Judge, space_of, subsets
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.compilers.registry import reads
+from axfi_kc.compilers.readers import reads
+from axfi_kc.domain.grid import Cut
 from axfi_kc.errors import RoundingError, UnsupportedModelError
-from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, TreeNodes, TreeSum
-from axfi_kc.predictions import READERS, library_of, own_predictor, predictor, predicts
+from axfi_kc.models.own_predict import READERS, library_of, own_predictor, predictor, predicts
 
 pytest.importorskip("sklearn")
 from sklearn.base import TransformerMixin
@@ -253,7 +253,7 @@ def test_a_fresh_process_asks_as_the_reader_says() -> None:
     pytest.importorskip("xgboost")
     code = (
         "import numpy as np, xgboost, axfi_kc as ax\n"
-        "from axfi_kc.predictions import predictor\n"
+        "from axfi_kc.models.own_predict import predictor\n"
         "X = np.array([[0.0], [1.0]] * 9)\n"
         "booster = xgboost.train({'objective': 'binary:logistic'}, xgboost.DMatrix(X, label=X[:, 0]))\n"
         "print(predictor(booster, ax.Domain([ax.Integer('a', 0, 1)]))(X[:2]))\n"

@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.circuit import DECISION
+from axfi_kc.circuits.circuit import DECISION
 from axfi_kc.errors import CircuitError, DomainError
 from axfi_kc.plots import (
     circuit_dot,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import queries
-from axfi_kc.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuits.queries import counting as totals
 from axfi_kc.errors import CircuitError
-from axfi_kc.queries import totals
 from tests.circuit_strategies import circuits, deterministic_circuits, points, satisfying, truth
 from tests.large_circuits import boolean_grid, conjunction_chain, deterministic_dag, layered_diagram
 

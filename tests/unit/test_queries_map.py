@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import Domain, Integer, Real, queries
+from axfi_kc import Domain, Integer, Real
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import OR, CircuitBuilder
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import OR, CircuitBuilder
+from axfi_kc.circuits.queries.recounting import recount
+from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import BudgetError, CircuitError
-from axfi_kc.grid import Cut, Grid
-from axfi_kc.queries.residuals import recount
 from tests.circuit_strategies import (
     circuits,
     deterministic_circuits,

@@ -12,15 +12,16 @@ import pandas as pd
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import formats, queries, targets
 from axfi_kc.budget import Budget
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits import files as formats
+from axfi_kc.circuits import queries, targets
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.targets import Language, Target, mdd_of
+from axfi_kc.circuits.targets.mdd import InArrays
 from axfi_kc.cli import main
-from axfi_kc.domain import Domain
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, ModelFileError, UnsupportedTargetError
-from axfi_kc.grid import Grid
-from axfi_kc.targets import Language, Target, mdd_of
-from axfi_kc.targets.mdd import InArrays
 
 DOMAIN = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1), ax.Integer("c", 0, 1)])
 

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError
-from axfi_kc.report import report_html, write_report
+from axfi_kc.explanations.page import report_html, write_report
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -231,7 +231,7 @@ def test_no_cxp_and_limited_sizes() -> None:
 
 
 def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
-    monkeypatch.setattr("axfi_kc.report.explanations._AXP_SECONDS", 0.2)
+    monkeypatch.setattr("axfi_kc.explanations.page.sections._AXP_SECONDS", 0.2)
     n = 24
     domain = ax.Domain([ax.Integer(f"x{k}", 0, 1) for k in range(2 * n)])
     forest = ax.CXpForest.of({(f"x{2 * k}", f"x{2 * k + 1}"): Fraction(1, 2) for k in range(n)}, features=domain.names)

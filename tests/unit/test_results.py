@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError, IncompleteError, ResultFileError
-from axfi_kc.explainer import Batch, Explanation
-from axfi_kc.results import SavedExplanation, compare, domain_document, domain_of
-from axfi_kc.results.comparison import concordance, rank_overlap
-from axfi_kc.results.values import number_of, number_text, value_of, value_text
+from axfi_kc.explanations.comparison import concordance, rank_overlap
+from axfi_kc.explanations.explainer import Batch, Explanation
+from axfi_kc.explanations.files import SavedExplanation, compare, domain_document, domain_of
+from axfi_kc.json_text import number_of, number_text, value_of, value_text
 from tests import strategies
 
 ONES = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from axfi_kc.circuit import AND, DECISION, OR
-from axfi_kc.queries.scope_kernels import are_spans_apart, scope_numbers
+from axfi_kc.circuits.circuit import AND, DECISION, OR
+from axfi_kc.circuits.queries.structure_kernels import are_spans_apart, scope_numbers
 
 # hashes wrap around, which NumPy says if the kernels run as Python
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")

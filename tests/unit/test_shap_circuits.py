@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
-from axfi_kc import shap_circuits as shap_module
-from axfi_kc.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.queries import evaluate
 from axfi_kc.compilers import compile_mdd
-from axfi_kc.compilers.circuits import compile_circuit
+from axfi_kc.compilers.model_circuits import compile_circuit
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, DomainError
-from axfi_kc.grid import Grid
-from axfi_kc.queries import evaluate
-from axfi_kc.shap_circuits import integral_weights, shap_scores, shap_scores_batch
+from axfi_kc.scores.shap import circuits as shap_module
+from axfi_kc.scores.shap.circuits import integral_weights, shap_scores, shap_scores_batch
 from tests.oracle import box, shapley, space_of
 from tests.shared_data import shared_file
 from tests.strategies import Case, cases, domains, points
@@ -40,7 +40,7 @@ def both_ways(circuit: Circuit, v: Any) -> list[Fraction]:
     """Return the scores, found by big integers and by residues alike."""
     found = list(shap_scores(circuit, v).values())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("axfi_kc.shap_circuits._LARGE", 0)
+        patch.setattr("axfi_kc.scores.shap.circuits._LARGE", 0)
         assert list(shap_scores(circuit, v).values()) == found
     return found
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import axfi_kc as ax
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, TableModel, TreeSum, boxes_of
-from axfi_kc.shap_margins import margin_shap_scores
+from axfi_kc.scores.shap.margins import margin_shap_scores
 from tests.oracle import space_of
 from tests.strategies import breakpoints, domains, points, tree_nodes, walk
 from tests.unit.test_shap_circuits import by_definition

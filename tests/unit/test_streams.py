@@ -21,9 +21,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import axfi_kc as ax
-from axfi_kc import sharing
 from axfi_kc.errors import DomainError, MissingExtraError, ResultFileError
-from axfi_kc.results.fingerprints import fingerprint
+from axfi_kc.explanations import workers as sharing
+from axfi_kc.explanations.files.streaming import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = ("jsonl", "parquet")

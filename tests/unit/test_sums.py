@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.grid import Cut
+from axfi_kc.domain.grid import Cut
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
-from axfi_kc.models.sums import LeafSums, is_above, largest
+from axfi_kc.models.tree_sum import LeafSums, is_above, largest
 
 VALUES = {
     "small integers": lambda rng, shape: rng.integers(-2, 3, shape).astype(float),  # ties abound

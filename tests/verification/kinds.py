@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.circuit import CircuitBuilder
-from axfi_kc.grid import Grid
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.domain.grid import Grid
 from axfi_kc.models import CircuitModel
 
 RNG = np.random.default_rng(11)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.circuit import CircuitBuilder
-from axfi_kc.formats import load_circuit, write_nnf
-from axfi_kc.grid import Grid
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import load_circuit, write_nnf
+from axfi_kc.domain.grid import Grid
 from axfi_kc.models import CircuitModel
 from tests.verification import kinds
 from tests.verification.kinds import BINARY, DOMAIN, THREE, Kind, X, Z

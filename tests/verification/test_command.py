@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.circuit import CircuitBuilder
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import write_nnf
 from axfi_kc.cli import main
-from axfi_kc.formats import write_nnf
-from axfi_kc.grid import Grid
+from axfi_kc.domain.grid import Grid
 from axfi_kc.models import CircuitModel
 from tests.verification.kinds import BINARY, DOMAIN, THREE, X, kind
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import sharing
+from axfi_kc.explanations import workers as sharing
 from tests.verification.kinds import NAMES, Kind, kind
 
 THREADS, PROCESSES = 8, 4
@@ -77,7 +77,7 @@ def test_processes_that_share_an_explainer() -> None:
 @pytest.mark.parametrize("name", ["forest", "xgboost classes", "linear", "tree"])
 def test_any_number_of_workers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = kind(name)
-    monkeypatch.setattr("axfi_kc.explainer._ROWS_AT_ONCE", 2)
+    monkeypatch.setattr("axfi_kc.explanations.explainer._ROWS_AT_ONCE", 2)
     explainer = explainer_of(made)
     one = [e.to_json() for e in explainer.explain_batch(list(made.rows), n_jobs=1, progress=False)]
     assert one == [e.to_json() for e in explainer.explain_batch(list(made.rows), n_jobs=3, progress=False)]

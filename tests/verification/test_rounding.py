@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.domain.grid import Cut
 from axfi_kc.errors import AxfiError, ConstantModelError, RoundingError
-from axfi_kc.grid import Cut
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, Slope, TreeNodes, TreeSum
 from tests.verification.kinds import NAMES, X, kind
 

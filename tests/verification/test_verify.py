@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 import axfi_kc as ax
 from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError
 from axfi_kc.verification import Claim
-from axfi_kc.verification.games import KINDS
+from axfi_kc.verification.definitions import KINDS
 from tests.strategies import Case, cases
 from tests.verification.alterations import NO_TIME, OF_THE_MODEL, OF_THE_REST, added, dropped, scored
 from tests.verification.kinds import DOMAIN, THREE, X
@@ -207,7 +207,7 @@ def test_a_dump_that_disagrees_with_predict_is_not_believed(monkeypatch: pytest.
     made = kind("boosted")
     claim = Claim.of(made.explain(0))
     monkeypatch.setattr(
-        "axfi_kc.verification.sklearn_forms.single_precision", lambda t, strict: (Fraction(t) + 1, True)
+        "axfi_kc.verification.reading.sklearn.single_precision", lambda t, strict: (Fraction(t) + 1, True)
     )
     report = ax.verify(claim, made.model)
     assert report.reading == "predict alone"

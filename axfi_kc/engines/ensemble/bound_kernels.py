@@ -9,6 +9,7 @@ from numba import njit
 
 __all__ = ["Ensemble", "best_leaf", "cut_point", "exceeds", "inner"]
 
+
 # a function that only kernels call: no wrappers, which are slow to compile
 inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 

@@ -12,6 +12,7 @@ from axfi_kc.engines.ensemble.bound_kernels import best_leaf, cut_point, exceeds
 
 __all__ = ["CXP", "N_OUT", "REGISTERS", "Boxes", "cover"]
 
+
 # registers of `cover` besides NODES and LIMIT
 TOP, CXP, N_OUT = 2, 3, 4
 REGISTERS = 5

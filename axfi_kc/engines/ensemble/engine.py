@@ -10,20 +10,21 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
-from axfi_kc.domain import Domain
-from axfi_kc.engines.families import Found, cell_worths
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Integer
+from axfi_kc.domain.grid import Cut
+from axfi_kc.engines.found import Found, cell_worths
 from axfi_kc.engines.per_output import PerOutput, unfinished
-from axfi_kc.features import Integer
-from axfi_kc.grid import Cut
+from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import Positive, TreeNodes, TreeSum
 from axfi_kc.models.margins import Margins
-from axfi_kc.sets import features_of, sorted_sets
-from axfi_kc.similarity import Similarity
+from axfi_kc.models.similarity import Similarity
 
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
 
 __all__ = ["EnsembleEngine"]
+
 
 Codes = npt.NDArray[np.float64]
 

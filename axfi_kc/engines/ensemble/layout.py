@@ -13,6 +13,7 @@ from axfi_kc.models.margins import LIMB, LIMB_MASK
 
 __all__ = ["lay_out_trees"]
 
+
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
 Ints = npt.NDArray[np.int64]
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from axfi_kc.budget import DONE, FOUND, STACK_FULL, STORE_FULL, BudgetSpent, Meter
 from axfi_kc.engines.ensemble import cover_kernels, search_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.families import masks_of_words, words_of_masks
+from axfi_kc.engines.found import masks_of_words, words_of_masks
 
 __all__ = ["find_cxps", "find_witness", "weigh"]
+
 
 Cells = npt.NDArray[np.int32]
 _WORD = 64  # features in a word of a set

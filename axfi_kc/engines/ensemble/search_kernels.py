@@ -17,18 +17,8 @@ from numba import njit
 from axfi_kc.budget import ALLOWANCE, DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL
 from axfi_kc.engines.ensemble.bound_kernels import best_leaf, cut_point, exceeds, inner
 
-__all__ = [
-    "ASK",
-    "MAX_SIZE",
-    "N_CXPS",
-    "ONCE",
-    "QUESTION_SCORE",
-    "REGISTERS",
-    "SCORE",
-    "Family",
-    "Stack",
-    "search",
-]
+__all__ = ["ASK", "MAX_SIZE", "N_CXPS", "ONCE", "QUESTION_SCORE", "REGISTERS", "SCORE", "Family", "Stack", "search"]
+
 
 # registers of `search` besides NODES and LIMIT: the state that is not on the stack
 TOP, SCORE, ASK, BOTTOM, QUESTION_SCORE, DROPPED, N_CXPS, MAX_SIZE = range(2, 10)

@@ -1,0 +1,420 @@
+"""Binary decision diagrams in files of CUDD (DDDMP) and of the library dd (JSON).
+
+Binary decision diagrams with complemented arcs, between files and circuits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
+from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.circuits.targets.obdd import Obdd
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.grid import Grid
+from axfi_kc.errors import CircuitError
+
+__all__ = [
+    "TRUE",
+    "Bdd",
+    "bdd_of",
+    "nnf_of_bdd",
+    "read_dd_json",
+    "read_dddmp",
+    "variable_numbers",
+    "write_dd_json",
+    "write_dddmp",
+]
+
+
+TRUE = 1  # and -1 is false
+
+
+@dataclass(frozen=True, slots=True)
+class Bdd:
+    """An ordered diagram as files hold it.
+
+    Attributes
+    ----------
+    names
+        The variables, from the top of the order down.
+    nodes
+        Node k + 2 as (level, where it goes on 0, where on 1), children first. A number below zero
+        stands for the complement; 1 is true.
+    root
+        Such a number.
+    """
+
+    names: tuple[str, ...]
+    nodes: Sequence[tuple[int, int, int]]
+    root: int
+
+
+def bdd_of(obdd: Obdd) -> Bdd:
+    """Return a diagram in the form of CUDD: arcs for 1 are never complemented (cost: linear)."""
+    reference = {0: -TRUE, 1: TRUE}
+    number: dict[tuple[int, int, int], int] = {}
+    for node, fork in obdd._forks.items():
+        low, high = reference[fork.low], reference[fork.high]
+        sign = 1 if high > 0 else -1
+        key = fork.level, sign * low, sign * high
+        reference[node] = sign * number.setdefault(key, len(number) + 2)
+    return Bdd(tuple(bit.name for bit in obdd.bits), list(number), reference[obdd._top])
+
+
+def variable_numbers(names: Sequence[str], variables: Variables) -> list[int]:
+    """Return the variable that each name is.
+
+    Raises
+    ------
+    CircuitError
+        If a name is none of the bits', or there are fewer names than bits: then the cells are others.
+    """
+    number = {bit.name: k for k, bit in enumerate(variables.bits, 1) if bit is not None}
+    unknown = next((name for name in names if name not in number), None)
+    if unknown is not None:
+        raise CircuitError(
+            f"Expected variables named as the features' bits ({', '.join(list(number)[:3])}, ...), but the file has "
+            f"{unknown[:40]!r}; name the code it was written with, or pass variables= with these names."
+        )
+    if len(names) != len(number):
+        raise CircuitError(
+            f"Expected {len(number)} variables, as many as the features have bits, but the file declares {len(names)}; "
+            "it was written over other cells or with another code, so name that code or pass variables=."
+        )
+    return [number[name] for name in names]
+
+
+def nnf_of_bdd(bdd: Bdd, variables: Variables) -> Nnf:
+    """Return the diagram without complements (cost: linear; a node met both ways is made twice)."""
+    numbers = variable_numbers(bdd.names, variables)
+    nnf = Nnf(len(variables.bits))
+    made = {TRUE: nnf.add(CONJUNCTION, ()), -TRUE: nnf.add(DISJUNCTION, ())}
+    literals: dict[int, int] = {}
+    for node in _met(bdd):
+        level, low, high = bdd.nodes[abs(node) - 2]
+        sign = 1 if node > 0 else -1
+        ends = []
+        for literal, end in ((numbers[level], sign * high), (-numbers[level], sign * low)):
+            if literal not in literals:
+                literals[literal] = nnf.add(LITERAL, (literal,))
+            ends.append(nnf.add(CONJUNCTION, (literals[literal], made[end])))
+        made[node] = nnf.add(DISJUNCTION, ends)
+    nnf.add(CONJUNCTION, (made[bdd.root],))
+    return nnf
+
+
+def _met(bdd: Bdd) -> list[int]:
+    """Return the nodes that the root reaches, with their signs, children first."""
+    seen, stack = {bdd.root}, [bdd.root]
+    while stack:
+        node = stack.pop()
+        if abs(node) == TRUE:
+            continue
+        _, low, high = bdd.nodes[abs(node) - 2]
+        for end in (low, high) if node > 0 else (-low, -high):
+            if end not in seen:
+                seen.add(end)
+                stack.append(end)
+    return sorted((node for node in seen if abs(node) != TRUE), key=abs)
+
+
+_Entries = dict[int, tuple[int, int, int, int]]  # number in the file: line, level, low, high
+
+
+def write_dddmp(obdd: Obdd, path: FilePath) -> None:
+    """Write a diagram as DDDMP 2.0 text, which CUDD and dd load.
+
+    Parameters
+    ----------
+    obdd
+        The diagram; its bits' names become the variables'.
+    path
+        The file; it is replaced if it exists.
+
+    Notes
+    -----
+    Linear.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.circuits.targets import obdd_of
+    >>> build = CircuitBuilder(Grid.of_values(domain := Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_dddmp(obdd_of(build.circuit(build.literal(0, [2]))), file := Path(folder, "a.dddmp"))
+    ...     print(file.read_text().split(".nodes")[1])
+    ...     read_dddmp(file, domain).size
+    <BLANKLINE>
+    1 T 1 0 0
+    2 x0_1 1 1 -1
+    3 x0_0 0 2 -1
+    .end
+    <BLANKLINE>
+    Size(nodes=1, edges=1)
+    """
+    bdd = bdd_of(obdd)
+    levels = sorted({level for level, _, _ in bdd.nodes})
+    names = [bdd.names[level] for level in levels]
+    head = [
+        ".ver DDDMP-2.0",
+        ".mode A",
+        ".varinfo 3",
+        f".nnodes {len(bdd.nodes) + 1}",
+        f".nvars {len(bdd.names)}",
+        f".nsuppvars {len(levels)}",
+        " ".join([".suppvarnames", *names]),
+        " ".join([".orderedvarnames", *bdd.names]),
+        " ".join([".ids", *map(str, levels)]),
+        " ".join([".permids", *map(str, levels)]),
+        ".nroots 1",
+        f".rootids {bdd.root}",
+        ".nodes",
+        "1 T 1 0 0",
+    ]
+    body = [f"{k} {bdd.names[i]} {i} {high} {low}" for k, (i, low, high) in enumerate(bdd.nodes, 2)]
+    Path(path).write_text("\n".join([*head, *body, ".end", ""]), encoding="ascii", newline="\n")
+
+
+def read_dddmp(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str = "order",
+    budget: Budget | None = None,
+) -> Circuit:
+    """Return the circuit of a diagram in DDDMP text with names of variables (``.varinfo 3``).
+
+    Parameters
+    ----------
+    path
+        The file.
+    domain
+        The features, each value a cell.
+    variables
+        Bits by name, where the names are not those of a code; then `domain` and `code` are not used.
+    code
+        How the features' values are written.
+    budget
+        What reading may cost; a node of it is a line of the file (in JSON, an integer), or a node made of it.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or has other than one root.
+    CircuitError
+        If a name is no bit's, or neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
+
+    Notes
+    -----
+    Linear in nodes and sets of cells. Where the bits of each feature are neighbours in the order, the circuit
+    is an ordered decision diagram over features.
+    """
+    known = _known(domain, variables, code)
+    source = Source(path, budget=budget)
+    return circuit_of(nnf_of_bdd(_parse_dddmp(source), known), known, account=source.account)
+
+
+def _known(domain: Domain | None, variables: Variables | None, code: str) -> Variables:
+    if variables is not None:
+        return variables
+    if domain is None:
+        raise CircuitError("A diagram's file does not say what its variables mean; pass domain= or variables=.")
+    return Variables.of_code(Grid.of_values(domain), code=code)
+
+
+def _parse_dddmp(source: Source) -> Bdd:
+    fields, first = _dddmp_fields(source)
+    for key, value in ((b".ver", b"DDDMP-2.0"), (b".mode", b"A"), (b".varinfo", b"3"), (b".nroots", b"1")):
+        if fields.get(key) != [value]:
+            found = shown(b" ".join(fields.get(key, [])))
+            source.fail(-1, f"the line '{key.decode()} {value.decode()}'", found, "dump one diagram as text with names")
+    names = tuple(name.decode("utf-8", "replace") for name in fields.get(b".orderedvarnames", []))
+    level_of = {name: level for level, name in enumerate(names)}
+    single = [integers(fields.get(key, [])) or [] for key in (b".rootids", b".nnodes")]
+    if b".orderedvarnames" not in fields or len(level_of) != len(names) or [len(k) for k in single] != [1, 1]:
+        source.fail(-1, "lines '.orderedvarnames', '.rootids' and '.nnodes'", "others")
+    (root,), (size,) = single
+    entries: _Entries = {}
+    for number, line in source.numbered(first):
+        words = line.split()
+        if words == [b".end"]:
+            break
+        _add_dddmp(source, number, words, level_of, entries)
+    else:
+        source.fail(-1, "the line '.end'", "none")
+    if any(line.strip() for line in source.lines[number + 1 :]):
+        source.fail(number + 1, "nothing after '.end'", "more lines")
+    if len(entries) != size:
+        source.fail(-1, f"the {size} nodes of '.nnodes'", str(len(entries)))
+    terminal = next((k for k, entry in entries.items() if entry[1] < 0), 0)
+    return _bdd(source, names, entries, root, {terminal: TRUE} if terminal else {})
+
+
+def _dddmp_fields(source: Source) -> tuple[dict[bytes, list[bytes]], int]:
+    """Return the words of each line of the head, and the number of the first line after it."""
+    fields: dict[bytes, list[bytes]] = {}
+    for number, line in source.numbered():
+        words = line.split()
+        if words == [b".nodes"]:
+            return fields, number + 1
+        if words and (not words[0].startswith(b".") or words[0] in fields):
+            source.fail_at(number, "a line of the head such as '.nvars 3', each once, and then '.nodes'")
+        if words:
+            fields[words[0]] = words[1:]
+    return source.fail(-1, "the line '.nodes'", "none")
+
+
+def _add_dddmp(source: Source, number: int, words: list[bytes], level_of: Mapping[str, int], entries: _Entries) -> None:
+    numbers = integers([words[0], *words[2:]]) if len(words) == 5 else None
+    if numbers is None or numbers[0] < 1 or numbers[0] in entries:
+        source.fail_at(number, "a node 'number name position then else' with a new number")
+    name = words[1].decode("utf-8", "replace")
+    if words[1] in (b"T", b"1") and numbers[2:] == [0, 0]:
+        if any(entry[1] < 0 for entry in entries.values()):
+            source.fail_at(number, "one terminal node")
+        entries[numbers[0]] = number, -1, 0, 0
+    elif name in level_of:
+        entries[numbers[0]] = number, level_of[name], numbers[3], numbers[2]
+    else:
+        source.fail_at(number, "a variable of '.orderedvarnames'")
+
+
+def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, constants: Mapping[int, int]) -> Bdd:
+    """Return the diagram of entries in any order, after checking that levels increase on every arc."""
+    order = sorted((k for k in entries if entries[k][1] >= 0), key=lambda k: -entries[k][1])
+    number = dict(constants) | {k: position for position, k in enumerate(order, 2)}
+
+    def reference(line: int, k: int) -> int:
+        if abs(k) not in number:
+            source.fail(line, "a number of a node", str(k)[:40])
+        return number[abs(k)] if k > 0 else -number[abs(k)]
+
+    nodes: list[tuple[int, int, int]] = []
+    for k in order:
+        source.account.spend(1)
+        line, level, *ends = entries[k]
+        low, high = (reference(line, end) for end in ends)
+        if any(
+            abs(end) != TRUE and (abs(end) - 2 >= len(nodes) or nodes[abs(end) - 2][0] <= level) for end in (low, high)
+        ):
+            source.fail(line, "arcs to variables further down the order", f"others at node {k}")
+        nodes.append((level, low, high))
+    return Bdd(names, nodes, reference(-1, root))
+
+
+def _is_below(nodes: Sequence[tuple[int, int, int]], node: int, level: int) -> bool:
+    """Tell whether a node is known and its variable further down than `level`."""
+    return node < len(nodes) and nodes[node][0] > level
+
+
+def write_dd_json(obdd: Obdd, path: FilePath) -> None:
+    """Write a diagram as dd's JSON, which dd's managers load.
+
+    Parameters
+    ----------
+    obdd
+        The diagram; its bits' names become the variables'.
+    path
+        The file; it is replaced if it exists.
+
+    Notes
+    -----
+    Linear; one node a line, as dd wants it.
+    """
+    bdd = bdd_of(obdd)
+    levels = {name: level for level, name in enumerate(bdd.names)}
+    end = {TRUE: '"T"', -TRUE: '"F"'}
+    lines = [f'"level_of_var": {json.dumps(levels)}', f'"roots": [{bdd.root}]']
+    lines += [
+        f'"{k}": [{level}, {end.get(low, low)}, {end.get(high, high)}]'
+        for k, (level, low, high) in enumerate(bdd.nodes, 2)
+    ]
+    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="ascii", newline="\n")
+
+
+def read_dd_json(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str = "order",
+    budget: Budget | None = None,
+) -> Circuit:
+    """Return the circuit of a diagram in dd's JSON.
+
+    Parameters
+    ----------
+    path
+        The file; one root.
+    domain, variables, code, budget
+        As in :func:`read_dddmp`.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or has other than one root.
+    CircuitError
+        If a name is no bit's, or neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
+
+    Notes
+    -----
+    As in :func:`read_dddmp`. dd itself writes the constants, as roots, in a way that cannot be read.
+    """
+    known = _known(domain, variables, code)
+    source = Source(path, budget=budget)
+    return circuit_of(nnf_of_bdd(_parse_dd_json(source), known), known, account=source.account)
+
+
+def _parse_dd_json(source: Source) -> Bdd:
+    document = source.document()
+    levels = document.pop("level_of_var", None) if isinstance(document, dict) else None
+    if not isinstance(levels, dict) or {repr(k) for k in levels.values()} != {repr(k) for k in range(len(levels))}:
+        source.fail(-1, "'level_of_var' with the levels from 0 on, each once", _abridged(levels))
+    roots = document.pop("roots", None)
+    found = list(roots.values()) if isinstance(roots, dict) else roots
+    if not isinstance(found, list) or len(found) != 1 or _json_number(found[0]) is None:
+        source.fail(-1, "'roots' with one root, a number", _abridged(roots), "dump one diagram")
+    entries: _Entries = {}
+    for key, entry in document.items():
+        node, row = integers([key.encode("ascii", "replace")]), _json_row(entry, len(levels))
+        if node is None or node[0] <= TRUE or node[0] in entries or row is None:
+            source.fail(-1, '"number": [level, low, high] with a new number above 1', _abridged({key: entry}))
+        entries[node[0]] = -1, *row
+    names = tuple(sorted(levels, key=levels.__getitem__))
+    return _bdd(source, names, entries, _json_number(found[0]), {TRUE: TRUE})
+
+
+def _abridged(value: object) -> str:
+    return shown(repr(value)[:80].encode())
+
+
+def _json_row(entry: Any, n_levels: int) -> tuple[int, int, int] | None:
+    """Return level, low and high; None if they are none."""
+    if not isinstance(entry, list) or len(entry) != 3:
+        return None
+    level, low, high = entry[0], _json_number(entry[1]), _json_number(entry[2])
+    if type(level) is not int or not 0 <= level < n_levels or low is None or high is None:
+        return None
+    return level, low, high
+
+
+def _json_number(value: Any) -> Any:
+    """Return an end of an arc as a number, T and F as 1 and -1; None for anything else."""
+    if isinstance(value, str):
+        return {"T": TRUE, "F": -TRUE}.get(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

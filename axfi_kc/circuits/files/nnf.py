@@ -1,0 +1,375 @@
+"""Negation normal forms in the dialects of c2d (and dsharp) and of d4: ``.nnf`` files.
+
+The dialect of d4: nodes have numbers, arcs are lines of their own and carry literals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
+from axfi_kc.circuits.files.nnf_writing import nnf_of
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
+from axfi_kc.circuits.files.variables import Variables, described_variables, description
+from axfi_kc.domain.domain import Domain
+from axfi_kc.errors import CircuitError
+
+__all__ = ["DIALECTS", "d4_lines", "parse_d4", "parse_nnf", "read_nnf", "write_nnf"]
+
+
+_KINDS = {b"o": DISJUNCTION, b"a": CONJUNCTION, b"t": CONJUNCTION, b"f": DISJUNCTION}
+_ROOT = 1
+_TRUE = -1  # where an arc leads that carries only literals
+
+
+class _Lines:
+    """The nodes and arcs of a file by their numbers, in no order."""
+
+    def __init__(self, source: Source, n_variables: int) -> None:
+        self.source = source
+        self.n_variables = n_variables
+        self.kind_of: dict[int, int] = {}
+        self.line_of: dict[int, int] = {}
+        self.is_leaf: set[int] = set()
+        self.arcs_of: dict[int, list[Sequence[int]]] = {}  # (line, child, literals...)
+        for number, line in source.numbered():
+            words = line.split()
+            if words and words[0] != b"c":
+                self._add(number, words)
+        if _ROOT not in self.kind_of:
+            source.fail(-1, f"a root, node {_ROOT}", "none")
+
+    def _add(self, number: int, words: list[bytes]) -> None:
+        is_node = words[0] in _KINDS
+        numbers = integers(words[1:] if is_node else words)
+        if numbers is None or not numbers or numbers[-1] != 0:
+            self.source.fail_at(number, "a node 'o|a|t|f number 0' or an arc 'from to literals... 0'")
+        if len(numbers) != 2 if is_node else 0 in numbers[:-1]:
+            self.source.fail(
+                number,
+                "a plain line of d4",
+                "the fields of d4's certified variant",
+                "have d4 write the circuit without certificate",
+            )
+        if is_node:
+            self._add_node(number, words[0], numbers[0])
+        else:
+            self._add_arc(number, numbers)
+
+    def _add_node(self, number: int, letter: bytes, node: int) -> None:
+        if node < 1 or node in self.kind_of:
+            self.source.fail(number, "a node number above 0 that is new", str(node))
+        self.kind_of[node] = _KINDS[letter]
+        self.line_of[node] = number
+        if letter in (b"t", b"f"):
+            self.is_leaf.add(node)
+
+    def _add_arc(self, number: int, numbers: list[int]) -> None:
+        literals = numbers[2:-1]
+        if len(numbers) < 3:
+            self.source.fail_at(number, "an arc 'from to literals... 0'")
+        if literals and max(max(literals), -min(literals)) > self.n_variables:
+            self.source.fail_at(number, f"literals of the variables 1 to {self.n_variables}")
+        self.arcs_of.setdefault(numbers[0], []).append((number, *numbers[1:-1]))
+
+    def children_first(self) -> list[int]:
+        """Return the nodes below the root, each after its children."""
+        self._check_arcs()
+        order: list[int] = []
+        left = {_ROOT: len(self.arcs_of.get(_ROOT, ()))}  # arcs of an open node still to follow
+        stack = [_ROOT]
+        while stack:
+            node = stack[-1]
+            if not left[node]:
+                left[node] = -1  # closed
+                self.source.account.spend(1)
+                order.append(stack.pop())
+                continue
+            left[node] -= 1
+            arc = self.arcs_of[node][left[node]]
+            if arc[1] not in left:
+                left[arc[1]] = len(self.arcs_of.get(arc[1], ()))
+                stack.append(arc[1])
+            elif left[arc[1]] >= 0:
+                self.source.fail(arc[0], "an acyclic circuit", f"an arc back to node {arc[1]}")
+        return order
+
+    def _check_arcs(self) -> None:
+        for node, arcs in self.arcs_of.items():
+            if node not in self.kind_of or node in self.is_leaf:
+                found = "a constant" if node in self.is_leaf else "which no line declares"
+                self.source.fail(arcs[0][0], "an arc from a node 'o' or 'a'", f"one from node {node}, {found}")
+            for arc in arcs:
+                if arc[1] not in self.kind_of:
+                    self.source.fail(arc[0], "an arc to a declared node", f"one to node {arc[1]}")
+
+
+def parse_d4(source: Source, *, n_variables: int) -> Nnf:
+    """Return the nodes of a file in d4's dialect.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or of the certified variant.
+
+    Notes
+    -----
+    Linear. Nodes that the root does not reach are left out.
+    """
+    lines = _Lines(source, n_variables)
+    nnf, literals, number = Nnf(n_variables), dict[int, int](), dict[int, int]()
+    for node in lines.children_first():
+        parts: list[int] = []
+        for _, child, *carried in lines.arcs_of.get(node, ()):
+            for literal in carried:
+                if literal not in literals:
+                    literals[literal] = nnf.add(LITERAL, (literal,))
+            if carried:
+                parts.append(nnf.add(CONJUNCTION, [*(literals[k] for k in carried), number[child]]))
+            else:
+                parts.append(number[child])
+        number[node] = nnf.add(lines.kind_of[node], parts)
+    return nnf
+
+
+def d4_lines(nnf: Nnf) -> list[str]:
+    """Return the lines of a file in d4's dialect; conjunctions of literals and at most one gate become arcs."""
+    ends = _ends(nnf)
+    last = len(nnf.kinds) - 1
+    named = [node for node in reversed(range(len(nnf.kinds))) if ends[node][1:] == () or node == last]
+    number = {node: k for k, node in enumerate(named, 1)}
+    number[_TRUE] = len(number) + 1
+    lines = [f"{_letter(nnf, node)} {number[node]} 0" for node in named]
+    arcs = [arc for node in named for arc in _arcs(nnf, node, ends)]
+    if any(arc[1] == _TRUE for arc in arcs):
+        lines.append(f"t {number[_TRUE]} 0")
+    lines += [" ".join(map(str, (number[start], number[end], *literals, 0))) for start, end, *literals in arcs]
+    return lines
+
+
+def _letter(nnf: Nnf, node: int) -> str:
+    if nnf.parts[node]:
+        return "o" if nnf.kinds[node] == DISJUNCTION else "a"
+    return "f" if nnf.kinds[node] == DISJUNCTION else "t"
+
+
+def _ends(nnf: Nnf) -> list[tuple[int, ...]]:
+    """Return for each node where an arc to it leads, and the literals that such an arc carries."""
+    ends: list[tuple[int, ...]] = []
+    for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
+        end: tuple[int, ...] = (node,)
+        if kind == LITERAL:
+            end = _TRUE, parts[0]
+        elif kind == CONJUNCTION:
+            gates = [part for part in parts if nnf.kinds[part] != LITERAL]
+            if len(gates) < min(2, len(parts)) and all(ends[gate] == (gate,) for gate in gates):
+                end = (*(gates or [_TRUE]), *(nnf.parts[part][0] for part in parts if nnf.kinds[part] == LITERAL))
+        ends.append(end)
+    return ends
+
+
+def _arcs(nnf: Nnf, node: int, ends: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the arcs of a node; the literals of a conjunction go on one arc."""
+    if nnf.kinds[node] == DISJUNCTION:
+        return [(node, *ends[part]) for part in nnf.parts[node]]
+    if ends[node] != (node,):
+        return [(node, *ends[node])]
+    gates = [(node, *ends[part]) for part in nnf.parts[node] if nnf.kinds[part] != LITERAL]
+    literals = [nnf.parts[part][0] for part in nnf.parts[node] if nnf.kinds[part] == LITERAL]
+    return [*gates, (node, _TRUE, *literals)] if literals else gates
+
+
+DIALECTS = ("c2d", "d4")
+_NODE = "a node 'L literal', 'A n children' or 'O variable n children' with children above it"
+
+
+def read_nnf(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str | None = None,
+    dialect: str | None = None,
+    budget: Budget | None = None,
+) -> Circuit:
+    r"""Return the circuit in an ``.nnf`` file, on the codes of the domain's points.
+
+    Parameters
+    ----------
+    path
+        The file.
+    domain
+        The features, each value a cell; by default what the file says of itself, if this library wrote it.
+    variables
+        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
+    code
+        How the features' values are written: "direct", "order" or "binary"; by default what the file says,
+        or "direct".
+    dialect
+        "c2d" or "d4"; by default seen from the text.
+    budget
+        What reading may cost; a node of it is a line of the file, or a node made of it.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, is of the certified variant of d4, or does not fit the variables.
+    CircuitError
+        If there are auxiliary variables and the circuit is not decomposable, so that they cannot be forgotten.
+    BudgetError
+        If the budget is spent.
+
+    Notes
+    -----
+    Linear. Determinism is not checked; bit vectors that are no code play no part. Two bits of one
+    feature in different parts of a conjunction make a circuit that is not decomposable in the features,
+    which linear counting refuses: make an ordered diagram of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from axfi_kc.circuits import queries
+    >>> from axfi_kc.domain.features import Integer
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "either.nnf")
+    ...     _ = file.write_text("nnf 5 4 2\nL 1\nL -1\nL 2\nA 2 1 2\nO 1 2 0 3\n")
+    ...     queries.count(read_nnf(file, domain))
+    3
+    """
+    source = Source(path, budget=budget)
+    known = variables or described_variables(source, domain, code)
+    n_bits = len(known.bits)
+    nnf = parse_nnf(source, n_variables=n_bits, dialect=dialect)
+    if nnf.n_variables != n_bits:
+        source.fail(
+            -1,
+            f"{n_bits} variables, as many as the features have bits",
+            str(nnf.n_variables),
+            "name the code, or pass variables=",
+        )
+    return circuit_of(nnf, known, account=source.account)
+
+
+def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -> Nnf:
+    """Return the nodes of a file in either dialect; the one of d4 does not say its number of variables."""
+    if dialect not in (None, *DIALECTS):
+        raise CircuitError(f"A dialect must be 'c2d', 'd4' or None, but {dialect!r} was given; name one of these.")
+    for number, line in enumerate(source.lines):
+        words = line.split(None, 1)
+        if not words or _is_comment(words[0]):
+            continue
+        if (dialect or "c2d") == "c2d" and words[0] == b"nnf":
+            return _parse_c2d(source, number)
+        if (dialect or "d4") == "d4" and words[0] in (b"o", b"a", b"t", b"f"):
+            return parse_d4(source, n_variables=n_variables)
+        source.fail_at(number, "the header 'nnf nodes edges variables' of c2d, or a node 'o 1 0' of d4")
+    return source.fail(-1, "a circuit", "no line of one")
+
+
+def _is_comment(word: bytes) -> bool:
+    return word == b"c"
+
+
+def _parse_c2d(source: Source, header: int) -> Nnf:
+    given = integers(source.lines[header].split()[1:])
+    if given is None or len(given) != 3 or min(given) < 0:
+        source.fail_at(header, "the header 'nnf nodes edges variables'")
+    n_nodes, _, n_variables = given  # dsharp miscounts the edges of a literal
+    nnf = Nnf(n_variables)
+    for number, line in source.numbered(header + 1):
+        words = line.split()
+        if not words or _is_comment(words[0]):
+            continue
+        try:
+            if b"_" in line:  # Python takes 1_0 for 10
+                raise ValueError
+            _add(nnf, words[0], list(map(int, words[1:])))
+        except ValueError:
+            source.fail_at(number, _NODE)
+    if not nnf.kinds:
+        source.fail(-1, "at least one node, the root last", "none")
+    if len(nnf.kinds) != n_nodes:
+        source.fail(header, f"the {n_nodes} nodes that the header claims", str(len(nnf.kinds)))
+    return nnf
+
+
+def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> None:
+    """Append the node of a line; a ValueError says that it is none."""
+    if kind == b"L":
+        if len(numbers) != 1 or not 0 < abs(numbers[0]) <= nnf.n_variables:
+            raise ValueError
+        nnf.kinds.append(LITERAL)
+        nnf.parts.append(numbers)
+        return
+    skipped = 2 if kind == b"O" else 1
+    parts = numbers[skipped:]
+    if kind not in (b"A", b"O") or len(numbers) < skipped or len(parts) != numbers[skipped - 1]:
+        raise ValueError
+    if parts and (min(parts) < 0 or max(parts) >= len(nnf.kinds)):
+        raise ValueError
+    if kind == b"O" and not 0 <= numbers[0] <= nnf.n_variables:
+        raise ValueError
+    nnf.kinds.append(CONJUNCTION if kind == b"A" else DISJUNCTION)
+    nnf.parts.append(parts)
+
+
+def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect: str = "c2d") -> None:
+    """Write the codes of the circuit's points to an ``.nnf`` file.
+
+    Parameters
+    ----------
+    circuit
+        Decisions, conjunctions and disjunctions.
+    path
+        The file; it is replaced if it exists.
+    code
+        How a feature's cells are written; see :func:`~axfi_kc.circuits.targets.bit_codes.bits_of`.
+    dialect
+        "c2d", with comment lines from which :func:`read_nnf` gets the features back, or "d4", which has no comments.
+
+    Raises
+    ------
+    CircuitError
+        If the code or the dialect is unknown.
+
+    Notes
+    -----
+    The models of the file over all its variables are the codes of the circuit's points, one each;
+    see :func:`~axfi_kc.circuits.files.nnf_writing.nnf_of` for what is kept and what it costs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain.features import Categorical
+    >>> from axfi_kc.domain.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Categorical("a", "xyz")])))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")
+    ...     print(file.read_text())
+    a 1 0
+    t 2 0
+    1 2 2 -3 0
+    1 2 -1 0
+    <BLANKLINE>
+    """
+    if dialect not in DIALECTS:
+        raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {dialect!r} was given; name one of these.")
+    nnf = nnf_of(circuit, code=code)
+    lines = d4_lines(nnf) if dialect == "d4" else [*description(circuit.grid, code), *_c2d_lines(nnf)]
+    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+
+
+def _c2d_lines(nnf: Nnf) -> Iterable[str]:
+    edges = sum(len(parts) for kind, parts in zip(nnf.kinds, nnf.parts, strict=True) if kind != LITERAL)
+    yield f"nnf {len(nnf.kinds)} {edges} {nnf.n_variables}"
+    for node, (kind, parts) in enumerate(zip(nnf.kinds, nnf.parts, strict=True)):
+        if kind == LITERAL:
+            yield f"L {parts[0]}"
+            continue
+        first = "A" if kind == CONJUNCTION else f"O {nnf.choices.get(node, 0)}"
+        yield " ".join([first, str(len(parts)), *map(str, parts)])

@@ -1,0 +1,369 @@
+"""Sentential decision diagrams and their vtrees in the files of the SDD library: ``.sdd`` and ``.vtree``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
+from axfi_kc.circuits.files.variables import Variables, described_variables, description
+from axfi_kc.domain.domain import Domain
+
+__all__ = ["VtreeNodes", "load_sdd", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
+
+
+_NODE = "'F id', 'T id', 'L id vtree literal' or 'D id vtree n (prime sub)...' with a new id and children above it"
+
+
+class _VtreeLike(Protocol):
+    """A full binary tree in arrays, children before parents, the root last."""
+
+    @property
+    def left(self) -> Sequence[int]: ...
+    @property
+    def right(self) -> Sequence[int]: ...
+    @property
+    def leaves(self) -> Sequence[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class VtreeNodes:
+    """A vtree in arrays, children before parents, the root last.
+
+    Attributes
+    ----------
+    left, right
+        The children of each node; -1 at a leaf.
+    leaves
+        The bit of a leaf, from 0; -1 at an inner node.
+    """
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    leaves: tuple[int, ...]
+
+
+def _spans(vtree: _VtreeLike) -> list[range]:
+    """Return, for each node, the positions of its subtree when nodes are listed from left to right."""
+    sizes: list[int] = []
+    for left, right in zip(vtree.left, vtree.right, strict=True):
+        sizes.append(1 if left < 0 else sizes[left] + sizes[right] + 1)
+    starts = [0] * len(sizes)
+    for node in reversed(range(len(sizes))):
+        left, right = vtree.left[node], vtree.right[node]
+        if left >= 0:
+            starts[left] = starts[node]
+            starts[right] = starts[node] + sizes[left] + 1
+    return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+
+
+def _positions(vtree: _VtreeLike) -> list[int]:
+    """Return the position of each node from left to right: its number in files."""
+    spans = _spans(vtree)
+    return [span.start if left < 0 else spans[left].stop for span, left in zip(spans, vtree.left, strict=True)]
+
+
+def write_vtree(vtree: _VtreeLike, path: FilePath) -> None:
+    """Write a vtree over bits; bit k is variable k + 1.
+
+    Parameters
+    ----------
+    vtree
+        ``left``, ``right`` and ``leaves`` as in :class:`VtreeNodes`.
+    path
+        The file; it is replaced if it exists.
+
+    Notes
+    -----
+    Linear. Nodes are numbered from left to right, as the SDD library does.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_vtree(VtreeNodes((-1, -1, 0), (-1, -1, 1), (0, 1, -1)), file := Path(folder, "a.vtree"))
+    ...     print(file.read_text())
+    ...     read_vtree(file)
+    vtree 3
+    L 0 1
+    L 2 2
+    I 1 0 2
+    <BLANKLINE>
+    VtreeNodes(left=(-1, -1, 0), right=(-1, -1, 1), leaves=(0, 1, -1))
+    """
+    at = _positions(vtree)
+    lines = [f"vtree {len(at)}"]
+    for node, (left, right, leaf) in enumerate(zip(vtree.left, vtree.right, vtree.leaves, strict=True)):
+        lines.append(f"L {at[node]} {leaf + 1}" if left < 0 else f"I {at[node]} {at[left]} {at[right]}")
+    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+
+
+def read_vtree(path: FilePath, *, budget: Budget | None = None) -> VtreeNodes:
+    """Return the vtree in a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    budget
+        What reading may cost; a node of it is a line of the file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged.
+    BudgetError
+        If the budget is spent.
+
+    Notes
+    -----
+    Linear.
+    """
+    return _parse_vtree(Source(path, budget=budget))[0]
+
+
+def _rows(source: Source, word: bytes) -> Iterator[tuple[int, bytes, list[int]]]:
+    """Yield number, letter and integers of each line after the header, which says how many there are."""
+    claimed, found = -1, 0
+    for number, line in source.numbered():
+        words = line.split()
+        if not words or words[0] == b"c":
+            continue
+        numbers = integers(words[1:])
+        if claimed < 0:
+            if words[0] != word or numbers is None or len(numbers) != 1 or numbers[0] < 1:
+                source.fail_at(number, f"the header '{word.decode()} nodes'")
+            claimed = numbers[0]
+        elif numbers is None:
+            source.fail_at(number, "a letter and integers")
+        else:
+            found += 1
+            yield number, words[0], numbers
+    if claimed < 0 or found != claimed:
+        wanted = f"the header '{word.decode()} nodes'" if claimed < 0 else f"the {claimed} nodes that the header claims"
+        source.fail(-1, wanted, "none" if claimed < 0 else str(found))
+
+
+def _parse_vtree(source: Source) -> tuple[VtreeNodes, dict[int, int]]:
+    """Return the vtree, and the node of each number in the file."""
+    number: dict[int, int] = {}
+    free: set[int] = set()
+    variables: set[int] = set()
+    rows: list[tuple[int, int, int]] = []
+    for line, letter, numbers in _rows(source, b"vtree"):
+        if letter == b"L" and len(numbers) == 2 and numbers[1] > 0 and numbers[1] not in variables:
+            variables.add(numbers[1])
+            row = -1, -1, numbers[1] - 1
+        elif letter == b"I" and len(numbers) == 3 and {*numbers[1:]} <= free and numbers[1] != numbers[2]:
+            free -= {*numbers[1:]}
+            row = number[numbers[1]], number[numbers[2]], -1
+        else:
+            source.fail_at(line, "'L id variable' with a new variable, or 'I id left right' with children above it")
+        if numbers[0] in number:
+            source.fail_at(line, "a new id")
+        free.add(numbers[0])
+        number[numbers[0]] = len(rows)
+        rows.append(row)
+    if len(free) != 1:
+        source.fail(-1, "one root", f"{len(free)} nodes that are no child")
+    left, right, leaves = zip(*rows, strict=True)
+    return VtreeNodes(left, right, leaves), number
+
+
+def _description(sdd: Any) -> list[str]:
+    """Return comment lines that say what the variables mean, as far as the diagram knows."""
+    if not hasattr(sdd, "bits"):
+        return []
+    tested = dict.fromkeys(bit.feature for bit in sdd.bits)
+    order = [*tested, *(i for i in range(len(sdd.grid.axes)) if i not in tested)]
+    return description(sdd.grid, sdd.code, order=order)
+
+
+def read_sdd(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    vtree: FilePath | None = None,
+    variables: Variables | None = None,
+    code: str | None = None,
+    budget: Budget | None = None,
+) -> Circuit:
+    r"""Return the circuit of a sentential decision diagram, on the codes of the domain's points.
+
+    Parameters
+    ----------
+    path
+        The ``.sdd`` file.
+    domain
+        The features, each value a cell; may be left out for a file of this library, which describes them.
+    vtree
+        The ``.vtree`` file; with it, every node is checked to respect the vtree.
+    variables
+        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
+    code
+        How the features' values are written; by default what the file says, or else "direct".
+    budget
+        What reading may cost; a node of it is a line of the file, or a node made of it.
+
+    Raises
+    ------
+    ModelFileError
+        If a file is damaged, does not fit the variables, or a node does not respect the vtree.
+    CircuitError
+        If neither domain nor variables are given.
+    BudgetError
+        If the budget is spent.
+
+    Notes
+    -----
+    Linear. That primes exclude each other and cover everything is not checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from axfi_kc.circuits import queries
+    >>> from axfi_kc.domain.features import Integer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "either.sdd")
+    ...     _ = file.write_text("sdd 5\nL 1 0 1\nT 2\nL 3 0 -1\nL 4 2 2\nD 0 1 2 1 2 3 4\n")
+    ...     queries.count(read_sdd(file, Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
+    3
+    """
+    source = Source(path, budget=budget)
+    known = variables or described_variables(source, domain, code)
+    check = _Scopes(source.beside(vtree)) if vtree is not None else None
+    if check is not None:
+        check.require(len(known.bits))
+    return circuit_of(_parse_sdd(source, len(known.bits), check), known, account=source.account)
+
+
+class _Scopes:
+    """Tells whether nodes lie where a vtree wants them."""
+
+    def __init__(self, source: Source) -> None:
+        vtree, self._number = _parse_vtree(source)
+        self._source = source
+        self._vtree = vtree
+        self._spans = _spans(vtree)
+
+    def require(self, n_variables: int) -> None:
+        """Raise if the vtree is one of another number of variables."""
+        found = sum(leaf >= 0 for leaf in self._vtree.leaves)
+        if found != n_variables:
+            expected = f"{n_variables} variables, as many as the features have bits"
+            self._source.fail(-1, expected, str(found), "name the code, or pass variables=")
+
+    def is_literal(self, place: int, literal: int) -> bool:
+        node = self._number.get(place)
+        return node is not None and self._vtree.leaves[node] == abs(literal) - 1
+
+    def is_decision(self, place: int, primes: Sequence[int | None], subs: Sequence[int | None]) -> bool:
+        """Tell whether primes lie left and subs right below a node; None is the place of a constant."""
+        node = self._number.get(place)
+        if node is None or self._vtree.left[node] < 0:
+            return False
+        sides = (primes, self._spans[self._vtree.left[node]]), (subs, self._spans[self._vtree.right[node]])
+        return all(k is None or self._is_within(k, span) for places, span in sides for k in places)
+
+    def _is_within(self, place: int, span: range) -> bool:
+        inner = self._spans[self._number[place]]
+        return span.start <= inner.start and inner.stop <= span.stop
+
+
+def load_sdd(
+    path: FilePath,
+    domain: Domain | None = None,
+    *,
+    variables: Variables | None = None,
+    code: str | None = None,
+    budget: Budget | None = None,
+) -> Circuit:
+    """Return what :func:`read_sdd` does, checked against the ``.vtree`` of the same name if there is one beside it."""
+    vtree = Path(path).with_suffix(".vtree")
+    beside = vtree if vtree.exists() else None
+    return read_sdd(path, domain, vtree=beside, variables=variables, code=code, budget=budget)
+
+
+def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None) -> Nnf:
+    nnf, number = Nnf(n_variables), dict[int, int]()
+    places: dict[int, int | None] = {}
+    for line, letter, numbers in _rows(source, b"sdd"):
+        if not numbers or numbers[0] < 0 or numbers[0] in number or not _is_node(letter, numbers, number, n_variables):
+            source.fail_at(line, _NODE)
+        places[numbers[0]] = None if letter in b"FT" else numbers[1]
+        if check is not None and not _fits(check, letter, numbers, places):
+            source.fail_at(line, "a node that respects the vtree")
+        number[numbers[0]] = _add(nnf, letter, numbers, number)
+    return nnf
+
+
+def _is_node(letter: bytes, numbers: list[int], known: dict[int, int], n_variables: int) -> bool:
+    if letter in (b"F", b"T"):
+        return len(numbers) == 1
+    if letter == b"L":
+        return len(numbers) == 3 and 0 < abs(numbers[2]) <= n_variables
+    elements = numbers[3:]
+    return letter == b"D" and elements != [] and len(elements) == 2 * numbers[2] and all(k in known for k in elements)
+
+
+def _fits(check: _Scopes, letter: bytes, numbers: list[int], places: dict[int, int | None]) -> bool:
+    if letter == b"L":
+        return check.is_literal(numbers[1], numbers[2])
+    ends = [places[k] for k in numbers[3:]]
+    return letter != b"D" or check.is_decision(numbers[1], ends[::2], ends[1::2])
+
+
+def _add(nnf: Nnf, letter: bytes, numbers: list[int], number: dict[int, int]) -> int:
+    if letter == b"L":
+        return nnf.add(LITERAL, (numbers[2],))
+    if letter != b"D":
+        return nnf.add(CONJUNCTION if letter == b"T" else DISJUNCTION, ())
+    ends = [number[k] for k in numbers[3:]]
+    return nnf.add(DISJUNCTION, [nnf.add(CONJUNCTION, pair) for pair in zip(ends[::2], ends[1::2], strict=True)])
+
+
+def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> None:
+    """Write a sentential decision diagram, and its vtree, so that the SDD library loads them.
+
+    Parameters
+    ----------
+    sdd
+        A diagram with ``vtree``, as in :class:`VtreeNodes`, and ``nodes``: arrays ``vtree_nodes`` (the
+        position of each node's vtree node from left to right, -1 for a constant), ``literals`` (0 for others),
+        ``offsets``, ``primes`` and ``subs``, where node 0 is false and node 1 is true, and the number ``root``.
+    path
+        The file; it is replaced if it exists.
+    vtree
+        The file of the vtree; by default `path` with the suffix ``.vtree``.
+
+    Notes
+    -----
+    Linear. Nodes that the root does not reach are left out.
+    """
+    nodes = sdd.nodes
+    offsets, ends = nodes.offsets.tolist(), list(zip(nodes.primes.tolist(), nodes.subs.tolist(), strict=True))
+    places, literals = nodes.vtree_nodes.tolist(), nodes.literals.tolist()
+    reached = bytearray(int(nodes.root) + 1)
+    reached[-1] = 1
+    for node in reversed(range(len(reached))):
+        if reached[node]:
+            for end in (k for pair in ends[offsets[node] : offsets[node + 1]] for k in pair):
+                reached[end] = 1
+    number: dict[int, int] = {}  # without gaps: the SDD library makes a table of as many as the header says
+    lines = [*_description(sdd), f"sdd {sum(reached)}"]
+    for node in (k for k, is_reached in enumerate(reached) if is_reached):
+        number[node] = k = len(number)
+        if node < 2:
+            lines.append(f"{'FT'[node]} {k}")
+        elif literals[node]:
+            lines.append(f"L {k} {places[node]} {literals[node]}")
+        else:
+            elements = [number[end] for pair in ends[offsets[node] : offsets[node + 1]] for end in pair]
+            lines.append(" ".join(map(str, ["D", k, places[node], len(elements) // 2, *elements])))
+    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+    write_vtree(sdd.vtree, Path(path).with_suffix(".vtree") if vtree is None else vtree)

@@ -1,0 +1,113 @@
+"""Lines of a text file that may hold anything, and the errors that name them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.errors import BudgetError, ModelFileError
+from axfi_kc.json_text import distinct_keys
+
+__all__ = ["FilePath", "Source", "integers", "shown"]
+
+
+FilePath = str | PathLike[str]
+_LONG_LINE = 4_096  # characters, after which the clock is looked at
+
+
+class Source:
+    """A file's lines, as bytes: nothing is decoded before it is understood.
+
+    Attributes
+    ----------
+    name
+        The file's, for messages.
+    lines
+        All of them.
+    account
+        What reading has cost, a step for each line and for each node that is made of it.
+    """
+
+    def __init__(self, path: FilePath, *, budget: Budget | None = None) -> None:
+        file = Path(path)
+        self.name = file.name
+        self.account = Account(budget, goal=f"circuit of {self.name}", advice="allow more")
+        if budget is not None and budget.bytes is not None and file.stat().st_size > budget.bytes:
+            raise BudgetError(
+                f"{self.name} has {file.stat().st_size} bytes, and the budget is {budget.bytes}; allow several times "
+                "the size of the file."
+            )
+        self.lines = file.read_bytes().split(b"\n")
+
+    def beside(self, path: FilePath) -> Source:
+        """Return another file, read at the cost of the same account."""
+        other = Source(path)
+        other.account = self.account
+        return other
+
+    def numbered(self, first: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines from number `first` on, each with its number, while the budget lasts."""
+        spend = self.account.spend
+        for number in range(first, len(self.lines)):
+            line = self.lines[number]
+            spend(1)
+            if len(line) > _LONG_LINE:
+                self.account.look()
+            yield number, line
+
+    def document(self) -> Any:
+        """Return what the file holds as JSON.
+
+        Raises
+        ------
+        ModelFileError
+            If it is none, or a key occurs twice in one object.
+        BudgetError
+            If the budget is spent: the clock is looked at where there are integers.
+        """
+
+        def integer(text: str) -> int:
+            self.account.spend(1)
+            return int(text)
+
+        try:
+            return json.loads(b"\n".join(self.lines), parse_int=integer, object_pairs_hook=distinct_keys)
+        except (ValueError, RecursionError) as error:
+            self.fail(-1, "JSON with different keys", f"text that does not parse ({type(error).__name__})")
+
+    def fail(self, line: int, expected: str, found: str, remedy: str = "write the file again") -> NoReturn:
+        """Raise the error that line number `line` (from 0; -1 for the whole file) deserves."""
+        where = f"{self.name}, line {line + 1}" if line >= 0 else self.name
+        raise ModelFileError(f"{where}: expected {expected}, but found {found}; {remedy}.")
+
+    def fail_at(self, line: int, expected: str) -> NoReturn:
+        """Raise the error that shows line number `line` itself."""
+        self.fail(line, expected, shown(self.lines[line]))
+
+
+def shown(text: bytes) -> str:
+    """Return the beginning of a line for a message."""
+    words = text.strip().decode("ascii", "backslashreplace")
+    if not words:
+        return "an empty line"
+    return repr(words[:40] + ("..." if len(words) > 40 else ""))
+
+
+def integers(words: Iterable[bytes]) -> list[int] | None:
+    """Return the words as integers; None if one is none.
+
+    Notes
+    -----
+    Python itself refuses more than 4,300 digits, so this takes no quadratic time.
+    """
+    given = list(words)
+    if b"_" in b"".join(given):  # Python takes 1_0 for 10, which no format means
+        return None
+    try:
+        return list(map(int, given))
+    except ValueError:
+        return None

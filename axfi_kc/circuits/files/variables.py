@@ -1,0 +1,313 @@
+"""Which Boolean variable of a file says what about which feature.
+
+Grids as text: comment lines by which a file of ours says what its variables mean.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from axfi_kc.circuits.files.text_lines import Source, integers
+from axfi_kc.circuits.targets.bit_codes import Bit, bits_of
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.grid import Axis, Cut, Grid
+from axfi_kc.domain.measures import Histogram, Weights
+from axfi_kc.errors import AxfiError, CircuitError, ModelFileError
+
+__all__ = ["Variables", "described_axis", "described_variables", "description", "grid_of_axes", "is_describable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The Boolean variables of a file; variable k + 1 is ``bits[k]``.
+
+    Attributes
+    ----------
+    grid
+        The cells that the bits encode.
+    bits
+        What each variable says; None for an auxiliary variable, which the others define and
+        which is forgotten when a circuit is read.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Categorical, Integer
+    >>> grid = Grid.of_values(Domain([Categorical("a", "xyz"), Integer("b", 0, 1)]))
+    >>> [bit.name for bit in Variables.of_code(grid).bits]
+    ['x0_0', 'x0_1', 'x0_2', 'x1_0']
+    >>> [tuple(bit.cells) for bit in Variables.of_literals(grid, [[1, 2, 3], [4, -4]]).bits]
+    [(0,), (1,), (2,), (0,)]
+    """
+
+    grid: Grid
+    bits: tuple[Bit | None, ...]
+
+    @classmethod
+    def of_code(cls, grid: Grid, *, code: str = "direct", order: Sequence[int] | None = None) -> Variables:
+        """Return the bits of each feature one after the other.
+
+        Parameters
+        ----------
+        grid
+            The cells.
+        code
+            "direct" (bit k says: cell = k), "order" (cell > k) or "binary"; a feature of two cells has one bit.
+        order
+            Every feature once; the domain's order by default.
+
+        Raises
+        ------
+        CircuitError
+            If the code is unknown, or the order is none.
+        """
+        n = len(grid.axes)
+        features = list(range(n)) if order is None else list(order)
+        if sorted(features) != list(range(n)):
+            raise CircuitError(
+                f"An order must hold each feature number from 0 to {n - 1} once, but {features} was given; correct it."
+            )
+        return cls(grid, tuple(bit for i in features for bit in bits_of(grid, i, code=code)))
+
+    @classmethod
+    def of_literals(cls, grid: Grid, literals: Sequence[Sequence[int]]) -> Variables:
+        """Return the bits by the literal that says each value.
+
+        Parameters
+        ----------
+        grid
+            The cells.
+        literals
+            For each feature and each of its cells, the literal that is true on this cell and false on the
+            feature's others: ``[1, -1]`` for two cells in one variable, ``[3, 4, 5]`` for a variable each.
+
+        Raises
+        ------
+        CircuitError
+            If a cell lacks its literal, a variable belongs to two features or to none, or its signs disagree.
+        """
+        bits: dict[int, Bit] = {}
+        given = list(literals)
+        if len(given) != len(grid.axes):
+            raise CircuitError(
+                f"Expected the literals of {len(grid.axes)} features, but those of {len(given)} were given; add a list "
+                "for each feature."
+            )
+        for feature, row in enumerate(given):
+            for variable, cells in _cells_of(grid, feature, row).items():
+                if variable in bits:
+                    raise CircuitError(
+                        f"Each variable must belong to one feature, but variable {variable} belongs to features "
+                        f"{bits[variable].feature} and {feature}; renumber it."
+                    )
+                bits[variable] = Bit(f"v{variable}", feature, cells)
+        if bits and max(bits) != len(bits):
+            missing = next(v for v in range(1, len(bits) + 1) if v not in bits)
+            raise CircuitError(
+                f"Variables must be numbered from 1 without gaps, but variable {missing} belongs to no feature and "
+                f"variable {max(bits)} does; renumber them."
+            )
+        return cls(grid, tuple(bits[v] for v in sorted(bits)))
+
+    @property
+    def has_auxiliary(self) -> bool:
+        """Whether some variable is to be forgotten."""
+        return None in self.bits
+
+    def with_auxiliary(self, n_variables: int) -> Variables:
+        """Return these variables followed by auxiliary ones, `n_variables` in all."""
+        return Variables(self.grid, self.bits + (None,) * (n_variables - len(self.bits)))
+
+
+def _cells_of(grid: Grid, feature: int, literals: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """Return the variables of a feature, each with the cells on which it is 1."""
+    n, name = grid.n_cells[feature], grid.axes[feature].feature.name
+    if len(literals) != n or 0 in literals or len(set(literals)) != n:
+        raise CircuitError(
+            f"Feature {name!r} has {n} values and needs as many different literals, none of them 0, but "
+            f"{str(list(literals))[:80]} was given; give one per value."
+        )
+    if n > 2 and len({abs(k) for k in literals}) != n:
+        raise CircuitError(
+            f"Both signs of a variable can only tell two values apart, but feature {name!r} has {n}; give each value "
+            "a variable of its own."
+        )
+    cells: dict[int, tuple[int, ...]] = {}
+    for cell, literal in enumerate(literals):
+        others = tuple(c for c in range(n) if c != cell) if literal < 0 else ()
+        cells.setdefault(abs(literal), others if literal < 0 else (cell,))
+    return cells
+
+
+_LONGEST_NUMBER = 1_000  # characters of a fraction
+
+
+def is_describable(grid: Grid) -> bool:
+    """Tell whether the values of every feature can be written as JSON and read back the same."""
+    features = [axis.feature for axis in grid.axes if isinstance(axis.feature, Categorical)]
+    entries = [*(v for f in features for v in f.values), *(c for f in features for code in f.codes for c in code)]
+    return all(type(entry) in (str, int, bool, float, type(None)) for entry in entries)
+
+
+def described_axis(axis: Axis) -> str:
+    """Return a feature, its measure and its cuts as a line of JSON.
+
+    Examples
+    --------
+    >>> described_axis(Axis.of_values(Categorical("colour", ["red", "blue"])))
+    '{"kind": "categorical", "name": "colour", "values": ["red", "blue"]}'
+    """
+    feature = axis.feature
+    entry: dict[str, Any] = {"kind": feature.kind, "name": feature.name}
+    if isinstance(feature, Categorical):
+        entry["values"] = list(feature.values)
+        if len(feature.columns) > 1 or feature.columns != (feature.name,):
+            entry |= {"columns": list(feature.columns), "codes": [list(code) for code in feature.codes]}
+    else:
+        entry |= {"low": str(feature.low), "high": str(feature.high)}
+        entry["cuts"] = [[cut.value.hex(), cut.closed] for cut in axis.cuts]
+    if isinstance(feature.measure, Histogram):
+        entry["edges"] = [str(edge) for edge in feature.measure.edges]
+    if isinstance(feature.measure, Weights | Histogram):
+        entry["weights"] = [str(share) for share in feature.measure.shares]
+    return json.dumps(entry)
+
+
+def grid_of_axes(lines: Iterable[bytes]) -> Grid:
+    """Return the grid that lines of :func:`described_axis` describe.
+
+    Raises
+    ------
+    ValueError
+        With a reason, if they describe none.
+    """
+    try:
+        axes = [_axis(json.loads(line)) for line in lines]
+        return Grid(Domain([axis.feature for axis in axes]), tuple(axes))
+    except RecursionError:
+        raise ValueError("its description is nested too deeply") from None
+    except (AxfiError, KeyError, TypeError, AttributeError, OverflowError, ZeroDivisionError) as error:
+        raise ValueError(f"it describes no feature ({type(error).__name__}: {error})") from error
+
+
+def _axis(entry: Any) -> Axis:
+    feature = _feature(entry)
+    if isinstance(feature, Categorical):
+        return Axis.of(feature)
+    return Axis.of(feature, [Cut(float.fromhex(value), bool(closed)) for value, closed in entry["cuts"]])
+
+
+def _feature(entry: Any) -> Feature:
+    name, kind = entry["name"], entry["kind"]
+    weights = _fractions(entry["weights"]) if "weights" in entry else None
+    if not isinstance(name, str):
+        raise TypeError("a name must be text")
+    if kind == "categorical":
+        return Categorical(
+            name, entry["values"], weights=weights, columns=entry.get("columns"), codes=entry.get("codes")
+        )
+    low, high = _fractions([entry["low"], entry["high"]])
+    if kind == "integer":
+        return Integer(name, low, high, weights=weights)  # type: ignore[arg-type]  # it checks them itself
+    if kind == "real":
+        histogram = None if weights is None else Histogram(_fractions(entry["edges"]), weights)
+        return Real(name, low, high, histogram=histogram)
+    raise KeyError(f"kind {kind!r}")
+
+
+def _fractions(texts: Sequence[str]) -> list[Fraction]:
+    if any(len(text) > _LONGEST_NUMBER or "e" in text.lower() for text in texts):
+        raise ValueError("a number is too long")
+    return [Fraction(text) for text in texts]
+
+
+def description(grid: Grid, code: str, *, order: Sequence[int] | None = None) -> list[str]:
+    """Return comment lines that say what variables mean; none if values cannot be written down.
+
+    Parameters
+    ----------
+    grid
+        The cells.
+    code
+        How they are written in bits.
+    order
+        The features in the order of their variables; by default the domain's.
+    """
+    if not is_describable(grid):
+        return []
+    said = [] if order is None else ["c axfi order " + " ".join(map(str, order))]
+    return [f"c axfi code {code}", *said, *(f"c axfi feature {described_axis(axis)}" for axis in grid.axes)]
+
+
+def described_variables(
+    source: Source, domain: Domain | None, code: str | None, *, default: str = "direct"
+) -> Variables:
+    """Return the numbering that the caller or else the file names.
+
+    Parameters
+    ----------
+    source
+        A file that may begin with lines of :func:`description`.
+    domain
+        The features, if the caller names them; the file's must be the same.
+    code
+        The code, if the caller names one.
+    default
+        The code, if nobody does.
+
+    Raises
+    ------
+    ModelFileError
+        If the description is damaged or one of another domain.
+    CircuitError
+        If neither file nor caller says what the features are.
+    """
+    said: dict[bytes, list[bytes]] = {b"code": [], b"order": [], b"feature": []}
+    for line in source.lines:
+        if not line.startswith(b"c axfi "):
+            if line[:1] not in (b"c", b"\r", b""):
+                break
+            continue
+        words = line.split(None, 3)
+        if len(words) != 4 or words[2] not in said:
+            raise ModelFileError(
+                f"{source.name}: expected 'c axfi' and a code, an order or a feature, but found "
+                f"{line[:60]!r}; remove the line and pass domain=."
+            )
+        said[words[2]].append(words[3].strip())
+    if code is None:
+        code = said[b"code"][0].decode("ascii", "replace") if said[b"code"] else default
+    order = integers(said[b"order"][0].split()) if said[b"order"] else None
+    return Variables.of_code(_grid(source, said[b"feature"], domain), code=code, order=order)
+
+
+def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:
+    """Return the grid that the file describes if it is one of `domain`, else the domain's values."""
+    if domain is not None and not features:
+        return Grid.of_values(domain)
+    grid = _described(source, features)
+    if domain not in (None, grid.domain):
+        raise ModelFileError(
+            f"{source.name}: expected a circuit over {domain!r}, but the file describes {grid.domain!r}; pass the "
+            "domain it was written for, or none."
+        )
+    return grid
+
+
+def _described(source: Source, features: list[bytes]) -> Grid:
+    if not features:
+        raise CircuitError(
+            f"{source.name} does not say what its variables mean, and neither a domain nor variables were given; "
+            "pass domain= or variables=."
+        )
+    try:
+        return grid_of_axes(features)
+    except ValueError as error:
+        raise ModelFileError(
+            f"{source.name}: expected a description of the features, but {error}; remove it and pass domain=."
+        ) from error

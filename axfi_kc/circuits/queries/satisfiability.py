@@ -1,0 +1,208 @@
+"""Questions answered by truth alone: at a point, or somewhere in a box of cells.
+
+The models of a circuit one after the other, as cells or as the domain's own values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.circuits.circuit import Circuit, flat_of
+from axfi_kc.circuits.queries.structure import require_decomposable
+from axfi_kc.domain.features import Categorical, Real
+from axfi_kc.domain.grid import Axis
+from axfi_kc.errors import CircuitError
+
+__all__ = [
+    "allowed_cells",
+    "cell_models",
+    "entails_clause",
+    "evaluate",
+    "is_consistent",
+    "is_consistent_within",
+    "models",
+]
+
+
+Allowed = npt.NDArray[np.uint8]
+
+
+def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
+    """Tell whether the circuit holds at the point with these cells.
+
+    Notes
+    -----
+    Linear; needs no property of the circuit.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> circuit = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
+    >>> evaluate(circuit, (2, 1)), evaluate(circuit, (0, 1))
+    (True, False)
+    """
+    flat = flat_of(circuit)
+    allowed = np.zeros(int(flat.cell_starts[-1]), np.uint8)
+    allowed[flat.cell_starts[:-1] + np.asarray(cells, dtype=np.int64)] = 1
+    return bool(_truths(circuit, allowed)[-1])
+
+
+def allowed_cells(circuit: Circuit, box: Mapping[int, Collection[int]]) -> Allowed:
+    """Return the cells of a box, ``{feature: cells}``, as flags over all cells of all features.
+
+    Features that are not named keep all their cells.
+    """
+    starts = flat_of(circuit).cell_starts
+    allowed = np.ones(int(starts[-1]), np.uint8)
+    for i, cells in box.items():
+        allowed[starts[i] : starts[i + 1]] = 0
+        allowed[starts[i] + np.fromiter(cells, dtype=np.int64)] = 1
+    return allowed
+
+
+def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> bool:
+    """Tell whether some point satisfies the circuit.
+
+    Parameters
+    ----------
+    circuit
+        Must be decomposable.
+    fixed
+        ``{feature: cell}``: only points in these cells are asked for.
+
+    Raises
+    ------
+    CircuitError
+        If the circuit is not decomposable (looked up once per circuit).
+
+    Notes
+    -----
+    Linear; exact because independent choices in disjoint scopes always combine.
+    """
+    return is_consistent_within(circuit, allowed_cells(circuit, {i: (c,) for i, c in (fixed or {}).items()}))
+
+
+def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
+    """Tell whether some point of a box satisfies a decomposable circuit.
+
+    Parameters
+    ----------
+    circuit
+        Must be decomposable.
+    allowed
+        Flags as :func:`allowed_cells` makes them; a caller with many boxes changes them in place.
+
+    Notes
+    -----
+    Linear: a million nodes take milliseconds.
+    """
+    require_decomposable(circuit, "consistency")
+    # a feature without an allowed cell empties the box, even if the circuit does not mention it
+    empty = not np.maximum.reduceat(allowed, flat_of(circuit).cell_starts[:-1]).all()
+    return not empty and bool(_truths(circuit, allowed)[-1])
+
+
+def entails_clause(circuit: Circuit, clause: Mapping[int, Collection[int]]) -> bool:
+    """Tell whether every model satisfies a clause, ``{feature: cells}``: some feature lies in its cells.
+
+    Parameters
+    ----------
+    circuit
+        Must be decomposable.
+    clause
+        The empty clause holds nowhere.
+
+    Notes
+    -----
+    Linear: the circuit must not be consistent with the clause's negation, which is a box.
+    """
+    n_cells = circuit.grid.n_cells
+    outside = {i: sorted(set(range(n_cells[i])) - set(cells)) for i, cells in clause.items()}
+    return not is_consistent_within(circuit, allowed_cells(circuit, outside))
+
+
+def _truths(circuit: Circuit, allowed: Allowed) -> npt.NDArray[np.uint8]:
+    from axfi_kc.circuits.queries import truth_kernels
+
+    flat = flat_of(circuit)
+    if allowed.shape != (int(flat.cell_starts[-1]),):
+        raise CircuitError(
+            f"A box is {int(flat.cell_starts[-1])} flags, one per cell of a feature, but {allowed.shape} were given; "
+            "make them with allowed_cells."
+        )
+    return truth_kernels.truths(flat, allowed)
+
+
+def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
+    """Yield the cell vectors that satisfy a decomposable circuit, each once, in order.
+
+    Notes
+    -----
+    Between two models lie at most as many linear passes as there are cells of all features.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 5, 7), Integer("b", 0, 1)])))
+    >>> circuit = build.circuit(build.literal(0, [1]))
+    >>> list(cell_models(circuit)), list(models(circuit))
+    ([(1, 0), (1, 1)], [(6, 0), (6, 1)])
+    """
+    require_decomposable(circuit, "enumeration")
+    starts, n_cells = flat_of(circuit).cell_starts.tolist(), circuit.grid.n_cells
+    allowed = np.ones(starts[-1], np.uint8)
+    point = [-1] * len(n_cells)
+    depth = 0 if is_consistent_within(circuit, allowed) else -1
+    while depth >= 0:
+        if depth == len(point):
+            yield tuple(point)
+            depth -= 1
+            continue
+        own = slice(starts[depth], starts[depth + 1])
+        point[depth] += 1
+        if point[depth] == n_cells[depth]:
+            point[depth] = -1
+            allowed[own] = 1
+            depth -= 1
+            continue
+        allowed[own] = 0
+        allowed[starts[depth] + point[depth]] = 1
+        depth += is_consistent_within(circuit, allowed)
+
+
+def models(circuit: Circuit) -> Iterator[tuple[Any, ...]]:
+    """Yield the points that satisfy a decomposable circuit, each once, in the domain's own values.
+
+    Raises
+    ------
+    CircuitError
+        If a feature is real: then points are uncountable; ask for the cells.
+    """
+    values = [[_values(axis, c) for c in range(axis.n_cells)] for axis in circuit.grid.axes]
+    for cells in cell_models(circuit):
+        yield from product(*(of_cell[c] for of_cell, c in zip(values, cells, strict=True)))
+
+
+def _values(axis: Axis, cell: int) -> tuple[Any, ...]:
+    feature = axis.feature
+    if isinstance(feature, Real) or axis.counts is None:
+        raise CircuitError(
+            f"Points are listed over integer and categorical features, but {feature.name!r} is real; "
+            "ask for cell_models instead."
+        )
+    if isinstance(feature, Categorical):
+        return (feature.values[cell],)
+    first = feature.low + sum(axis.counts[:cell])
+    return tuple(range(first, first + axis.counts[cell]))

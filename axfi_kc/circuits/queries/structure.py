@@ -1,0 +1,264 @@
+"""What a circuit is like: scopes, decomposability, smoothness, order, reducedness.
+
+The answers are kept with the circuit, so that every query can ask for what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Account, paced
+from axfi_kc.circuits.circuit import DECISION, FALSE, OR, Circuit, arc_owners
+from axfi_kc.circuits.queries.languages import refusal
+from axfi_kc.errors import CircuitError
+
+__all__ = [
+    "checked_order",
+    "feature_order",
+    "is_decision",
+    "is_decomposable",
+    "is_ordered",
+    "is_reduced",
+    "is_smooth",
+    "require_decomposable",
+    "scopes",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scopes:
+    """A number per node, equal for equal scopes, and the first node that meets a feature twice."""
+
+    numbers: npt.NDArray[np.int64]
+    faulty: int
+
+
+_SCOPES: WeakKeyDictionary[Circuit, _Scopes] = WeakKeyDictionary()
+_FAULTY: WeakKeyDictionary[Circuit, int] = WeakKeyDictionary()
+
+
+def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
+    """Return for each node the set of features below it, as an int whose bit i is feature i.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit.
+    account
+        Under which it is done, if there is a budget.
+
+    Notes
+    -----
+    Nodes times features, in bits: not for circuits of many features. The other questions here do
+    without.
+    """
+    found: list[int] = []
+    offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
+    # all kinds of nodes are alike here, so this is no fold, and half as long
+    for node, feature in enumerate(paced(circuit.features.tolist(), account)):
+        scope = 1 << feature if feature >= 0 else 0
+        for child in children[offsets[node] : offsets[node + 1]]:
+            scope |= found[child]
+        found.append(scope)
+    return found
+
+
+def is_decomposable(circuit: Circuit) -> bool:
+    """Tell whether no conjunction, and no decision, meets a feature twice.
+
+    Notes
+    -----
+    What count, probability, consistency and forgetting rely on. Linear for circuits that follow an
+    order or a tree of the features; elsewhere each union of scopes costs what is new in it. The answer
+    is kept with the circuit.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> a, b, c = build.literal(0, [1, 2]), build.literal(1, [1]), build.literal(0, [0, 1])
+    >>> [is_decomposable(build.circuit(build.conjunction(parts))) for parts in ([a, b], [a, c])]
+    [True, False]
+    """
+    return _faulty(circuit) < 0
+
+
+def require_decomposable(circuit: Circuit, operation: str) -> None:
+    """Raise CircuitError, in the name of `operation`, if the circuit is not decomposable."""
+    faulty = _faulty(circuit)
+    if faulty >= 0:
+        raise refusal(operation, f"a decomposable circuit, but node {faulty} of this one meets a feature twice")
+
+
+def is_smooth(circuit: Circuit) -> bool:
+    """Tell whether all children of each disjunction, and of each decision, mention the same features.
+
+    Notes
+    -----
+    Each union of scopes costs what is new in it.
+    """
+    numbers = _scopes(circuit).numbers
+    owners = arc_owners(circuit)
+    choice = (circuit.kinds == OR) | (circuit.kinds == DECISION)
+    below = numbers[circuit.children]
+    same = (owners[1:] != owners[:-1]) | (below[1:] == below[:-1]) | ~choice[owners[1:]]
+    return bool(same.all())
+
+
+def is_decision(circuit: Circuit) -> bool:
+    """Tell whether the circuit is made of decisions and constants only (a decision diagram)."""
+    return bool((circuit.kinds <= DECISION).all())
+
+
+def is_ordered(circuit: Circuit, order: Sequence[int] | None = None) -> bool:
+    """Tell whether the circuit is a decision diagram that tests features in one order on all paths.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit.
+    order
+        The order that is meant; by default any one will do.
+
+    Notes
+    -----
+    Linear.
+    """
+    if order is None:
+        return feature_order(circuit) is not None
+    place = np.argsort(np.asarray(order, dtype=np.int64))
+    upper, lower = _tested_after(circuit)
+    return is_decision(circuit) and bool((place[upper] < place[lower]).all())
+
+
+def feature_order(*circuits: Circuit) -> list[int] | None:
+    """Return an order of the features that all these decision diagrams respect; None if there is none.
+
+    Notes
+    -----
+    Linear: the features above and below each arc are sorted topologically.
+    """
+    return _common_order(circuits) if all(map(is_decision, circuits)) else None
+
+
+def checked_order(circuit: Circuit, order: Sequence[int] | None) -> list[int]:
+    """Return `order`, or if it is None one in which features are tested before those of the next decisions.
+
+    Raises
+    ------
+    CircuitError
+        If it does not hold each feature once.
+
+    Notes
+    -----
+    Linear. Where the circuit has no such order, the domain's is returned.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain.grid import Grid
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
+    >>> circuit = build.circuit(build.decision(1, [([0], build.literal(0, [1]))]))
+    >>> checked_order(circuit, None), checked_order(circuit, (0, 1))
+    ([1, 0], [0, 1])
+    """
+    n = len(circuit.grid.axes)
+    if order is None:
+        return _common_order([circuit]) or list(range(n))
+    if sorted(order) != list(range(n)):
+        raise CircuitError(
+            f"An order must hold each feature number from 0 to {n - 1} once, but {list(order)} was given; correct it."
+        )
+    return list(order)
+
+
+def _common_order(circuits: Sequence[Circuit]) -> list[int] | None:
+    """Return the features, each decision's before those of its children, and the domain's order where both will do."""
+    n = len(circuits[0].grid.axes)
+    above: dict[int, set[int]] = {i: set() for i in range(n)}
+    for circuit in circuits:
+        upper, lower = _tested_after(circuit)
+        for pair in np.unique(upper * n + lower).tolist():
+            above[pair % n].add(pair // n)
+    sorter, found = TopologicalSorter(above), list[int]()
+    try:
+        sorter.prepare()
+    except CycleError:
+        return None
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        found += ready
+        sorter.done(*ready)
+    return found
+
+
+def _tested_after(circuit: Circuit) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each arc between two decisions their features."""
+    upper = circuit.features[arc_owners(circuit)].astype(np.int64)
+    lower = circuit.features[circuit.children].astype(np.int64)
+    both = (upper >= 0) & (lower >= 0)
+    return upper[both], lower[both]
+
+
+def is_reduced(circuit: Circuit) -> bool:
+    """Tell whether a circuit of decisions has neither equal nor redundant nor unreachable nodes (cost: linear)."""
+    if len(set(circuit.cell_sets)) != len(circuit.cell_sets):
+        return False
+    if len(np.union1d(circuit.children, [circuit.root])) != len(circuit.kinds):
+        return False
+    seen = set()
+    n_cells, sizes = circuit.grid.n_cells, [len(cells) for cells in circuit.cell_sets]
+    kinds, features = circuit.kinds.tolist(), circuit.features.tolist()
+    offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
+    for node, (kind, feature) in enumerate(zip(kinds, features, strict=True)):
+        below, named = children[offsets[node] : offsets[node + 1]], labels[offsets[node] : offsets[node + 1]]
+        if kind == DECISION:
+            redundant = len(below) == 1 and sizes[named[0]] == n_cells[feature]
+            if redundant or not below or len(set(below)) < len(below) or not all(sizes[k] for k in named):
+                return False
+            if any(kinds[child] == FALSE for child in below):
+                return False
+        key = (kind, feature, *sorted(zip(named, below, strict=True)))
+        if key in seen:
+            return False
+        seen.add(key)
+    return True
+
+
+def _faulty(circuit: Circuit) -> int:
+    """Return the first node that meets a feature twice; -1 if there is none."""
+    from axfi_kc.circuits.queries import structure_kernels as scope_kernels
+
+    found = _FAULTY.get(circuit)
+    if found is None:
+        met = np.full(len(circuit.grid.axes), -1, np.int64)  # the last decision on each feature, so from the root down
+        decisions = np.flatnonzero(circuit.features >= 0)
+        met[circuit.features[decisions]] = decisions
+        arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children)
+        orders = (np.arange(len(met)), np.argsort(np.argsort(met, kind="stable")))
+        apart = any(scope_kernels.are_spans_apart(*arrays, places) for places in orders)
+        found = _FAULTY[circuit] = -1 if apart else _scopes(circuit).faulty
+    return found
+
+
+def _scopes(circuit: Circuit) -> _Scopes:
+    from axfi_kc.circuits.queries import structure_kernels as scope_kernels
+
+    found = _SCOPES.get(circuit)
+    if found is None:
+        numbers, faulty = scope_kernels.scope_numbers(
+            circuit.kinds, circuit.features, circuit.offsets, circuit.children, len(circuit.grid.axes)
+        )
+        found = _SCOPES[circuit] = _Scopes(numbers, int(faulty))
+    return found

@@ -1,0 +1,362 @@
+"""Reduced ordered binary decision diagrams, held by the library dd.
+
+Cells are written in bits (:mod:`axfi_kc.circuits.targets.bit_codes`). The bits of one feature are neighbours
+in the order of variables and bit vectors that are no cell's code are excluded, so the models of the
+diagram are the points of the circuit, and following the bits of a feature leads back to its cells.
+Counts are made on that way back, in Python integers: dd's own are floats, wrong beyond 2**53.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.queries.structure import checked_order
+from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
+from axfi_kc.circuits.targets.dd_calls import (
+    FALSE,
+    TRUE,
+    DdAlgebra,
+    Fork,
+    features_after_sifting,
+    is_out_of_memory,
+    manager_of,
+    read,
+)
+from axfi_kc.domain.grid import Grid
+from axfi_kc.errors import AxfiError, BudgetError, CircuitError
+
+__all__ = ["Obdd", "obdd_of"]
+
+
+_MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
+_CUDD_NODE = 32  # bytes, on a machine of 64 bits
+
+
+@dataclass(frozen=True, eq=False)
+class Obdd:
+    """A reduced ordered binary decision diagram of a circuit.
+
+    Attributes
+    ----------
+    grid
+        The cells that the bits encode.
+    code
+        "order", "binary" or "direct".
+    backend
+        "cudd" or "python": which of dd's managers holds the diagram.
+    bits
+        The variables, from the top of the order down, with the cells each one stands for.
+
+    Notes
+    -----
+    The diagram is read once, when it is made; reordering dd's manager afterwards changes `root`,
+    but neither size nor counts.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> obdd = obdd_of(build.circuit(build.literal(0, [2])), code="direct")
+    >>> [bit.name for bit in obdd.bits]
+    ['x0_0', 'x0_1', 'x0_2', 'x1_0']
+    >>> obdd.size, obdd.count(), obdd.probability()
+    (Size(nodes=3, edges=3), 2, Fraction(1, 3))
+    """
+
+    grid: Grid
+    code: str
+    backend: str
+    bits: tuple[Bit, ...]
+    _forks: Mapping[int, Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
+    _top: int = field(repr=False)
+    _held: list[Any] = field(repr=False)  # dd's functions of the diagram, and of "is a code"
+    language: ClassVar[str] = "obdd"
+
+    def __post_init__(self) -> None:
+        # dd's managers complain when they go before their nodes, which the garbage collector can
+        # bring about; the finalizer keeps the node out of its reach and lets it go first.
+        weakref.finalize(self, self._held.clear)
+
+    @property
+    def root(self) -> Any:
+        """The diagram as a ``Function`` of dd; ``root.bdd`` is its manager."""
+        return self._held[0]
+
+    @property
+    def size(self) -> Size:
+        """Nodes and edges, as in every circuit: constants and edges to false are not counted.
+
+        A function and its complement are two nodes here, where dd stores one (``root.dag_size``).
+        """
+        ends = [end for fork in self._forks.values() for end in (fork.low, fork.high)]
+        return Size(nodes=len(self._forks), edges=len(ends) - ends.count(FALSE))
+
+    @property
+    def bytes(self) -> int:
+        """What CUDD takes for the nodes: 32 bytes for each one, a function and its complement being one."""
+        return _CUDD_NODE * int(self.root.dag_size)
+
+    def conjoin(self, other: Obdd) -> Obdd:
+        """Return the diagram of the points in both (cost: at worst the product of the sizes)."""
+        self._check(other)
+        return self._made(lambda: self.root & other.root)
+
+    def disjoin(self, other: Obdd) -> Obdd:
+        """Return the diagram of the points in one of the two (cost: at worst the product of the sizes)."""
+        self._check(other)
+        return self._made(lambda: self.root | other.root)
+
+    def negate(self) -> Obdd:
+        """Return the diagram of all other points (cost: joining the constraint on codes)."""
+        return self._made(lambda: self._held[1] & ~self.root)
+
+    def _check(self, other: Obdd) -> None:
+        if other.root.bdd is not self.root.bdd:
+            raise CircuitError(
+                "Two OBDDs are joined in one manager, but two managers were given; make the second one with "
+                "obdd_of(..., beside=first)."
+            )
+
+    def _made(self, operation: Callable[[], Any]) -> Obdd:
+        """Return the result of an operation in the same manager."""
+        manager = self.root.bdd
+        if any(manager.level_of_var(bit.name) != level for level, bit in enumerate(self.bits)):
+            raise CircuitError(
+                "Operations need the order in which the diagram was made, but dd's manager was reordered since; make "
+                "the diagram again."
+            )
+        held = _attempt(lambda: [operation(), self._held[1]], len(self.bits))
+        if isinstance(held, AxfiError):
+            raise held
+        return Obdd(self.grid, self.code, self.backend, self.bits, *read(held[0]), held)
+
+    def count(self, *, budget: Budget | None = None) -> int:
+        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
+        return queries.count(self.to_circuit(), budget=budget)
+
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
+        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
+        return queries.probability(self.to_circuit(), budget=budget)
+
+    def to_circuit(self) -> Circuit:
+        """Return the diagram as a circuit of ordered decisions on cells.
+
+        Notes
+        -----
+        For each node where a feature begins, linear in the feature's cells. Computed once.
+        """
+        return self._circuit
+
+    @cached_property
+    def _circuit(self) -> Circuit:
+        build = CircuitBuilder(self.grid)
+        made = {FALSE: build.false, TRUE: build.true}
+        entries = self._entries()
+        for node, fork in self._forks.items():
+            if node in entries:
+                feature = self.bits[fork.level].feature
+                made[node] = build.decision(feature, [(cells, made[end]) for cells, end in self._exits(node, feature)])
+        return build.circuit(made[self._top])
+
+    def _is_in(self, node: int, feature: int) -> bool:
+        return node in self._forks and self.bits[self._forks[node].level].feature == feature
+
+    def _entries(self) -> set[int]:
+        """Return the nodes that are reached from outside their feature."""
+        found = {self._top}
+        for fork in self._forks.values():
+            feature = self.bits[fork.level].feature
+            found.update(end for end in (fork.low, fork.high) if not self._is_in(end, feature))
+        return found
+
+    def _exits(self, entry: int, feature: int) -> list[tuple[list[int], int]]:
+        """Return the nodes below the bits of a feature, each with the cells that lead from `entry` to it."""
+        found: dict[int, int] = {}
+        stack = [(entry, mask_of(range(self.grid.n_cells[feature])))]
+        while stack:
+            node, group = stack.pop()
+            if not self._is_in(node, feature):
+                found[node] = found.get(node, 0) | group
+            elif node in self._shortcuts:
+                end, passed = self._shortcuts[node]
+                stack.append((end, group & passed))
+            else:
+                fork = self._forks[node]
+                ones = self._ones[fork.level]
+                stack += [(fork.low, group & ~ones), (fork.high, group & ones)]
+        return [(cells_of(group), node) for node, group in found.items()]
+
+    @cached_property
+    def _shortcuts(self) -> dict[int, tuple[int, int]]:
+        """Return, for nodes with one way that is not false, where it first leads to no such node of the feature.
+
+        The second entry is the set of cells that get there. Codes mostly end in bits that only
+        exclude what is no code; following them for every cell would take quadratic time.
+        """
+        found: dict[int, tuple[int, int]] = {}
+        for node, fork in self._forks.items():
+            if FALSE in (fork.low, fork.high):
+                ones = self._ones[fork.level]
+                end, passed = (fork.high, ones) if fork.low == FALSE else (fork.low, ~ones)
+                if end in found and self._is_in(end, self.bits[fork.level].feature):
+                    end, below = found[end]
+                    passed &= below
+                found[node] = end, passed
+        return found
+
+    @cached_property
+    def _ones(self) -> list[int]:
+        return [mask_of(bit.cells) for bit in self.bits]
+
+
+def obdd_of(
+    circuit: Circuit,
+    *,
+    code: str = "order",
+    order: Sequence[int] | None = None,
+    backend: str | None = None,
+    sift: bool = False,
+    beside: Obdd | None = None,
+    budget: Budget | None = None,
+    max_memory: int | None = None,
+) -> Obdd:
+    """Return the reduced ordered binary decision diagram of `circuit`.
+
+    Parameters
+    ----------
+    circuit
+        Decisions, conjunctions and disjunctions; neither decomposability nor determinism is needed.
+    code
+        How a feature of more than two cells is written: "order" (bit k says: cell > k), "binary"
+        (as few bits as possible) or "direct" (bit k says: cell = k).
+    order
+        Every feature once, from the top down; the bits of a feature stay together. By default the
+        circuit's own order, or the domain's where the circuit has none.
+    backend
+        "cudd" or "python"; by default CUDD where dd has it. The result says which.
+    sift
+        Whether to let dd sift, and make the diagram again in the order of features that it finds;
+        the smaller one is kept.
+    beside
+        An OBDD whose manager, code and order are used, so that the two can be joined.
+    budget
+        What it may cost; a node is an operation of dd, which cannot be interrupted.
+    max_memory
+        The bytes that CUDD may take.
+
+    Raises
+    ------
+    CircuitError
+        If the code, the order or the backend is none, or there are too many bits.
+    MissingExtraError
+        If CUDD is asked for and dd was installed without it.
+    BudgetError
+        If the budget, or the memory, was spent.
+
+    Notes
+    -----
+    In its own order a circuit of decisions costs one small ``ite`` per arc; otherwise the diagram,
+    and what is met on the way, may be exponentially larger than the circuit.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.circuits.targets import CODES
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 4), Integer("b", 0, 1)])))
+    >>> middle = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
+    >>> {code: (len(d.bits), d.size.nodes, d.count()) for code in CODES for d in [obdd_of(middle, code=code)]}
+    {'order': (5, 4, 2), 'binary': (4, 5, 2), 'direct': (6, 7, 2)}
+    """
+    account = Account(budget, goal="OBDD")
+    if beside is not None:
+        return _beside(circuit, beside, account)
+    plan = _Plan(circuit, code, backend, max_memory, account)
+    features = checked_order(circuit, order)
+    found = plan.obdd(features)
+    if not sift:
+        return found
+    other = plan.obdd(_sifted(found))
+    # sifting has changed the manager of the first one, so it is made again where it was better
+    return other if other.size.nodes < found.size.nodes else plan.obdd(features)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is fixed while orders are tried."""
+
+    circuit: Circuit
+    code: str
+    backend: str | None
+    max_memory: int | None
+    account: Account
+
+    def obdd(self, features: Sequence[int]) -> Obdd:
+        """Return the diagram in a new manager."""
+        grid, code = self.circuit.grid, self.code
+        code_bits = {i: bits_of(grid, i, code=code) for i in features}
+        bits = tuple(bit for own in code_bits.values() for bit in own)
+        if len(bits) > _MOST_BITS:
+            raise CircuitError(
+                f"A diagram may have {_MOST_BITS} bits, but the code {code!r} needs {len(bits)}; take the code "
+                "'binary', or fewer cells."
+            )
+        backend, manager = manager_of(self.backend, max_memory=self.max_memory)
+        manager.declare(*(bit.name for bit in bits))
+        held = _attempt(lambda: _encoded(self.circuit, code, code_bits, manager, self.account), len(bits))
+        if isinstance(held, AxfiError):
+            raise held
+        return Obdd(grid, code, backend, bits, *read(held[0]), held)
+
+
+def _sifted(obdd: Obdd) -> list[int]:
+    """Return the features in the order that dd's sifting finds; it leaves dd's manager in another order."""
+    seen = features_after_sifting(obdd.root.bdd, obdd.bits, backend=obdd.backend)
+    return [*seen, *(i for i in range(len(obdd.grid.axes)) if i not in seen)]
+
+
+def _beside(circuit: Circuit, near: Obdd, account: Account) -> Obdd:
+    if circuit.grid is not near.grid:
+        raise CircuitError(
+            "An OBDD is made beside one of the same grid, but the circuit has another; leave beside out."
+        )
+    features = dict.fromkeys(bit.feature for bit in near.bits)
+    code_bits = {i: bits_of(near.grid, i, code=near.code) for i in features}
+    code_bits |= {i: () for i in range(len(near.grid.axes)) if i not in features}
+    return near._made(lambda: _encoded(circuit, near.code, code_bits, near.root.bdd, account)[0])
+
+
+def _encoded(
+    circuit: Circuit, code: str, bits: Mapping[int, Sequence[Bit]], manager: Any, account: Account
+) -> list[Any]:
+    """Return dd's functions of a circuit, and of "is a code"."""
+    encoder = Encoder(circuit, code=code, bits=bits, algebra=DdAlgebra(manager, account))
+    return [encoder.function(), encoder.valid()]
+
+
+def _attempt(build: Callable[[], list[Any]], n_bits: int) -> list[Any] | AxfiError:
+    """Return what `build` makes, or what to raise.
+
+    No error leaves this function with frames: they would keep nodes beyond their manager's end.
+    """
+    try:
+        return build()
+    except RecursionError:
+        return CircuitError(
+            f"dd's Python manager recurses once per bit and did not get through {n_bits} bits; use backend='cudd'."
+        )
+    except BudgetError as spent:
+        return BudgetError(str(spent), nodes=spent.nodes, seconds=spent.seconds)
+    except ValueError as refused:
+        if not is_out_of_memory(refused):
+            raise
+        return BudgetError("CUDD reached its limit of memory, and the OBDD is not finished; allow more max_memory.")

@@ -1,0 +1,344 @@
+"""Sentential decision diagrams, held by the library PySDD.
+
+Cells are written in bits (:mod:`axfi_kc.circuits.targets.bit_codes`), and the bits of one feature are one
+subtree of the vtree. A node inside that subtree is a set of cells; a node above it joins whole
+features, so the way back is linear and leads to a circuit that is decomposable and deterministic in
+features. Counts are made on that circuit: PySDD's own wrap around at 2**64.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.queries.structure import checked_order
+from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
+from axfi_kc.circuits.targets.pysdd_calls import SddAlgebra, SddNodes, in_deep_thread, manager_of, nodes_of, vtree_of
+from axfi_kc.circuits.targets.vtrees import Vtree, feature_vtree
+from axfi_kc.domain.grid import Grid
+from axfi_kc.errors import CircuitError
+
+__all__ = ["Sdd", "sdd_of"]
+
+
+_ABOVE = -1  # the feature of a vtree node that joins several
+
+
+@dataclass(frozen=True, eq=False)
+class Sdd:
+    """A sentential decision diagram of a circuit.
+
+    Attributes
+    ----------
+    grid
+        The cells that the bits encode.
+    code
+        "order", "binary" or "direct".
+    feature_vtree
+        The vtree over features.
+    vtree
+        The vtree over bits: each feature's leaf with the tree of its bits in its place.
+    bits
+        The variables; PySDD's variable k + 1 is ``bits[k]``.
+    nodes
+        The diagram in arrays.
+
+    Notes
+    -----
+    The diagram is read once, when it is made. Results of operations live in the same manager.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
+    >>> sdd = sdd_of(build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])])))
+    >>> sdd.count(), sdd.negate().count(), sdd.conjoin(sdd.negate()).count(), sdd.probability()
+    (4, 2, 0, Fraction(2, 3))
+    """
+
+    grid: Grid
+    code: str
+    feature_vtree: Vtree = field(repr=False)
+    vtree: Vtree = field(repr=False)
+    bits: tuple[Bit, ...] = field(repr=False)
+    nodes: SddNodes = field(repr=False)
+    _held: list[Any] = field(repr=False)  # PySDD's root, the root of "is a code", and the manager
+    language: ClassVar[str] = "sdd"
+
+    def __post_init__(self) -> None:
+        weakref.finalize(self, _released, self._held)
+
+    @property
+    def root(self) -> Any:
+        """The diagram as an ``SddNode`` of PySDD."""
+        return self._held[0]
+
+    @property
+    def manager(self) -> Any:
+        """The manager of PySDD that holds the diagram."""
+        return self._held[-1]
+
+    @property
+    def size(self) -> Size:
+        """Decisions, and their elements (pairs of a prime and a sub): what the literature calls an SDD's size."""
+        decisions = int(((self.nodes.literals == 0) & (self.nodes.vtree_nodes >= 0)).sum())
+        return Size(nodes=decisions, edges=len(self.nodes.primes))
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of the arrays in `nodes`; PySDD takes several times as much."""
+        return self.nodes.n_bytes
+
+    def count(self, *, budget: Budget | None = None) -> int:
+        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
+        return queries.count(self.to_circuit(), budget=budget)
+
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
+        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
+        return queries.probability(self.to_circuit(), budget=budget)
+
+    def conjoin(self, other: Sdd) -> Sdd:
+        """Return the diagram of the points in both (cost: at worst the product of the sizes, times the vtree's)."""
+        self._check(other)
+        return self._made(lambda: self.manager.conjoin(self.root, other.root))
+
+    def disjoin(self, other: Sdd) -> Sdd:
+        """Return the diagram of the points in one of the two (cost: as :meth:`conjoin`)."""
+        self._check(other)
+        return self._made(lambda: self.manager.disjoin(self.root, other.root))
+
+    def negate(self) -> Sdd:
+        """Return the diagram of all other points (cost: linear, and joining the constraint on codes)."""
+        return self._made(lambda: self.manager.conjoin(self._held[1], self.manager.negate(self.root)))
+
+    def _check(self, other: Sdd) -> None:
+        if other.manager is not self.manager:
+            raise CircuitError(
+                "Two SDDs are joined in one manager, but two managers were given; make the second one with "
+                "sdd_of(..., beside=first)."
+            )
+
+    def _made(self, operation: Any) -> Sdd:
+        root = in_deep_thread(operation, depth=self.vtree.depth)
+        held = _kept(root, self._held[1], self.manager)
+        nodes = nodes_of(root)
+        return Sdd(self.grid, self.code, self.feature_vtree, self.vtree, self.bits, nodes, held)
+
+    def to_circuit(self) -> Circuit:
+        """Return the diagram as a circuit over cells, decomposable and deterministic.
+
+        Notes
+        -----
+        Linear, times the cells of a feature for nodes inside one. Computed once.
+        """
+        return self._circuit
+
+    @cached_property
+    def _circuit(self) -> Circuit:
+        build, nodes, feature_at = CircuitBuilder(self.grid), self.nodes, self._features_by_position
+        inside = [_ABOVE, _ABOVE, *(feature_at[at] for at in nodes.vtree_nodes.tolist()[2:])]
+        pairs = self._pairs
+        cells = [cells_of(mask) for mask in self._masks(inside)]
+        made = [build.false, build.true]
+        for node, feature in enumerate(inside[2:], start=2):
+            if feature != _ABOVE:
+                made.append(build.literal(feature, cells[node]))
+                continue
+            owners = {inside[prime] for prime, _ in pairs[node]}
+            if _ABOVE in owners:
+                made.append(build.disjunction([build.conjunction([made[p], made[s]]) for p, s in pairs[node]]))
+            else:  # primes that exclude each other, each one a set of cells: of one feature, so a decision
+                made.append(build.decision(owners.pop(), [(cells[p], made[s]) for p, s in pairs[node]]))
+        return build.circuit(made[nodes.root])
+
+    @property
+    def _pairs(self) -> list[list[tuple[int, int]]]:
+        """The elements of each node, as pairs of a prime and a sub."""
+        offsets = self.nodes.offsets.tolist()
+        elements = list(zip(self.nodes.primes.tolist(), self.nodes.subs.tolist(), strict=True))
+        return [elements[first:last] for first, last in pairwise(offsets)]
+
+    def _masks(self, inside: Sequence[int]) -> list[int]:
+        """Return the cells of each node inside a feature, bit c for cell c; nothing for nodes above features."""
+        n_cells, ones = self.grid.n_cells, [mask_of(bit.cells) for bit in self.bits]
+        found = [0, -1]  # inside every feature, true is all its cells
+        for feature, literal, pairs in list(zip(inside, self.nodes.literals.tolist(), self._pairs, strict=True))[2:]:
+            everything = 0 if feature == _ABOVE else (1 << n_cells[feature]) - 1
+            if literal:
+                mask = ones[literal - 1] if literal > 0 else ~ones[-literal - 1]
+            else:
+                mask = 0
+                for prime, sub in pairs if feature != _ABOVE else ():
+                    mask |= found[prime] & found[sub]
+            found.append(mask & everything)
+        return [0, 0, *found[2:]]
+
+    @cached_property
+    def _features_by_position(self) -> list[int]:
+        """Return the feature of each vtree node, by its position from left to right; -1 where several meet."""
+        tree, found = self.vtree, list[int]()
+        for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
+            own = self.bits[leaf].feature if 0 <= leaf < len(self.bits) else _ABOVE
+            found.append(own if a < 0 or found[a] != found[b] else found[a])
+        by_position = [_ABOVE] * len(found)
+        for position, feature in zip(tree.in_order, found, strict=True):
+            by_position[position] = feature
+        return by_position
+
+
+def _kept(root: Any, valid: Any, manager: Any) -> list[Any]:
+    """Return what a result holds; PySDD's garbage collection spares what is referred to."""
+    root.ref()
+    valid.ref()
+    return [root, valid, manager]
+
+
+def _released(held: list[Any]) -> None:
+    """Let go of nodes before their manager."""
+    root, valid = held[:2]
+    root.deref()
+    valid.deref()
+    held.clear()
+
+
+def sdd_of(
+    circuit: Circuit,
+    *,
+    code: str = "order",
+    vtree: Any = "right",
+    order: Sequence[int] | None = None,
+    minimise: bool = False,
+    beside: Sdd | None = None,
+    budget: Budget | None = None,
+) -> Sdd:
+    """Return the sentential decision diagram of `circuit`.
+
+    Parameters
+    ----------
+    circuit
+        Of any kind; neither decomposability nor determinism is needed.
+    code
+        How a feature of more than two cells is written: "order" (bit k says: cell > k), "binary"
+        (as few bits as possible) or "direct" (bit k says: cell = k).
+    vtree
+        Over the features: "right" (right-linear: the elements of a node are then the arcs of an MDD),
+        "balanced", nested pairs of feature names such as ``(("a", "b"), "c")``, or a
+        :class:`~axfi_kc.circuits.targets.vtrees.Vtree` of feature numbers.
+    order
+        The features from left to right, for "right" and "balanced". By default the circuit's own
+        order, or the domain's where the circuit has none.
+    minimise
+        Whether to let PySDD search for a better vtree. It moves bits of a feature apart, so its
+        vtree is read as one of features, and the diagram is made again with that; the smaller one
+        is kept.
+    beside
+        An SDD whose manager, code and vtree are used, so that the two can be joined.
+    budget
+        What it may cost; nodes are those PySDD has made. One operation of PySDD, and its search,
+        cannot be interrupted.
+
+    Raises
+    ------
+    CircuitError
+        If the code, the order or the vtree is none, or too deep.
+    MissingExtraError
+        If PySDD is not installed.
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    The diagram, and what is met on the way, may be exponentially larger than the circuit.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 1) for name in "abcdef"])))
+    >>> pairs = [build.conjunction([build.literal(i, [1]), build.literal(i + 3, [1])]) for i in range(3)]
+    >>> circuit = build.circuit(build.disjunction(pairs))
+    >>> together = (("a", "d"), (("b", "e"), ("c", "f")))
+    >>> [sdd_of(circuit, vtree=v).size for v in ("right", "balanced", together)]
+    [Size(nodes=11, edges=22), Size(nodes=13, edges=33), Size(nodes=7, edges=14)]
+    """
+    account = Account(budget, goal="SDD")
+    if beside is not None:
+        return _beside(circuit, beside, account)
+    tree = feature_vtree(circuit.grid, vtree, order=checked_order(circuit, order))
+    found = _sdd(circuit, code, tree, account)
+    if not minimise:
+        return found
+    tries = [_sdd(circuit, code, t, account) for t in _searched(circuit, code, tree, account)]
+    return min([found, *tries], key=lambda sdd: sdd.size.edges)
+
+
+def _sdd(circuit: Circuit, code: str, tree: Vtree, account: Account) -> Sdd:
+    code_bits = _bits_by_feature(circuit.grid, code, tree)
+    bits = tuple(bit for i in sorted(code_bits) for bit in code_bits[i])
+    whole = _bit_vtree(tree, code_bits, bits)
+    manager = manager_of(whole)
+    encoder = Encoder(circuit, code=code, bits=code_bits, algebra=SddAlgebra(manager, _variables(bits), account))
+    root, valid = in_deep_thread(lambda: (encoder.function(), encoder.valid()), depth=whole.depth)
+    held = _kept(root, valid, manager)
+    in_deep_thread(manager.garbage_collect, depth=whole.depth)
+    return Sdd(circuit.grid, code, tree, whole, bits, nodes_of(root), held)
+
+
+def _beside(circuit: Circuit, near: Sdd, account: Account) -> Sdd:
+    if circuit.grid is not near.grid:
+        raise CircuitError("An SDD is made beside one of the same grid, but the circuit has another; leave beside out.")
+    algebra = SddAlgebra(near.manager, _variables(near.bits), account)
+    code_bits = _bits_by_feature(circuit.grid, near.code, near.feature_vtree)
+    return near._made(Encoder(circuit, code=near.code, bits=code_bits, algebra=algebra).function)
+
+
+def _variables(bits: Sequence[Bit]) -> dict[str, int]:
+    return {bit.name: k for k, bit in enumerate(bits, start=1)}
+
+
+def _bits_by_feature(grid: Grid, code: str, tree: Vtree) -> dict[int, tuple[Bit, ...]]:
+    """Return the bits of each feature, the features from left to right."""
+    place = dict(zip(tree.leaves, tree.in_order, strict=True))
+    return {i: bits_of(grid, i, code=code) for i in sorted(range(len(grid.axes)), key=place.__getitem__)}
+
+
+def _bit_vtree(tree: Vtree, code_bits: Mapping[int, Sequence[Bit]], bits: Sequence[Bit]) -> Vtree:
+    """Return the vtree over bits: those of a feature form a right-linear tree in the place of its leaf."""
+    if not bits:
+        return Vtree.right_linear([0])  # PySDD wants a variable, though nothing depends on it
+    number = {bit.name: k for k, bit in enumerate(bits)}
+    return tree.substituted(
+        {i: Vtree.right_linear([number[b.name] for b in own]) for i, own in code_bits.items() if own}
+    )
+
+
+def _searched(circuit: Circuit, code: str, tree: Vtree, account: Account) -> list[Vtree]:
+    """Return vtrees over features after PySDD's search: where the first bits of features ended up, and the last."""
+    found = _sdd(circuit, code, tree, account)
+    in_deep_thread(found.manager.minimize, depth=found.vtree.depth)
+    if not found.bits:
+        return []
+    after = vtree_of(found.manager)
+    first, last = dict[int, int](), dict[int, int]()
+    for k, bit in enumerate(found.bits):
+        first.setdefault(bit.feature, k)
+        last[bit.feature] = k
+    idle = [i for i in range(len(circuit.grid.axes)) if i not in first]
+    tries = []
+    for chosen in (first, last):
+        kept = after.substituted({k: Vtree.right_linear([i]) for i, k in chosen.items()})
+        tries.append(kept if not idle else _joined(Vtree.right_linear(idle), kept))
+    return tries
+
+
+def _joined(first: Vtree, second: Vtree) -> Vtree:
+    return Vtree.right_linear([0, 1]).substituted({0: first, 1: second})

@@ -1,0 +1,218 @@
+"""``axfi-kc compile``: a model as a circuit.
+
+``axfi-kc sizes``: one model in several target languages.
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuits.files import FORMATS
+from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
+from axfi_kc.cli.options import Given, add_command, add_inputs, add_json, given
+from axfi_kc.cli.text import is_watched, plain, print_json, text_table, working
+from axfi_kc.errors import DomainError
+
+__all__ = ["add_compile", "add_output", "add_sizes", "output_of"]
+
+
+_EXAMPLES = """\
+  axfi-kc compile tree.skops data.csv --target label
+  axfi-kc compile model.json data.csv --to obdd --code binary --output 1 --save model.dddmp
+  axfi-kc compile tree.skops data.csv --to ddnnf --save model.nnf
+  axfi-kc compile tree.skops data.csv --picture circuit.png
+"""
+
+
+def add_compile(commands: Any) -> None:
+    """Add the command."""
+    about = 'compile "the output is this one" into a circuit: size, exact count and probability'
+    command = add_command(commands, "compile", _run, about=about, examples=_EXAMPLES)
+    add_inputs(command)
+    add_output(command)
+    command.add_argument("--to", choices=tuple(TARGETS), default="mdd", help="the language [%(default)s]")
+    command.add_argument("--order", choices=["influence", "force", "given"], default="influence", help="[%(default)s]")
+    command.add_argument("--code", choices=CODES, help=f"how values are written in bits, for {_with('code')}")
+    command.add_argument("--vtree", choices=["right", "balanced"], help=f"for {_with('vtree')}")
+    command.add_argument("--save", type=Path, metavar="FILE", help=f"write the circuit: {_savable()}")
+    command.add_argument("--picture", type=Path, metavar="FILE", help="draw a small circuit: .png, .svg, .pdf or .dot")
+    add_json(command)
+
+
+def _with(option: str) -> str:
+    """Return the languages that have an option, in words."""
+    return " and ".join(targets_with(option))
+
+
+def _savable() -> str:
+    """Return the suffixes under which circuits are saved, in words; an .nnf can be explained without its model."""
+    written = {suffix: known for suffix, found in FORMATS.items() for known in found if known.write is not None}
+    return ", ".join(s if known.language is None else f"{s} of an {known.language}" for s, known in written.items())
+
+
+def add_output(command: argparse.ArgumentParser) -> None:
+    """Add which output the circuit is about."""
+    command.add_argument("--output", help="the output the circuit is about; of two classes, the greater by default")
+    command.add_argument("--delta", type=float, help="regression: outputs this close to --output count")
+    command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
+
+
+def output_of(inputs: Given, text: str | None, delta: float | None) -> Any:
+    """Return the output that is meant by a text: classes may be numbers or words.
+
+    Raises
+    ------
+    AxfiError
+        If it is none of the model's.
+    """
+    from axfi_kc.compilers.compiled_model import question_about
+
+    readings: list[Any] = [None] if text is None else [text, *_numbers(text)]
+    for reading in readings[:-1]:
+        with suppress(DomainError, ValueError):
+            question_about(inputs.model, inputs.domain, output=reading, delta=delta)
+            return reading
+    question_about(inputs.model, inputs.domain, output=readings[-1], delta=delta)
+    return readings[-1]
+
+
+def _numbers(text: str) -> list[int | float]:
+    found: list[int | float] = []
+    for read in (int, float):
+        with suppress(ValueError):
+            found.append(read(text))
+    return found
+
+
+def _run(options: argparse.Namespace) -> None:
+    from axfi_kc.compilers.compiled_model import compile_model
+
+    with working("reading"):
+        inputs = given(options)
+        output = output_of(inputs, options.output, options.delta)
+    chosen = {"code": options.code, "vtree": options.vtree}
+    begin = perf_counter()
+    with working("compiling"):
+        compiled = compile_model(
+            inputs.model,
+            inputs.domain,
+            output=output,
+            delta=options.delta,
+            target=options.to,
+            order=options.order,
+            budget=None if options.seconds is None else Budget(seconds=options.seconds),
+            **{key: value for key, value in chosen.items() if value is not None},
+        )
+    facts = _facts(compiled, perf_counter() - begin)
+    wrote = [path for path in (options.save, options.picture) if path is not None]
+    if options.save is not None:
+        compiled.save(options.save)
+    if options.picture is not None:
+        _draw(compiled, options.picture)
+    if options.json:
+        print_json({**facts, "wrote": [str(path) for path in wrote]})
+        return
+    print(*text_table(("what", "value"), [(key, plain(value)) for key, value in facts.items()]), sep="\n")
+    for path in wrote:
+        print(f"wrote {path}")
+
+
+def _facts(compiled: Any, seconds: float) -> dict[str, Any]:
+    size = compiled.size
+    return {
+        "language": compiled.language,
+        "output": compiled.output,
+        "nodes": size.nodes,
+        "edges": size.edges,
+        "bytes": compiled.bytes,
+        "count": None if compiled.domain.size is None else compiled.count(),
+        "probability": compiled.probability(),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _draw(compiled: Any, path: Path) -> None:
+    from axfi_kc.plots import circuit_dot, plot_circuit
+
+    if path.suffix == ".dot":
+        circuit_dot(compiled, path)
+        return
+    from axfi_kc.plots.style import pyplot
+
+    pyplot().switch_backend("Agg")
+    figure: Any = plot_circuit(compiled).figure
+    figure.savefig(path, dpi=150)
+
+
+_SIZES_EXAMPLES = """\
+  axfi-kc sizes tree.skops data.csv --target label
+  axfi-kc sizes model.json data.csv --to mdd obdd --codes order binary --orders influence --picture sizes.png
+"""
+_COLUMNS = ("target", "code", "order", "vtree", "nodes", "edges", "bytes", "seconds", "agrees", "note")
+
+
+def add_sizes(commands: Any) -> None:
+    """Add the command."""
+    about = "compile a model into several languages and compare the sizes"
+    command = add_command(commands, "sizes", _run_sizes, about=about, examples=_SIZES_EXAMPLES)
+    add_inputs(command)
+    add_output(command)
+    command.add_argument("--to", nargs="+", choices=tuple(TARGETS), default=list(TARGETS), help="[all]")
+    command.add_argument("--codes", nargs="+", choices=CODES, default=["order"], help="[order]")
+    orders = ["influence", "force", "given"]
+    command.add_argument("--orders", nargs="+", choices=orders, default=orders, help="[all]")
+    vtrees = ["right", "balanced"]
+    command.add_argument(
+        "--vtrees", nargs="+", choices=vtrees, default=vtrees, help=f"for {' and '.join(targets_with('vtree'))} [all]"
+    )
+    command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
+    command.add_argument("--picture", type=Path, metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
+    add_json(command)
+
+
+def _run_sizes(options: argparse.Namespace) -> None:
+    from axfi_kc.compilers.sizes import compare_sizes
+
+    with working("reading"):
+        inputs = given(options)
+        output = output_of(inputs, options.output, options.delta)
+    frame = compare_sizes(
+        inputs.model,
+        inputs.domain,
+        output=output,
+        delta=options.delta,
+        targets=options.to,
+        codes=options.codes,
+        orders=options.orders,
+        vtrees=options.vtrees,
+        reorder=options.reorder,
+        budget=Budget(seconds=options.seconds or 60),
+        progress=is_watched(),
+    )
+    rows: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    if options.picture is not None:
+        _draw_sizes(rows, options.picture)
+    if options.json:
+        print_json(rows)
+        return
+    print(*text_table(_COLUMNS, [[_cell(row[c]) for c in _COLUMNS] for row in rows]), sep="\n")
+    if options.picture is not None:
+        print(f"wrote {options.picture}")
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else plain(value)
+
+
+def _draw_sizes(rows: list[dict[str, Any]], path: Path) -> None:
+    from axfi_kc.plots import plot_sizes
+    from axfi_kc.plots.style import pyplot
+
+    pyplot().switch_backend("Agg")
+    figure: Any = plot_sizes(rows).figure
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,67 @@
+"""The parser, and what happens when something goes wrong.
+
+The commands live in modules of their own and import what they need when they run, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from axfi_kc._version import __version__
+from axfi_kc.cli.compile import add_compile, add_sizes
+from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
+from axfi_kc.cli.info import add_info
+from axfi_kc.cli.verify import add_verify
+from axfi_kc.errors import AxfiError
+
+__all__ = ["main", "parser"]
+
+_COMMANDS = (add_explain, add_batch, add_report, add_verify, add_sizes, add_compile, add_info, add_demo)
+DONE, BAD_INPUT, INTERRUPTED = 0, 1, 130  # and 2, bad usage, which argparse uses
+_EPILOG = """\
+examples:
+  axfi-kc demo
+  axfi-kc info model.json
+  axfi-kc explain model.json data.csv --row 3
+  axfi-kc batch model.json data.csv --out results.jsonl --n-jobs 2
+  axfi-kc report model.json data.csv --out report.html
+  axfi-kc verify explanation.json model.json
+
+exit status: 0 done, 1 bad input, 2 bad usage, 130 interrupted.
+Each command has examples of its own: axfi-kc COMMAND --help.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status (0 done, 1 bad input, 2 bad usage, 130 interrupted)."""
+    options = parser().parse_args(arguments)
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except (AxfiError, OSError) as error:
+        print(f"axfi-kc: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("axfi-kc: interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    return DONE
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    whole = argparse.ArgumentParser(
+        prog="axfi-kc",
+        description="Exact contrastive explanations and AxFi feature scores.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whole.add_argument("--version", action="version", version=f"axfi-kc {__version__}")
+    commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
+    for add in _COMMANDS:
+        add(commands)
+    return whole

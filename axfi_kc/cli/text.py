@@ -1,0 +1,112 @@
+"""Tables for the terminal, and numbers for programs.
+
+A sign of life on anything that takes longer than a second, on terminals only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+from axfi_kc.domain.measures import abridged, amount, shown
+
+__all__ = ["as_json", "is_watched", "plain", "print_json", "text_table", "working"]
+
+
+_WIDEST = 110
+
+
+def plain(value: Any) -> str:
+    """Return a value or an output in a few letters, none of which can steer the terminal."""
+    return _printable(shown(value))
+
+
+def _printable(text: str) -> str:
+    """Return text that cannot steer the terminal: no control characters, one line."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, total: int | None = None) -> list[str]:
+    r"""Return the lines of a table; if there are more rows in `total`, one line counts the rest.
+
+    Examples
+    --------
+    >>> print(*text_table(("feature", "score"), [("age", "0.5")], total=3), sep="\n")
+    feature  score
+    -------  -----
+    age      0.5
+    ... and 2 more
+    """
+    cells = [tuple(abridged(_printable(cell), _WIDEST) for cell in row) for row in rows]
+    widths = [max(len(row[k]) for row in (header, *cells)) for k in range(len(header))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (header, *cells)]
+    lines.insert(1, "  ".join("-" * w for w in widths))
+    left = 0 if total is None else total - len(rows)
+    return [*lines, f"... and {amount(left)} more"] if left > 0 else lines
+
+
+def as_json(value: Any) -> Any:
+    """Return `value` as what JSON can hold, exactly: fractions become strings, large integers too.
+
+    Examples
+    --------
+    >>> as_json({"p": Fraction(1, 3), "n": 2, "big": 2**60, "x": 0.5})
+    {'p': '1/3', 'n': 2, 'big': '1152921504606846976', 'x': 0.5}
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, dict):
+        return {str(k): as_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(v) for v in value]
+    if isinstance(value, Fraction):
+        return str(value)
+    if hasattr(value, "item"):  # a number of NumPy
+        value = value.item()
+    if isinstance(value, int):
+        return value if abs(value) <= 2**53 else str(value)
+    return value if isinstance(value, float) and value - value == 0 else str(value)
+
+
+def print_json(document: Any) -> None:
+    """Print a document for programs."""
+    print(json.dumps(as_json(document), indent=2, ensure_ascii=False))
+
+
+_PATIENCE = 1.0
+
+
+def is_watched() -> bool:
+    """Tell whether somebody sees the standard error stream."""
+    return sys.stderr.isatty()
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show `what` and the seconds so far while the block runs, once it has run for a second."""
+    if not is_watched():
+        yield
+        return
+    done, begin = threading.Event(), perf_counter()
+
+    def show() -> None:
+        while not done.wait(_PATIENCE):
+            sys.stderr.write(f"\r{what} ... {perf_counter() - begin:.0f} s")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        if perf_counter() - begin >= _PATIENCE:
+            sys.stderr.write(f"\r{' ' * (len(what) + 20)}\r")
+            sys.stderr.flush()

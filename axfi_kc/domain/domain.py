@@ -1,0 +1,229 @@
+"""The feature space: a product of bounded features with independent measures."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
+from axfi_kc.errors import DomainError, UnknownFeatureError
+from axfi_kc.families.masks import features_of
+
+__all__ = ["Domain"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Domain:
+    """A product of features; the space in which every question is asked.
+
+    Parameters
+    ----------
+    features
+        :class:`Categorical`, :class:`Integer` and :class:`Real` features, in the order of
+        the model's columns.
+
+    Examples
+    --------
+    The domain of the paper's running example:
+
+    >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
+    >>> domain.names, domain.size
+    (('x1', 'x2', 'x3'), 18)
+    """
+
+    features: tuple[Feature, ...]
+    _position: dict[str, int] = field(repr=False, compare=False)
+
+    def __init__(self, features: Iterable[Feature]) -> None:
+        given = tuple(features)
+        strange = next((f for f in given if not isinstance(f, Categorical | Integer | Real)), None)
+        if not given or strange is not None:
+            raise DomainError(
+                f"A domain is made of Categorical, Integer and Real features, at least one, but {strange!r} was given."
+            )
+        names = [f.name for f in given]
+        columns = [c for f in given for c in f.columns]
+        for what, items in (("feature", names), ("column", columns)):
+            twice = next((n for n, k in Counter(items).items() if k > 1), None)
+            if twice is not None:
+                raise DomainError(f"Each {what} needs a name of its own, but {twice!r} occurs twice; rename one.")
+        object.__setattr__(self, "features", given)
+        object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        *,
+        categorical: Iterable[str | int] = (),
+        integer: Iterable[str | int] = (),
+        real: Iterable[str | int] = (),
+        bounds: Mapping[str | int, tuple[float, float]] | None = None,
+        one_hot: Mapping[str, Sequence[str | int]] | None = None,
+        names: Sequence[str] | None = None,
+        measures: str | Mapping[str | int, object] = "uniform",
+    ) -> Domain:
+        """Read a domain off a data set.
+
+        Parameters
+        ----------
+        X
+            A two-dimensional array or a DataFrame: the columns the model was trained on.
+        categorical, integer, real
+            The columns of each kind. A column named nowhere takes the kind of its dtype:
+            bool, string, object and category are categorical, integers integer, floats real.
+        bounds
+            ``{column: (low, high)}`` for integer and real features; elsewhere the least and
+            the largest value found. The data must lie within.
+        one_hot
+            ``{feature name: columns}``: columns that together encode one original feature.
+            The feature takes their place and owns them.
+        names
+            Feature names, for an array; ``x0, x1, ...`` by default.
+        measures
+            ``"uniform"``; ``"empirical"`` (frequencies of the values found, a histogram of
+            ten equal bins for a real feature); or ``{column: measure}`` with such a word,
+            a :class:`~axfi_kc.domain.measures.Weights` or a :class:`~axfi_kc.domain.measures.Histogram`.
+
+        Returns
+        -------
+        Domain
+
+        Examples
+        --------
+        >>> domain = Domain.from_data([[0, 1.5], [2, 3.0]], integer=["age"], names=["age", "bmi"])
+        >>> [f.describe() for f in domain.features]
+        ['an integer from 0 to 2', 'a number from 1.5 to 3']
+        """
+        kinds = {"categorical": categorical, "integer": integer, "real": real}
+        return cls(infer_features(X, kinds=kinds, bounds=bounds, one_hot=one_hot, names=names, measures=measures))
+
+    def __len__(self) -> int:
+        """Return the number of features."""
+        return len(self.features)
+
+    def __repr__(self) -> str:
+        """Return one line per domain, not per value."""
+        shown = ", ".join(f"{f.name}: {f.describe()}" for f in self.features[:4])
+        return f"Domain({shown}{f', ... {len(self)} features' if len(self) > 4 else ''})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(self._position)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the model's columns; a one-hot feature owns several."""
+        return tuple(c for f in self.features for c in f.columns)
+
+    @property
+    def size(self) -> int | None:
+        """The number of points, exactly; None when some feature is real."""
+        sizes = [f.size for f in self.features]
+        return None if None in sizes else math.prod(s for s in sizes if s is not None)
+
+    def index(self, name: object) -> int:
+        """Return the position of the feature called `name`.
+
+        Raises
+        ------
+        UnknownFeatureError
+            If there is none.
+        """
+        position = self._position.get(name) if isinstance(name, str) else None
+        if position is None:
+            raise unknown(name, self.names)
+        return position
+
+    def mask(self, names: Iterable[str]) -> int:
+        """Return the set of the features called `names` as an int whose bit i is feature i.
+
+        Examples
+        --------
+        >>> bin(Domain([Integer("a", 0, 1), Integer("b", 0, 1)]).mask(["b"]))
+        '0b10'
+        """
+        if isinstance(names, str):
+            raise UnknownFeatureError(
+                f"Expected a set of feature names, but the string {names!r} was given: use {{{names!r}}}."
+            )
+        found = 0
+        for name in names:
+            found |= 1 << self.index(name)
+        return found
+
+    def names_of(self, mask: int) -> tuple[str, ...]:
+        """Return the names of the features in `mask`, in order."""
+        names = self.names
+        return tuple(names[i] for i in features_of(mask))
+
+    def encode(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the codes of the points in `X`, one row each, after checking every value.
+
+        Parameters
+        ----------
+        X
+            A DataFrame, an array with a row per point, or a sequence of dicts. Columns are
+            the features' own values or, for one-hot features, the model's columns.
+
+        Raises
+        ------
+        DomainError
+            For a value outside its domain, a missing value, or the wrong number of columns.
+
+        Notes
+        -----
+        Linear in the number of values.
+        """
+        table = as_table(X, self.features)
+        codes = np.empty((table.rows, len(self)), dtype=np.float64)
+        for i, feature in enumerate(self.features):
+            if feature.name in table.columns:
+                codes[:, i] = feature.encode(table.columns[feature.name])
+            elif isinstance(feature, Categorical) and len(feature.columns) > 1:
+                block = np.stack([table.column(c) for c in feature.columns], axis=1)
+                codes[:, i] = feature.encode_columns(block)
+            else:
+                codes[:, i] = feature.encode(table.column(feature.name))
+        return codes
+
+    def encode_point(self, x: Any) -> npt.NDArray[np.float64]:
+        """Return the codes of one point: an array, a Series, a dict or a one-row DataFrame."""
+        return self.encode(one_row(x, self.features))[0]
+
+    def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
+        """Return the values that `codes` stand for."""
+        return tuple(f.decode(float(c)) for f, c in zip(self.features, codes, strict=True))
+
+    def points(self) -> Iterator[tuple[Any, ...]]:
+        """Iterate over all points, last feature fastest.
+
+        Raises
+        ------
+        DomainError
+            If a feature is real.
+        """
+        for feature in self.features:
+            if isinstance(feature, Real):
+                raise DomainError(
+                    f"Only a finite domain can be enumerated, but feature {feature.name!r} is real; "
+                    "declare it integer or categorical."
+                )
+        return product(*(_values(f) for f in self.features))
+
+
+def _values(feature: Feature) -> Sequence[Any]:
+    if isinstance(feature, Categorical):
+        return feature.values
+    if isinstance(feature, Integer):
+        return range(feature.low, feature.high + 1)
+    return ()

@@ -1,0 +1,279 @@
+"""From people's data (arrays, DataFrames, dicts) to features and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
+from axfi_kc.errors import DomainError, UnknownFeatureError
+
+__all__ = ["Table", "as_table", "infer_features", "listing", "one_row", "unknown"]
+
+
+_EMPIRICAL_BINS = 10
+Column = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns of equal length."""
+
+    columns: dict[str, Column]
+    rows: int
+
+    def column(self, name: str) -> Column:
+        """Return the column called `name`."""
+        if name not in self.columns:
+            raise UnknownFeatureError(f"The data have no column {name!r}; they have {listing(list(self.columns))}.")
+        return self.columns[name]
+
+
+def _is_frame(X: Any) -> bool:
+    # By what it can do and not by its type, so that no data frame library has to be imported.
+    return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
+
+
+def _frame_columns(X: Any) -> dict[str, Column]:
+    return {str(name): X[name].to_numpy() for name in X.columns}
+
+
+def _frame_values(X: Any) -> dict[str, Column]:
+    """Return the columns' values, all as float64 in one step where they are numbers."""
+    # One block instead of a column at a time where all are numbers; anything else keeps its own type.
+    if any(getattr(dtype, "kind", "O") not in "iuf" for dtype in X.dtypes):
+        return _frame_columns(X)
+    block = X.to_numpy(dtype=np.float64)
+    return {str(name): block[:, j] for j, name in enumerate(X.columns)}
+
+
+def as_table(X: Any, features: Sequence[Feature]) -> Table:
+    """Return `X` as columns named after the features or model columns of `features`."""
+    if _is_frame(X):
+        return _known(Table(_frame_values(X), len(X)), features)
+    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+        names = [str(n) for n in X[0]]
+        return _known(Table({n: _object_column([row[n] for row in X]) for n in names}, len(X)), features)
+    data = np.asarray(X)
+    if data.ndim != 2:
+        raise DomainError(
+            f"Expected a table with one row per point, but an array of shape {data.shape} was given; "
+            "reshape one point to a single row."
+        )
+    # Model columns first: where both widths agree, every feature has one column, and either name will do.
+    labels = next((n for n in (_columns(features), _names(features)) if len(n) == data.shape[1]), None)
+    if labels is None:
+        widths = sorted({len(features), len(_columns(features))})
+        raise DomainError(
+            f"Expected {' or '.join(map(str, widths))} values per point, but {data.shape[1]} were given; "
+            f"the features are {listing(_names(features))}."
+        )
+    return Table({n: data[:, j] for j, n in enumerate(labels)}, data.shape[0])
+
+
+def _names(features: Sequence[Feature]) -> list[str]:
+    return [f.name for f in features]
+
+
+def _columns(features: Sequence[Feature]) -> list[str]:
+    return [c for f in features for c in f.columns]
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return at most a dozen names, for an error message."""
+    shown = ", ".join(repr(n) for n in names[:12])
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > 12 else shown
+
+
+def unknown(name: object, names: Sequence[str]) -> UnknownFeatureError:
+    """Return the error for a feature that is not among `names`."""
+    return UnknownFeatureError(
+        f"The domain has no feature {name!r}; its features are {listing(names)}: use one of these names."
+    )
+
+
+def _known(table: Table, features: Sequence[Feature]) -> Table:
+    """Return `table` after checking that each of its columns means something to `features`."""
+    known = {*_names(features), *_columns(features)}
+    strange = next((n for n in table.columns if n not in known), None)
+    if strange is not None:
+        raise unknown(strange, _names(features))
+    missing = next(
+        (f for f in features if f.name not in table.columns and not set(f.columns) <= set(table.columns)), None
+    )
+    if missing is not None:
+        raise DomainError(
+            f"The point has no value for feature {missing.name!r}; give one for each of the {len(features)} features."
+        )
+    return table
+
+
+def _object_column(values: list[Any]) -> Column:
+    # Assigned, not converted: NumPy would make a table out of values that are sequences.
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
+
+
+def one_row(x: Any, features: Sequence[Feature]) -> Any:
+    """Return one point, however given, as a table of one row."""
+    if isinstance(x, Mapping):
+        return [x]
+    if _is_frame(x):
+        if len(x) != 1:
+            raise DomainError(f"Expected one point, but a table of {len(x)} rows was given; use explain_batch.")
+        return x
+    if hasattr(x, "index") and hasattr(x, "to_dict"):
+        labels = [str(n) for n in x.index]
+        # A Series whose index is not about these features is a plain row of values.
+        if set(labels) & {*_names(features), *_columns(features)}:
+            return [dict(zip(labels, x.tolist(), strict=True))]
+        x = x.to_numpy()
+    if isinstance(x, str) or not hasattr(x, "__len__"):
+        raise DomainError(f"Expected one point (array, Series or dict), but {x!r} was given.")
+    if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == 1:
+        return x
+    row = x if isinstance(x, np.ndarray) else _object_column(list(x))
+    return row[np.newaxis, ...]
+
+
+def infer_features(
+    X: Any,
+    *,
+    kinds: Mapping[str, Iterable[str | int]],
+    bounds: Mapping[str | int, tuple[float, float]] | None,
+    one_hot: Mapping[str, Sequence[str | int]] | None,
+    names: Sequence[str] | None,
+    measures: str | Mapping[str | int, object],
+) -> list[Feature]:
+    """Return the features that :meth:`Domain.from_data` describes."""
+    columns = _columns_of(X, names)
+    labels = list(columns)
+    if any(len(c) == 0 for c in columns.values()):
+        raise DomainError("A domain cannot be read off an empty table; give at least one row.")
+    kind_of = {_label(c, labels): kind for kind, given in kinds.items() for c in given}
+    bound_of = {_label(c, labels): b for c, b in (bounds or {}).items()}
+    owner = {_label(c, labels): name for name, owned in (one_hot or {}).items() for c in owned}
+    words = (
+        measures
+        if isinstance(measures, str)
+        else {_label(c, [*labels, *(one_hot or {})]): m for c, m in measures.items()}
+    )
+    features: list[Feature] = []
+    for label, column in columns.items():
+        if label in owner:
+            # At the place of its first column, so that features keep the order of the data.
+            if owner[label] not in {f.name for f in features}:
+                owned = [c for c in labels if owner.get(c) == owner[label]]
+                features.append(_one_hot(owner[label], owned))
+            continue
+        kind = kind_of.get(label) or _kind_of_dtype(column)
+        measure = words if isinstance(words, str) else words.get(label, "uniform")
+        features.append(_MAKERS[kind](label, column, bound_of.get(label), measure))
+    return features
+
+
+def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
+    if _is_frame(X):
+        columns = _frame_columns(X)
+        if names is not None:
+            raise DomainError("A DataFrame has names of its own; rename its columns instead of giving `names`.")
+        return columns
+    data = np.asarray(X)
+    if data.ndim != 2:
+        raise DomainError(f"Expected a two-dimensional table, but an array of shape {data.shape} was given.")
+    labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
+    if len(labels) != data.shape[1]:
+        raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
+    return {str(n): data[:, j] for j, n in enumerate(labels)}
+
+
+def _label(column: str | int, labels: Sequence[str]) -> str:
+    # A number is a position, unless a column is called that.
+    if isinstance(column, int | np.integer) and str(column) not in labels and 0 <= column < len(labels):
+        return labels[int(column)]
+    if str(column) in labels:
+        return str(column)
+    raise UnknownFeatureError(f"There is no column {column!r}; the columns are {listing(labels)}.")
+
+
+def _kind_of_dtype(column: Column) -> str:
+    return {"i": "integer", "u": "integer", "f": "real"}.get(column.dtype.kind, "categorical")
+
+
+def _one_hot(name: str, owned: Sequence[str]) -> Categorical:
+    """Return the feature behind `owned` columns; values are the columns' own suffixes."""
+    prefixes = (f"{name}_", f"{name}=")
+    values = [next((c[len(p) :] for p in prefixes if c.startswith(p)), c) for c in owned]
+    return Categorical(name, values, columns=owned)
+
+
+def _categorical(name: str, column: Column, bounds: object, measure: object) -> Feature:
+    if bounds is not None:
+        raise DomainError(f"Feature {name!r} is categorical and takes no bounds; drop them or declare it integer.")
+    counts: dict[Any, int] = {}
+    for v in column.tolist():
+        counts[v] = counts.get(v, 0) + 1
+    # Values of different types do not compare; grouped by type they do, and the order is the same each time.
+    values = sorted(counts, key=lambda v: (str(type(v)), v))
+    if measure == "empirical":
+        return Categorical(name, values, weights=[counts[v] for v in values])
+    return Categorical(name, values, weights=_weights_of(name, measure))
+
+
+def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None) -> tuple[float, float]:
+    # As good as unbounded: the probe only checks that all values are finite numbers.
+    probe = Real(name, -(2**1023), 2**1023)
+    numbers = probe.encode(column)
+    low, high = bounds if bounds is not None else (float(numbers.min()), float(numbers.max()))
+    if numbers.min() < low or numbers.max() > high:
+        raise DomainError(
+            f"Feature {name!r} runs from {shown(numbers.min())} to {shown(numbers.max())} in the data, "
+            f"outside the bounds ({low}, {high}); widen them."
+        )
+    return low, high
+
+
+def _integer(name: str, column: Column, bounds: tuple[float, float] | None, measure: object) -> Feature:
+    low, high = _finite_range(name, column, bounds)
+    feature = Integer(name, low, high)  # type: ignore[arg-type]
+    numbers = feature.encode(column)
+    if measure == "empirical":
+        counts = np.bincount((numbers - feature.low).astype(np.int64), minlength=feature.size)
+        return Integer(name, feature.low, feature.high, weights=counts.tolist())
+    return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure))
+
+
+def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure: object) -> Feature:
+    low, high = _finite_range(name, column, bounds)
+    if measure == "empirical" and low < high:
+        numbers = np.asarray(column, dtype=np.float64)
+        counts = np.histogram(numbers, bins=_EMPIRICAL_BINS, range=(float(low), float(high)))[0]
+        # Edges are exact and counts are NumPy's, so a value within rounding of an edge may count next door.
+        step = (Fraction(high) - Fraction(low)) / _EMPIRICAL_BINS
+        edges = [Fraction(low) + k * step for k in range(_EMPIRICAL_BINS + 1)]
+        return Real(name, low, high, histogram=Histogram(edges, counts.tolist()))
+    if isinstance(measure, Histogram):
+        return Real(name, low, high, histogram=measure)
+    if measure not in ("uniform", "empirical") and not isinstance(measure, Uniform):
+        raise DomainError(
+            f"The measure of real feature {name!r} must be 'uniform', 'empirical' or a Histogram, not {measure!r}."
+        )
+    return Real(name, low, high)
+
+
+def _weights_of(name: str, measure: object) -> Weights | None:
+    if measure == "uniform" or isinstance(measure, Uniform):
+        return None
+    if isinstance(measure, Weights):
+        return measure
+    raise DomainError(f"The measure of feature {name!r} must be 'uniform', 'empirical' or Weights, not {measure!r}.")
+
+
+_MAKERS: dict[str, Any] = {"categorical": _categorical, "integer": _integer, "real": _real}

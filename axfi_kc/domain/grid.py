@@ -1,0 +1,349 @@
+"""The cells into which a model cuts its domain.
+
+A tree compares a feature with finitely many thresholds, so on each feature it can tell apart
+only finitely many *cells*: intervals between cuts, or single categories. Everything after the
+reader works on cell numbers; what a cell is worth (its probability, its number of points) is
+kept here as integers over one denominator per feature.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
+from axfi_kc.errors import DomainError, UnsupportedModelError
+
+__all__ = ["Axis", "Cut", "Grid", "Split", "float32_cuts"]
+
+
+_LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
+_DIGITS = 7  # of a threshold: those of a float32, in which many models hold them
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cut:
+    """A split of the reals: left are ``x <= value`` if `closed`, else ``x < value``.
+
+    Cuts are ordered from left to right; at one value the open cut comes first, and the
+    point itself lies between the two.
+    """
+
+    value: float
+    closed: bool
+
+    @property
+    def last_left(self) -> float:
+        """The largest float64 on the left."""
+        return self.value if self.closed else math.nextafter(self.value, -math.inf)
+
+
+Split = Cut | frozenset[Any]
+"""How a test splits a column: left of a cut, or within a set of the domain's codes."""
+
+
+def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
+    """Return the cuts that ``float32(x) <= t`` (or ``<``, if `strict`) makes on the reals.
+
+    Tree libraries round x to float32, to nearest and ties to even, before they compare. The
+    set of reals that go left therefore ends half-way between two neighbouring float32
+    numbers, and the half-way point itself goes where rounding to even sends it.
+
+    Examples
+    --------
+    >>> cut, = float32_cuts([0.5], strict=False)
+    >>> cut.closed, cut.value > 0.5, bool(np.float32(cut.value) <= 0.5)
+    (True, True, True)
+    """
+    limits = np.asarray(thresholds, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        # Rounds to nearest, so `last` is the threshold or a neighbour on either side of it; beyond the range
+        # of float32 it is infinite.
+        last = limits.astype(np.float32)
+    # Step back where rounding went past the threshold: `last` is then the largest float32 that goes left.
+    too_far = last >= limits if strict else last > limits
+    last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
+    following = np.nextafter(last, np.float32(np.inf))
+    # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
+    middle = (last.astype(np.float64) + following.astype(np.float64)) / 2
+    # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
+    even = (last.view(np.int32) & 1) == 0
+    # Past the largest float32 there is no neighbour to meet half-way; then the threshold is taken as it is.
+    middle = np.where(np.isfinite(middle), middle, limits)
+    return [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """The cells of one feature, from left to right.
+
+    Attributes
+    ----------
+    feature
+        The feature that is cut.
+    cuts
+        For integer and real features, the cuts between neighbouring cells; a categorical
+        feature has one cell per value.
+    numerators, denominator
+        The probability of cell k is ``numerators[k] / denominator``.
+    counts
+        The number of values in each cell; None for a real feature.
+    """
+
+    feature: Feature
+    cuts: tuple[Cut, ...]
+    numerators: tuple[int, ...]
+    denominator: int
+    counts: tuple[int, ...] | None
+    _last_left: npt.NDArray[np.float64] = field(repr=False)
+
+    @classmethod
+    def of(cls, feature: Feature, cuts: Iterable[Cut] = ()) -> Axis:
+        """Cut `feature`; cuts that leave one side empty are dropped."""
+        if isinstance(feature, Categorical):
+            kept: tuple[Cut, ...] = ()
+            shares = _shares_of_values(feature)
+            counts: tuple[int, ...] | None = (1,) * feature.size
+        elif isinstance(feature, Integer):
+            kept = _integer_cuts(feature, cuts)
+            shares = _integer_shares(feature, kept)
+            # Cuts of integer features end at an integer, which is the last one on the left.
+            counts = tuple(np.diff([feature.low, *(int(c.value) + 1 for c in kept), feature.high + 1]).tolist())
+        else:
+            kept = _real_cuts(feature, cuts)
+            shares = _real_shares(feature, kept)
+            counts = None
+        denominator = math.lcm(*(s.denominator for s in shares))
+        numerators = tuple(s.numerator * (denominator // s.denominator) for s in shares)
+        return cls(feature, kept, numerators, denominator, counts, np.array([c.last_left for c in kept]))
+
+    @classmethod
+    def of_values(cls, feature: Feature) -> Axis:
+        """Make every value of a finite feature a cell of its own."""
+        if isinstance(feature, Integer):
+            if feature.size > _LARGEST_TABLE:
+                raise DomainError(
+                    f"Feature {feature.name!r} has {feature.size} values, too many to list; narrow its bounds."
+                )
+            # No cut after the last value: it would leave nothing on its right.
+            return cls.of(feature, (Cut(float(k), closed=True) for k in range(feature.low, feature.high)))
+        if isinstance(feature, Real):
+            raise DomainError(
+                f"Feature {feature.name!r} is real and has no list of values; declare it integer or categorical."
+            )
+        return cls.of(feature)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of cells."""
+        return len(self.numerators)
+
+    def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return the cell of each code (cost: a binary search each)."""
+        if isinstance(self.feature, Categorical):
+            return codes.astype(np.int64)
+        # Compared with the last float on each cut's left, open and closed cuts need no case of their own.
+        return np.searchsorted(self._last_left, codes, side="left").astype(np.int64)
+
+    def left_of(self, cut: Cut) -> int:
+        """Return how many cells lie left of `cut`."""
+        if isinstance(self.feature, Integer):
+            cut = _integer_cut(cut)
+        # Each of our cuts up to this one ends a cell on its left.
+        return bisect_right(self.cuts, cut) + self._covers(cut)
+
+    def _covers(self, cut: Cut) -> bool:
+        """Tell whether the last cell, which no cut of ours ends, also lies left of `cut`."""
+        last = self.feature
+        if isinstance(last, Categorical):
+            return False
+        return bool(cut.value > last.high or (cut.closed and cut.value == last.high))
+
+    def left_mask(self, component: int, split: Split) -> npt.NDArray[np.uint8]:
+        """Return which cells a split of one of the feature's columns sends left."""
+        if isinstance(self.feature, Categorical):
+            if isinstance(split, Cut):
+                # Codes are floats, so comparing with the last float on the left is the library's own test.
+                last = split.last_left
+                inside = [c <= last for c in _numeric_codes(self.feature, component)]
+            else:
+                inside = [row[component] in split for row in self.feature.codes]
+            return np.array(inside, dtype=np.uint8)
+        mask = np.zeros(self.n_cells, np.uint8)
+        if isinstance(split, Cut):
+            mask[: self.left_of(split)] = 1
+        else:
+            mask[self._cells_of(split)] = 1
+        return mask
+
+    def _cells_of(self, codes: frozenset[Any]) -> list[int]:
+        feature = self.feature
+        # Codes outside the bounds cannot occur, and have no cell.
+        inside = sorted(c for c in codes if isinstance(feature, Integer) and feature.low <= c <= feature.high)
+        return self.locate(np.array(inside, dtype=np.float64)).tolist() if inside else []
+
+    def describe(self, cells: Sequence[int]) -> str:
+        """Return a set of neighbouring cells, or of categories, in the user's own terms.
+
+        Examples
+        --------
+        >>> axis = Axis.of(Integer("age", 18, 90), [Cut(41.5, closed=True)])
+        >>> axis.describe([0]), axis.describe([1])
+        ('age <= 41', 'age >= 42')
+        """
+        name = self.feature.name
+        if isinstance(self.feature, Categorical):
+            values = [repr(self.feature.values[c]) for c in sorted(cells)]
+            return f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}"
+        return " or ".join(self._describe_run(a, b) for a, b in _runs(sorted(cells)))
+
+    def _describe_run(self, first: int, last: int) -> str:
+        name, integer = self.feature.name, isinstance(self.feature, Integer)
+        low = self.cuts[first - 1] if first else None
+        high = self.cuts[last] if last < len(self.cuts) else None
+        least = None if low is None else (int(low.value) + 1 if integer else low.value)
+        most = None if high is None else (int(high.value) if integer else high.value)
+        if least is None and most is None:
+            return f"any {name}"
+        if integer and least == most:
+            return f"{name} = {least}"
+        bounds = []
+        if low is not None:
+            bounds.append(f"{name} {'>' if low.closed and not integer else '>='} {shown(least, digits=_DIGITS)}")
+        if high is not None:
+            bounds.append(f"{name} {'<=' if high.closed or integer else '<'} {shown(most, digits=_DIGITS)}")
+        return " and ".join(bounds)
+
+
+def _numeric_codes(feature: Categorical, component: int) -> list[float]:
+    codes = [row[component] for row in feature.codes]
+    strange = next((c for c in codes if not isinstance(c, int | float | np.number)), None)
+    if strange is not None:
+        raise UnsupportedModelError(
+            f"The model compares feature {feature.name!r} with numbers, but its domain holds {strange!r}; "
+            "give the domain the codes the model was trained on (Categorical(..., columns=..., codes=...))."
+        )
+    return [float(c) for c in codes]
+
+
+def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for c in cells:
+        if runs and runs[-1][1] == c - 1:
+            runs[-1] = (runs[-1][0], c)
+        else:
+            runs.append((c, c))
+    return runs
+
+
+def _integer_cut(cut: Cut) -> Cut:
+    """Return `cut` as the closed cut after the last integer on its left."""
+    floor = math.floor(cut.value)
+    # An open cut at an integer leaves that integer on the right.
+    return Cut(float(floor - (floor == cut.value and not cut.closed)), closed=True)
+
+
+def _integer_cuts(feature: Integer, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    rounded = {_integer_cut(cut) for cut in cuts}
+    return tuple(sorted(c for c in rounded if feature.low <= c.value < feature.high))
+
+
+def _real_cuts(feature: Real, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
+    # A closed cut at the low end, or an open one at the high end, sets a single point apart. It has no
+    # measure but exists, and so is kept; the other two would leave one side empty.
+    first, last = (feature.low, False), (feature.high, True)
+    return tuple(sorted(c for c in set(cuts) if first < (Fraction(c.value), c.closed) < last))
+
+
+def _shares_of_values(feature: Categorical | Integer) -> tuple[Fraction, ...]:
+    if isinstance(feature.measure, Weights):
+        return feature.measure.shares
+    return (Fraction(1, feature.size),) * feature.size
+
+
+def _integer_shares(feature: Integer, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
+    starts = [feature.low, *(int(c.value) + 1 for c in cuts), feature.high + 1]
+    spans = [(a - feature.low, b - feature.low) for a, b in itertools.pairwise(starts)]
+    if isinstance(feature.measure, Uniform):
+        return tuple(Fraction(b - a, feature.size) for a, b in spans)
+    return tuple(sum(feature.measure.shares[a:b], Fraction(0)) for a, b in spans)
+
+
+def _real_shares(feature: Real, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
+    width = feature.high - feature.low
+    inner = [Fraction(c.value) for c in cuts]
+    # An interval of one point: its one cell has all of the probability.
+    if not width:
+        return (Fraction(1),)
+    if isinstance(feature.measure, Histogram):
+        below = [Fraction(0), *map(feature.measure.below, inner), Fraction(1)]
+    else:
+        below = [Fraction(0), *((c - feature.low) / width for c in inner), Fraction(1)]
+    return tuple(b - a for a, b in itertools.pairwise(below))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The cells of every feature of a domain.
+
+    Examples
+    --------
+    >>> grid = Grid.of_values(Domain([Integer("a", 0, 2), Categorical("b", "xy")]))
+    >>> grid.n_cells, grid.n_points
+    ((3, 2), 6)
+    """
+
+    domain: Domain
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, cuts: Sequence[Iterable[Cut]]) -> Grid:
+        """Cut each feature of `domain` by its own `cuts`."""
+        return cls(domain, tuple(Axis.of(f, c) for f, c in zip(domain.features, cuts, strict=True)))
+
+    @classmethod
+    def of_values(cls, domain: Domain) -> Grid:
+        """Make every value of a finite domain a cell of its own."""
+        return cls(domain, tuple(Axis.of_values(f) for f in domain.features))
+
+    @cached_property
+    def n_cells(self) -> tuple[int, ...]:
+        """The number of cells of each feature."""
+        return tuple(axis.n_cells for axis in self.axes)
+
+    @property
+    def n_points(self) -> int:
+        """The number of cell vectors."""
+        return math.prod(self.n_cells)
+
+    def left_masks(self, tests: Sequence[tuple[int, int, Split]]) -> list[npt.NDArray[np.uint8]]:
+        """Return for each test, of (feature, which of its columns, split), the cells that go left.
+
+        Notes
+        -----
+        Equal tests, of which ensembles have many, share one mask.
+        """
+        masks: dict[tuple[int, int, Split], npt.NDArray[np.uint8]] = {}
+        for test in tests:
+            if test not in masks:
+                i, component, split = test
+                masks[test] = self.axes[i].left_mask(component, split)
+        return [masks[test] for test in tests]
+
+    def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return the cells of points given by their codes, a row each."""
+        cells = np.empty(codes.shape, dtype=np.int64)
+        for i, axis in enumerate(self.axes):
+            cells[:, i] = axis.locate(codes[:, i])
+        return cells

@@ -1,0 +1,1 @@
+"""The engine of single trees and tables: boxes that cover the space, one pass, no search."""

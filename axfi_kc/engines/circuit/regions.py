@@ -1,0 +1,187 @@
+"""The dissimilar points of one output as a circuit, and questions about an instance's boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.circuits.circuit import Circuit, FlatCircuit, flat_of
+from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
+from axfi_kc.circuits.queries.counting import shares_of
+from axfi_kc.circuits.queries.decisions import has_disjunctions
+from axfi_kc.engines.circuit import kernels
+from axfi_kc.families.masks import features_of
+
+__all__ = ["InstanceBoxes", "Region", "Worths"]
+
+
+_PRIMES_AT_LEAST = 4  # room for most sets without another look for primes
+Worths = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Where a circuit holds, or where it fails, laid out for the kernels.
+
+    Attributes
+    ----------
+    circuit
+        Deterministic and decomposable.
+    holds
+        Whether the region is where the circuit holds.
+    flat
+        The circuit's arrays.
+    scope
+        The features that the circuit mentions; no other is ever relevant.
+    task
+        What the kernels look for.
+    """
+
+    circuit: Circuit
+    holds: bool
+    flat: FlatCircuit
+    scope: npt.NDArray[np.int64]
+    task: int
+    _cells: _Table
+    _tables: dict[str, _Table] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, circuit: Circuit, holds: bool) -> Region:
+        """Lay out a region (cost: linear)."""
+        task = kernels.WHERE_TRUE if holds else kernels.BY_COUNT
+        if not holds and not has_disjunctions(circuit):
+            task = kernels.BY_DECISIONS
+        scope = np.unique(circuit.features[circuit.features >= 0]).astype(np.int64)
+        n_cells = circuit.grid.n_cells
+        count = n_primes_beyond(prod(n_cells[i] for i in scope.tolist())) if task == kernels.BY_COUNT else 0
+        cells = _Table.of(circuit, [[1] * n for n in n_cells], scope.tolist(), count)
+        return cls(circuit, holds, flat_of(circuit), scope, task, cells)
+
+    @property
+    def kernel_arguments(self) -> tuple[Any, ...]:
+        """What the oracle's kernels want after the box."""
+        n, cells = len(self.flat.kinds), self._cells
+        return self.task, cells.share_of_arc, cells.shares, cells.primes, np.empty(n, np.uint8), np.empty(n, np.int64)
+
+    def table(self, kind: str, worths: Worths, count: int) -> _Table:
+        """Return what the cells of each arc are worth, modulo `count` primes or more."""
+        found = self._tables.get(kind)
+        if found is None or len(found.primes) < count:
+            found = _Table.of(self.circuit, worths, self.scope.tolist(), max(count, _PRIMES_AT_LEAST))
+            self._tables[kind] = found
+        return found
+
+    @cached_property
+    def cell_sets(self) -> list[frozenset[int]]:
+        """The circuit's sets of cells, to be asked for members."""
+        return [frozenset(cells) for cells in self.circuit.cell_sets]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What the cells of arcs are worth modulo primes, a row each, and the whole worth of each feature."""
+
+    primes: npt.NDArray[np.int64]
+    share_of_arc: npt.NDArray[np.int32]
+    shares: npt.NDArray[np.int64]
+    wholes: dict[int, int]
+
+    @classmethod
+    def of(cls, circuit: Circuit, worths: Worths, scope: Sequence[int], count: int) -> _Table:
+        """Return the table modulo `count` primes, for worths of the cells of each feature."""
+        wholes = {i: sum(worths[i]) for i in scope}
+        primes = primes_not_dividing(wholes.values(), count=count)
+        shares = shares_of(circuit, worths, [wholes.get(i, 1) for i in range(len(worths))])
+        rows = np.ascontiguousarray(shares_modulo(shares.worths, shares.wholes, primes).T).astype(np.int64)
+        return cls(np.array(primes, np.int64), shares.of_arc, rows, wholes)
+
+
+class InstanceBoxes:
+    """The boxes around one instance: sets of features are free, the others keep its cells.
+
+    Sets are ints whose bit k is feature ``region.scope[k]``.
+    """
+
+    def __init__(self, region: Region, v: npt.NDArray[np.int64]) -> None:
+        self.region = region
+        self.cells = v.tolist()
+        self.follows = kernels.followed(region.flat, v)
+        self._free = np.zeros(len(v), np.uint8)
+        self._arguments = region.kernel_arguments
+
+    @property
+    def all(self) -> int:
+        """The set of all features of the circuit."""
+        return (1 << len(self.region.scope)) - 1
+
+    def is_weak(self, mask: int) -> bool:
+        """Tell whether the box in which `mask` is free meets the region (cost: linear, or linear per prime)."""
+        self._release(mask)
+        return bool(kernels.is_weak(self.region.flat, self.follows, self._free, *self._arguments))
+
+    def shrink(self, mask: int) -> int:
+        """Return a minimal part of `mask` whose box meets the region, as that of `mask` must.
+
+        Notes
+        -----
+        One question per feature of `mask`. Features that come last in the scope are kept if possible.
+        """
+        self._release(mask)
+        kernels.shrink(self.region.flat, self.follows, self._free, self.region.scope, *self._arguments)
+        return sum(1 << k for k in np.flatnonzero(self._free[self.region.scope]).tolist())
+
+    def _release(self, mask: int) -> None:
+        self._free[:] = 0
+        self._free[self.region.scope[list(features_of(mask))]] = 1
+
+    def features(self, mask: int) -> list[int]:
+        """Return the features of a set by their numbers in the domain."""
+        return self.region.scope[list(features_of(mask))].tolist()
+
+    def global_masks(self, masks: Iterable[int]) -> list[int]:
+        """Return sets with bit i for feature i of the domain."""
+        bits = [1 << i for i in self.region.scope.tolist()]
+        return [sum(bits[k] for k in features_of(mask)) for mask in masks]
+
+    def weigh(self, masks: Sequence[int], kind: str, worths: Worths) -> list[int]:
+        """Return for each set what the region's points in its box are worth.
+
+        Notes
+        -----
+        A pass over the circuit for each prime of 31 bits that it takes to exceed what the box is worth.
+        """
+        sets = [self.features(mask) for mask in masks]
+        wholes = self.region.table(kind, worths, 1).wholes
+        largest = [prod([wholes[i] for i in Y]) for Y in sets]
+        n_primes = np.array([n_primes_beyond(total) for total in largest], np.int64)
+        table = self.region.table(kind, worths, int(n_primes.max(initial=1)))
+        found = np.zeros((len(sets), int(n_primes.max(initial=0))), np.int64)
+        self._free[:] = 0
+        kernels.residues(
+            self.region.flat,
+            self.follows,
+            np.array([i for Y in sets for i in Y], np.int64),
+            np.cumsum([0, *map(len, sets)], dtype=np.int64),
+            self._free,
+            table.share_of_arc,
+            table.shares,
+            table.primes,
+            n_primes,
+            np.empty(len(self.region.flat.kinds), np.int64),
+            found,
+        )
+        primes = table.primes.tolist()
+        return [
+            self._worth(row[:n], primes[:n], total)
+            for row, n, total in zip(found.tolist(), n_primes.tolist(), largest, strict=True)
+        ]
+
+    def _worth(self, remainders: Sequence[int], primes: Sequence[int], whole: int) -> int:
+        inside = combined([r * whole % p for r, p in zip(remainders, primes, strict=True)], primes)
+        return inside if self.region.holds else whole - inside

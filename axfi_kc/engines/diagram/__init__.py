@@ -1,0 +1,1 @@
+"""The engine of ordered diagrams: families of CXps too large to list."""

@@ -1,0 +1,314 @@
+"""CXps and weights of linear models, without search over points.
+
+Let d_i be the most that feature i alone can take off the margin of the instance, and g the
+margin. A set is a weak CXp iff its d_i reach g, so the CXps are minimal covers, and the weight of
+a CXp has a closed form (:mod:`axfi_kc.engines.linear.weights`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Account, Budget, Watch, interruptible
+from axfi_kc.engines.found import Found, features_of_members, members_of_words, words_of_masks
+from axfi_kc.engines.linear.covers import union_covers
+from axfi_kc.engines.linear.half_spaces import Side, common_unit, sides_of
+from axfi_kc.engines.linear.union_weights import UnionWeigher
+from axfi_kc.engines.linear.weights import BatchWeigher, SideWeigher
+from axfi_kc.engines.per_output import PerOutput
+from axfi_kc.errors import BudgetError
+from axfi_kc.models import Argmax, LinearModel, Positive
+from axfi_kc.models.linear_model import dyadic
+from axfi_kc.models.similarity import Similarity
+
+__all__ = ["LinearEngine"]
+
+
+_WORD = 64
+_BITS = 61  # of a sum of losses that the kernel holds in int64
+_MOST = 2_000_000  # CXps of one instance
+_FIRST = 1 << 12  # candidates of the first attempt where seconds are limited
+_CAUTION = 0.8  # of the time left, because the next attempt may be slower
+_SETS_AT_ONCE = 1 << 14
+Codes = npt.NDArray[np.float64]
+Integers = npt.NDArray[Any]  # of Python ints
+
+_bit_length = np.frompyfunc(int.bit_length, 1, 1)
+
+
+@cache
+def _compile_kernels() -> None:
+    """Compile the kernel, or load it from disk, before a budget's clock starts."""
+    from axfi_kc.engines.linear import kernels
+
+    one = np.ones((1, 1, 1), np.int64)
+    kernels.minimal_covers(one, one[0], one[0], one[0], 1, 1, 1)
+
+
+class _Tasks(NamedTuple):
+    """What the instances of a batch can lose on each side, and must lose; all times ``2**shifts``."""
+
+    homes: npt.NDArray[np.int64]
+    losses: Integers  # per instance, side and feature
+    margins: Integers  # per instance and side
+    needs: Integers  # likewise: the least integer that makes the output dissimilar
+    shifts: npt.NDArray[np.int64]
+
+
+class LinearEngine:
+    """Explains instances of a linear model.
+
+    Parameters
+    ----------
+    model
+        The linear model.
+    similarity
+        Which outputs count as similar.
+
+    Notes
+    -----
+    Per instance: features times CXps to find them, and per CXp a power of an integer if its
+    features are real, else the combinations of its discrete values that are dissimilar.
+    """
+
+    def __init__(self, model: LinearModel, similarity: Similarity) -> None:
+        self.model = model
+        self._similarity = similarity
+        self.sides = PerOutput(self._sides_of)
+        self._weigher = PerOutput(self._weigher_of)
+
+    @cached_property
+    def constant(self) -> Hashable | None:
+        """The one output of a constant model; None otherwise."""
+        rule = self.model.rule
+        if isinstance(rule, Argmax | Positive):
+            alone = (c for c in range(len(rule.labels)) if not any(s.is_reachable() for s in self.sides(c)))
+            return next((rule.labels[c] for c in alone), None)
+        if any(self.sides(0)[0].swings):
+            return None
+        side = self.sides(0)[0]
+        return Fraction(side.base + sum(side.least), common_unit(self.model, self._similarity.delta))
+
+    @cached_property
+    def _in_batches(self) -> BatchWeigher | None:
+        """What weighs whole batches, if the model allows it."""
+        side = self.sides(0)[0]
+        return BatchWeigher(side) if BatchWeigher.fits(side) and not self._has_overlaps() else None
+
+    def _sides_of(self, home: int, _: Budget | None) -> tuple[Side, ...]:
+        """Return the ways out of class number `home`."""
+        return sides_of(self.model, self._similarity, home)
+
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
+        """Return the CXps and weights of each instance.
+
+        Parameters
+        ----------
+        codes
+            The instances' codes, a row each.
+        weights
+            The kind of weights.
+        max_size
+            Only CXps of at most so many features.
+        budget
+            What one instance may cost; a node is a candidate CXp.
+
+        Raises
+        ------
+        BudgetError
+            For an instance with more than 2,000,000 CXps, a CXp whose weight needs too many
+            combinations of discrete values, or if the budget was spent.
+        """
+        if not Watch(budget).is_free and len(codes) > 1:  # it is each instance's own
+            return Found.joined(
+                [
+                    self.explain(codes[n : n + 1], weights=weights, max_size=max_size, budget=budget)
+                    for n in range(len(codes))
+                ]
+            )
+        _compile_kernels()
+        account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
+        outputs, tasks = self._tasks(codes)
+        most = min(_MOST, account.budget.nodes or _MOST)
+        starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, account)
+        account.spend(len(words))
+        if weights == "unit":
+            return Found(outputs, starts, words, np.ones(len(words), np.int64), (1,) * codes.shape[1], weights)
+        if self._in_batches is not None and weights == "ratio":
+            found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words, account=account)
+            return Found(outputs, starts, words, found[0], (1,) * codes.shape[1], weights, found[1])
+        features = _features(words, codes.shape[1], account)
+        totals, divisors = self._weights(tasks, starts, features, weights, account)
+        column = np.empty(len(totals), dtype=object)
+        column[:] = totals
+        return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
+
+    def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar.
+
+        Notes
+        -----
+        Linear in features times sides.
+        """
+        _, tasks = self._tasks(code[np.newaxis])
+        free = [i for i in range(len(code)) if mask >> i & 1]
+        return bool((tasks.losses[0][:, free].sum(axis=1) >= tasks.needs[0]).any())
+
+    def _tasks(self, codes: Codes) -> tuple[list[Any], _Tasks]:
+        numerators, shifts = self.model.numerators_at(codes)
+        outputs = [self.model.output_of(row, q) for row, q in zip(numerators.tolist(), shifts.tolist(), strict=True)]
+        homes = self._homes(outputs)
+        n_sides = len(self.sides(0))
+        losses = np.zeros((len(codes), n_sides, codes.shape[1]), dtype=object)
+        margins, needs = (np.zeros((len(codes), n_sides), dtype=object) for _ in range(2))
+        exact = dyadic(codes)
+        for home in np.unique(homes).tolist():
+            rows = np.flatnonzero(homes == home)
+            for k, side in enumerate(self.sides(home)):
+                losses[rows, k], margins[rows, k] = side.losses(*(part[rows] for part in exact))
+                needs[rows, k] = margins[rows, k] + int(side.strict)
+        return outputs, _Tasks(homes, losses, margins, needs, shifts)
+
+    def _homes(self, outputs: Sequence[Any]) -> npt.NDArray[np.int64]:
+        """Return the number of each output's class; 0 for a regression."""
+        rule = self.model.rule
+        if not isinstance(rule, Argmax | Positive):
+            return np.zeros(len(outputs), dtype=np.int64)
+        number = {label: k for k, label in enumerate(rule.labels)}
+        return np.array([number[y] for y in outputs], dtype=np.int64)
+
+    def _has_overlaps(self) -> bool:
+        """Tell whether the sides of one instance can overlap: those of several classes can."""
+        return isinstance(self.model.rule, Argmax) and len(self.model.rule.labels) > 2
+
+    def _weigher_of(self, key: tuple[int, str], _: Budget | None) -> tuple[SideWeigher, ...] | UnionWeigher:
+        """Return what weighs CXps of a class, by its number and the kind of weights."""
+        sides, kind = self.sides(key[0]), key[1]
+        return UnionWeigher(sides, kind) if self._has_overlaps() else tuple(SideWeigher(s, kind) for s in sides)
+
+    def _wholes(self, kind: str) -> tuple[int, ...]:
+        weigher = self._weigher((0, kind))
+        return (1,) * len(self.model.domain) if isinstance(weigher, UnionWeigher) else weigher[0].wholes
+
+    def _weights(
+        self,
+        tasks: _Tasks,
+        starts: npt.NDArray[np.int64],
+        features: Sequence[Sequence[int]],
+        kind: str,
+        account: Account,
+    ) -> tuple[list[int], list[int]]:
+        found: list[tuple[int, int]] = []
+        losses, margins = tasks.losses.tolist(), tasks.margins.tolist()
+        spans = list(pairwise(starts.tolist()))
+        for n, (home, q) in enumerate(zip(tasks.homes.tolist(), tasks.shifts.tolist(), strict=True)):
+            weigher, sides = self._weigher((home, kind)), list(zip(losses[n], margins[n], strict=True))
+            for chosen in account.paced(features[slice(*spans[n])], at_once=1):
+                slacks = [sum([row[i] for i in chosen]) - margin for row, margin in sides]
+                if isinstance(weigher, UnionWeigher):
+                    found.append(weigher.weight(chosen, slacks, q, account=account))
+                else:
+                    found.append(_disjoint_weight(weigher, chosen, slacks, q, account))
+        return [total for total, _ in found], [divisor for _, divisor in found]
+
+
+def _disjoint_weight(
+    weighers: Sequence[SideWeigher], features: Sequence[int], slacks: Sequence[int], shift: int, account: Account
+) -> tuple[int, int]:
+    """Return the weight of a CXp that sides which exclude each other reach."""
+    total, divisor = 0, 1
+    for weigher, slack in zip(weighers, slacks, strict=True):
+        if slack >= 0:
+            part, divisor = weigher.weight(features, slack, shift, account=account)  # the same divisor on each side
+            total += part
+    return total, divisor
+
+
+def _features(words: npt.NDArray[np.uint64], n_features: int, account: Account) -> list[list[int]]:
+    """Return the features of each set."""
+    found: list[list[int]] = []
+    for begin in account.paced(range(0, len(words), _SETS_AT_ONCE), at_once=1):
+        found += features_of_members(members_of_words(words[begin : begin + _SETS_AT_ONCE], n_features))
+    return found
+
+
+def _covers_within(
+    tasks: _Tasks, max_size: int, most: int, account: Account
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return what :func:`_covers` does within the seconds that are left.
+
+    The kernel knows no clock, but its work is in proportion to the candidates it meets: it is let meet four times
+    as many each time, or as many as there is time for.
+    """
+    limit = account.budget.seconds
+    if limit is None and account.budget.bytes is None:
+        return _covers(tasks, max_size, most, account)
+    allowed = min(_FIRST, most)
+    while True:
+        begin = account.seconds
+        try:
+            return _covers(tasks, max_size, allowed, account)
+        except BudgetError:
+            if allowed == most:
+                raise
+        account.look()
+        share = 4.0 if limit is None else _CAUTION * (limit - account.seconds) / max(account.seconds - begin, 1e-6)
+        if share < 1:
+            raise account.error()
+        allowed = min(most, int(allowed * min(share, 4)))
+
+
+def _covers(
+    tasks: _Tasks, max_size: int, most: int, account: Account
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """Return the CXps of each instance: starts, and words of 64 features."""
+    from axfi_kc.engines.linear import kernels
+
+    losses, low, high, rounded = _rounded(tasks)
+    n_words = -(-losses.shape[2] // _WORD)
+    with interruptible():
+        starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, most)
+    if (states == kernels.TOO_MANY).any():
+        raise _too_many(most)
+    if not (states == kernels.UNCERTAIN).any():
+        return starts, words
+    parts = [words[a:b] for a, b in pairwise(starts.tolist())]
+    for n in np.flatnonzero(states == kernels.UNCERTAIN).tolist():
+        parts[n] = words_of_masks(_exact_covers(tasks, n, max_size, most, account), tasks.losses.shape[2])
+    return np.cumsum([0, *map(len, parts)]), np.concatenate(parts)
+
+
+def _exact_covers(tasks: _Tasks, n: int, max_size: int, most: int, account: Account) -> list[int]:
+    found: list[int] = []
+    for chosen in account.paced(union_covers(tasks.losses[n].tolist(), tasks.needs[n].tolist(), max_size=max_size)):
+        found.append(sum(1 << i for i in chosen))
+        if len(found) > most:
+            raise _too_many(most)
+    return found
+
+
+def _too_many(most: int) -> BudgetError:
+    return BudgetError(
+        f"An instance has more than {most} candidate CXps; ask for the small ones with max_size.", nodes=most
+    )
+
+
+def _rounded(tasks: _Tasks) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return losses and needs in int64, rounded where they are too large; see the kernel."""
+    sums = tasks.losses.sum(axis=2)
+    needs = np.minimum(tasks.needs, sums + 1)  # beyond the sum, it does not matter how far
+    cut = np.maximum(_bit_length(sums).astype(np.int64) - _BITS, 0)
+    by = cut.astype(object)
+    losses = np.right_shift(tasks.losses, by[:, :, np.newaxis]).astype(np.int64)
+    losses[tasks.losses == 0] = -1
+    low, high = np.right_shift(needs, by), -np.right_shift(-needs, by)
+    return losses, low.astype(np.int64), high.astype(np.int64), (cut > 0).astype(np.int64)

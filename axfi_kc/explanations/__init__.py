@@ -1,0 +1,1 @@
+"""Explanations of instances: CXps and AXps, scores, counterfactuals, files, tables and pages."""

@@ -1,0 +1,264 @@
+"""Counterfactuals: adversarial examples of a CXp, in the user's own units and in words.
+
+The nearest one has the least total change over the CXp's features: for a numeric feature its
+change divided by the width of its domain, for a categorical one 1. A random one is drawn from the
+domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
+put to the model.
+
+Adversarial examples of one CXp: the nearest one, and random ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from itertools import islice
+from random import Random
+from typing import Any, cast
+
+import numpy as np
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.features import Categorical
+from axfi_kc.domain.measures import shown
+from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.explanations.counterfactuals.drawing import draw_region
+from axfi_kc.explanations.counterfactuals.linear import draw_linear, nearest_linear
+from axfi_kc.explanations.counterfactuals.nearest import MOST_BOXES, grown, nearest_corner, search_account
+from axfi_kc.explanations.counterfactuals.regions import Choices, Region, change, region_of
+from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.families.masks import features_of
+from axfi_kc.models import LinearModel, Lookup
+
+__all__ = [
+    "MOST_BOXES",
+    "Counterfactual",
+    "Region",
+    "adversarial_example",
+    "counterfactual_of",
+    "draw_linear",
+    "draw_region",
+    "find_counterfactual",
+    "grown",
+    "nearest_corner",
+    "nearest_linear",
+    "region_of",
+    "search_account",
+]
+
+
+_NO_LIMIT = Budget()
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """A point that differs from the instance in one CXp's features and is not similar to it.
+
+    Attributes
+    ----------
+    changes
+        ``{feature name: (value of the instance, value here)}``, for the CXp's features.
+    point
+        The whole point, as ``{feature name: value}``.
+    output
+        The model's output there.
+    distance
+        The total normalised change.
+    words
+        A condition on the CXp's features that the point meets; wherever it is met, all else being
+        as it is, the output is dissimilar. Thresholds are shown to seven digits.
+    """
+
+    changes: dict[str, tuple[Any, Any]]
+    point: dict[str, Any]
+    output: Any
+    distance: Fraction
+    words: str
+
+    def __str__(self) -> str:
+        """Return the change in words."""
+        moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
+        return f"{self.words}: {shown(self.output)} (for instance {moves})"
+
+    @property
+    def moves(self) -> list[tuple[str, str, str]]:
+        """Each change as (feature, old value, new value), all digits shown: rounded it might cross a threshold."""
+        return [(n, shown(old, digits=None), shown(new, digits=None)) for n, (old, new) in self.changes.items()]
+
+
+def find_counterfactual(
+    problem: Problem, cxp: CXp | Iterable[str], *, seed: int | None = None, budget: Budget = _NO_LIMIT
+) -> Counterfactual:
+    """Return the nearest adversarial example of a CXp, or a random one.
+
+    Parameters
+    ----------
+    problem
+        The model and the instance.
+    cxp
+        A CXp of the problem, or the names of its features.
+    seed
+        If given, draw a point from the measure, given that it is an adversarial example of the
+        CXp; equal seeds give equal points. Otherwise the nearest point; among equally near ones
+        always the same.
+    budget
+        What it may cost; its nodes are boxes of cells, 500,000 unless given.
+
+    Raises
+    ------
+    DomainError
+        If the features are no CXp.
+    WeightError
+        If a point is to be drawn and the CXp's weight is 0.
+    BudgetError
+        If the search was too long.
+
+    Notes
+    -----
+    A best-first search over the cells of the CXp's features, with the trees' bounds; for linear
+    models a closed form in real features. Real values are float64; a linear model's nearest point
+    is exact up to the rounding of one of them.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> domain = Domain([Integer("age", 18, 90), Categorical("race", ["a", "b", "c"])])
+    >>> problem = Problem.of(lambda p: p[0] > 60 and p[1] == "b", domain, (70, "b"))
+    >>> find_counterfactual(problem, {"age"}).words
+    'age <= 60'
+    >>> find_counterfactual(problem, {"age"}).changes
+    {'age': (70, 60)}
+    """
+    account = Account(budget, goal="counterfactual", advice="allow more, or take another CXp")
+    names = cxp.features if isinstance(cxp, CXp) else tuple(cxp)
+    members = features_of(problem.domain.mask(names))
+
+    def is_weak(free: Iterable[str]) -> bool:
+        return is_wcxp(problem, free, budget=account.rest())
+
+    if not names or not is_weak(names) or any(is_weak(set(names) - {name}) for name in names):
+        raise DomainError(f"Expected the features of a CXp, but {sorted(names)} are none; take one of the cxps.")
+    return adversarial_example(problem, members, seed=seed, account=search_account(account.rest()))
+
+
+def counterfactual_of(
+    problem: Problem,
+    cxps: Iterable[CXp],
+    cxp: CXp | Iterable[str] | None = None,
+    *,
+    seed: int | None = None,
+    budget: Budget = _NO_LIMIT,
+) -> Counterfactual:
+    """Return the nearest adversarial example of all `cxps`, or the one asked for of `cxp`.
+
+    See :func:`find_counterfactual`; here the CXps of the problem are known.
+    """
+    account = search_account(budget)
+    if next(iter(cxps), None) is None:
+        raise DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
+    if cxp is not None:
+        mask = problem.domain.mask(cxp.features if isinstance(cxp, CXp) else cxp)
+        names = problem.domain.names_of(mask)
+        if not _is_among(names, mask, cxps, account):
+            raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
+        return adversarial_example(problem, features_of(mask), seed=seed, account=account)
+    best: Counterfactual | None = None
+    for one in cxps if seed is None else islice(cxps, 1):
+        account.look()
+        members = features_of(problem.domain.mask(one.features))
+        found = adversarial_example(problem, members, seed=seed, account=account)
+        best = found if best is None or found.distance < best.distance else best
+    return cast(Counterfactual, best)
+
+
+def _is_among(names: tuple[str, ...], mask: int, cxps: Iterable[CXp], account: Account) -> bool:
+    """Tell whether a set of features is one of the CXps, however many there are."""
+    if isinstance(cxps, ManyCXps):
+        return mask in cxps.family
+    account.look()
+    return any(c.features == names for c in cxps)
+
+
+def adversarial_example(
+    problem: Problem, members: tuple[int, ...], *, account: Account, seed: int | None = None
+) -> Counterfactual:
+    """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
+    account.grant(MOST_BOXES)
+    codes, words = _example(problem.model, problem, members, seed, account)
+    return _made(problem, members, codes, words)
+
+
+@singledispatch
+def _example(
+    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> tuple[list[float] | None, str]:
+    """Return the codes of an adversarial example and a condition it meets, for any model on cells."""
+    grid, own = model.grid, problem.cells
+    axes = [grid.axes[i] for i in members]
+    choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
+    region = region_of(problem, choices)
+    if seed is None:
+        codes = _nearest(problem, choices, account)
+    else:
+        codes = draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
+    if codes is None:
+        return None, ""
+    cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
+    point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
+    grows = [not isinstance(a.feature, Categorical) for a in axes]
+    low, high = grown(region, choices, point, grows=grows, account=account)
+    parts = [a.describe(c.cells[x:y]) for a, c, x, y in zip(axes, choices, low, high, strict=True)]
+    return codes, " and ".join(parts)
+
+
+@_example.register
+def _of_linear(
+    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> tuple[list[float] | None, str]:
+    if seed is None:
+        codes = nearest_linear(model, problem, members, account=account)
+    else:
+        codes = draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
+    if codes is None:
+        return None, ""
+    parts = []
+    for i, code in zip(members, codes, strict=True):
+        feature = problem.domain.features[i]
+        further = ">=" if code > problem.codes[i] else "<="  # by minimality every feature moves the losing way
+        sign = "=" if isinstance(model.parts[i], Lookup) else further
+        parts.append(f"{feature.name} {sign} {feature.decode(code)!r}")
+    return codes, " and ".join(parts)
+
+
+def _nearest(problem: Problem, choices: Sequence[Choices], account: Account) -> list[float] | None:
+    ordered = [choice.by_cost() for choice in choices]
+    found = nearest_corner(region_of(problem, ordered), ordered, account=account)
+    return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
+
+
+def _made(problem: Problem, members: tuple[int, ...], codes: list[float] | None, words: str) -> Counterfactual:
+    """Return the counterfactual with these codes, after putting it to the model."""
+    domain = problem.domain
+    if codes is None:
+        raise DomainError(
+            f"No float64 point is an adversarial example of {list(domain.names_of(sum(1 << i for i in members)))}: "
+            "the change needs an end of the domain that is no float64; round the domain's bounds."
+        )
+    point = problem.codes.copy()
+    point[list(members)] = codes
+    values = domain.decode(point)
+    output = problem.model.predict([values])[0]
+    if not problem.is_dissimilar(output):
+        raise AxfiError(f"The point {values} found as an adversarial example is none; please report this as a bug.")
+    was = domain.decode(problem.codes)
+    return Counterfactual(
+        changes={domain.names[i]: (was[i], values[i]) for i in members},
+        point=dict(zip(domain.names, values, strict=True)),
+        output=output,
+        distance=sum((change(domain.features[i], float(problem.codes[i]), point[i]) for i in members), Fraction(0)),
+        words=words,
+    )

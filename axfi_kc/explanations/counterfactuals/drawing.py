@@ -1,0 +1,119 @@
+"""Random adversarial examples, drawn from the domain's own measure.
+
+Cells and discrete values are drawn with exact integer odds. A real value is drawn with 64 random
+bits within its piece and rounded to float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import lcm, prod
+from random import Random
+
+from axfi_kc.budget import Account
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.grid import Axis
+from axfi_kc.domain.measures import Histogram, Weights
+from axfi_kc.errors import WeightError
+from axfi_kc.explanations.counterfactuals.nearest import cover
+from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends
+
+__all__ = ["draw_between", "draw_index", "draw_region", "no_mass", "value_odds"]
+
+
+_BITS = 64
+
+
+def draw_index(odds: Sequence[int], random: Random) -> int:
+    """Return a position, each with the odds given, exactly."""
+    limits = list(accumulate(odds))
+    at = random.randrange(limits[-1])
+    return next(k for k, limit in enumerate(limits) if at < limit)
+
+
+def no_mass() -> WeightError:
+    """Return the error for a CXp of weight 0."""
+    return WeightError(
+        "The adversarial examples of this CXp have probability 0, so none can be drawn; ask for the nearest one."
+    )
+
+
+def draw_region(
+    region: Region, choices: Sequence[Choices], axes: Sequence[Axis], *, random: Random, account: Account
+) -> list[float]:
+    """Return the codes of a random dissimilar point, one per feature of the CXp.
+
+    Choices must be in the order of the cells.
+
+    Raises
+    ------
+    WeightError
+        If the dissimilar points have probability 0.
+
+    Notes
+    -----
+    Makes the exact cover of the dissimilar points by boxes first.
+    """
+    boxes = cover(region, choices, account=account)
+    odds = [[axis.numerators[c] for c in choice.cells] for axis, choice in zip(axes, choices, strict=True)]
+    masses = [prod(sum(row[a:b]) for row, a, b in zip(odds, *box, strict=True)) for box in boxes]
+    if not any(masses):
+        raise no_mass()
+    low, high = boxes[draw_index(masses, random)]
+    codes = []
+    for axis, choice, row, a, b in zip(axes, choices, odds, low, high, strict=True):
+        cell = choice.cells[a + draw_index(row[a:b], random)]
+        codes.append(_draw_in_cell(axis, cell, random))
+    return codes
+
+
+def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:
+    feature, (low, high) = axis.feature, cell_ends(axis, cell)
+    if isinstance(feature, Categorical):
+        return low
+    if isinstance(feature, Integer):
+        first, last = int(low), int(high)
+        return float(first + draw_index(value_odds(feature)[first - feature.low : last + 1 - feature.low], random))
+    left = Fraction(axis.cuts[cell - 1].value) if cell else feature.low
+    right = Fraction(axis.cuts[cell].value) if cell < len(axis.cuts) else feature.high
+    return min(max(draw_between(feature, [(left, right)], random), low), high)
+
+
+def value_odds(feature: Feature) -> list[int]:
+    """Return the odds of each value of a discrete feature."""
+    if isinstance(feature.measure, Weights):
+        whole = lcm(*(s.denominator for s in feature.measure.shares))
+        return [int(s * whole) for s in feature.measure.shares]
+    return [1] * (feature.size or 0)
+
+
+def draw_between(feature: Real, spans: Sequence[tuple[Fraction, Fraction]], random: Random) -> float:
+    """Return a random value of a real feature within disjoint intervals.
+
+    Raises
+    ------
+    WeightError
+        If they have probability 0.
+    """
+    pieces = [piece for span in spans for piece in _pieces(feature, *span)]
+    whole = lcm(*(mass.denominator for _, _, mass in pieces)) if pieces else 1
+    odds = [int(mass * whole) for _, _, mass in pieces]
+    if not any(odds):
+        raise no_mass()
+    low, high, _ = pieces[draw_index(odds, random)]
+    return float(low + (high - low) * Fraction(random.getrandbits(_BITS), 1 << _BITS))
+
+
+def _pieces(feature: Real, low: Fraction, high: Fraction) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Return the parts of an interval over which the measure is uniform, with their probability."""
+    measure = feature.measure
+    if not isinstance(measure, Histogram):
+        return [(low, high, high - low)]
+    found = []
+    for share, (a, b) in zip(measure.shares, pairwise(measure.edges), strict=True):
+        left, right = max(a, low), min(b, high)
+        if left < right:
+            found.append((left, right, share * (right - left) / (b - a)))
+    return found

@@ -1,0 +1,304 @@
+"""Adversarial examples of linear models: closed form in real features, a small search in discrete ones.
+
+On one side of the instance (see :mod:`axfi_kc.engines.linear.half_spaces`) a point is dissimilar when its
+features together lose more than a margin. Real features lose at a fixed price per unit of loss, so
+the cheapest are used up first; of a discrete feature only values that lose more than every cheaper
+one can be of use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+from axfi_kc.budget import Account
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.engines.linear.half_spaces import Side, sides_of
+from axfi_kc.errors import BudgetError
+from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
+from axfi_kc.explanations.counterfactuals.regions import change, float_ends
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.models import LinearModel, Lookup
+
+__all__ = ["draw_linear", "nearest_linear"]
+
+
+_TRIES = 2_000_000
+_MOST_AT_ONCE = 256
+_VALUES_AT_ONCE = 1024
+
+
+class _Option(NamedTuple):
+    """A value of a discrete feature: what it costs, what it loses, and its code."""
+
+    cost: Fraction
+    loss: Fraction
+    code: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One side, seen from the instance, with the features of the CXp only.
+
+    Attributes
+    ----------
+    side
+        The half-space.
+    codes
+        The instance.
+    free
+        The CXp's features.
+    need
+        What they must lose together; more than that, if `strict`.
+    """
+
+    side: Side
+    codes: Sequence[float]
+    free: tuple[int, ...]
+    need: Fraction
+    strict: bool
+
+    def loss(self, i: int, code: float | Fraction) -> Fraction:
+        """Return what feature i loses when it changes to `code`."""
+        return _added(self.side, i, self.codes[i]) - _added(self.side, i, code)
+
+    def is_enough(self, loss: Fraction) -> bool:
+        """Tell whether losing so much makes the point dissimilar."""
+        return loss > self.need if self.strict else loss >= self.need
+
+    def worst(self, i: int) -> float:
+        """Return the float at which numeric feature i loses most."""
+        low, high = float_ends(self.side.features[i])  # type: ignore[arg-type]
+        return low if self.side.slope(i) > 0 else high
+
+
+def _added(side: Side, i: int, code: float | Fraction) -> Fraction:
+    part = side.parts[i]
+    if isinstance(part, Lookup):
+        return Fraction(part.rows[0][int(code) - part.first])
+    return Fraction(part.factors[0]) * Fraction(code)
+
+
+def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
+    codes = problem.codes.tolist()
+    home = model.labels.index(problem.output) if model.labels else 0
+    for side in sides_of(model, problem.similarity, home):
+        if side.distance is None:
+            # h at the instance, never negative: what has to be lost. For a regression it is delta, wherever h is.
+            margin = side.base + sum((_added(side, i, c) for i, c in enumerate(codes)), Fraction(0))
+        else:
+            margin = Fraction(side.distance)
+        yield _Way(side, codes, free, margin, side.strict)
+
+
+def nearest_linear(
+    model: LinearModel, problem: Problem, free: tuple[int, ...], *, account: Account
+) -> list[float] | None:
+    """Return the codes of the nearest dissimilar point, one per feature of the CXp, or None.
+
+    Where real features are involved, the last of them to move is rounded to the next float64 on
+    the dissimilar side.
+
+    Notes
+    -----
+    Linear in the features when all are real; otherwise a depth-first search over the useful values
+    of the discrete ones.
+    """
+    found = [answer for way in _ways(model, problem, free) if (answer := _cheapest(way, account)) is not None]
+    return min(found, key=lambda answer: (answer[0], answer[1]))[1] if found else None
+
+
+def _cheapest(way: _Way, account: Account) -> tuple[Fraction, list[float]] | None:
+    """Return the least cost on one side, and the codes that have it."""
+    discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
+    real = [i for i in way.free if isinstance(way.side.features[i], Real)]
+    # All that real features can do, as a bound; each loses most at one end of its domain.
+    reals = sum((max(way.loss(i, way.worst(i)), Fraction(0)) for i in real), Fraction(0))
+    options = _useful(way, discrete, reals, account)
+    most = [max((o.loss for o in row), default=Fraction(0)) for row in options]
+    least = [min((o.cost for o in row), default=Fraction(0)) for row in options]
+    if not all(options) or not way.is_enough(sum(most, reals)):
+        return None
+    best: tuple[Fraction, list[float]] | None = None
+    stack: list[tuple[tuple[_Option, ...], Fraction, Fraction]] = [((), Fraction(0), Fraction(0))]
+    while stack:
+        chosen, cost, loss = stack.pop()
+        account.spend(1)
+        k = len(chosen)
+        # Hopeless even at the worst values of all features left, or no cheaper than what is known.
+        if not way.is_enough(loss + sum(most[k:], reals)) or (best and cost + sum(least[k:]) >= best[0]):
+            continue
+        if k < len(options):
+            # Reversed, so that the cheapest option is tried first and soon gives a bound.
+            stack += [((*chosen, o), cost + o.cost, loss + o.loss) for o in reversed(options[k])]
+            continue
+        moved = _moved(way, real, way.need - loss)
+        total = cost + sum((change(way.side.features[i], way.codes[i], c) for i, c in moved.items()), Fraction(0))
+        if best is None or total < best[0]:
+            moved |= {i: o.code for i, o in zip(discrete, chosen, strict=True)}
+            best = total, [moved[i] for i in way.free]
+    return best
+
+
+def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Account) -> list[list[_Option]]:
+    """Return per discrete feature its values, cheapest first, each losing more than those before."""
+    rows = [_options(way, i, account) for i in discrete]
+    most = [max(o.loss for o in row) for row in rows]
+    found = []
+    for row, own in zip(rows, most, strict=True):
+        kept, reached = [], Fraction(0)
+        # What all other features can lose at most.
+        others = sum(most, reals) - own
+        # A value is of use only if it loses more than every cheaper one. `reached` grows also by values that
+        # do not suffice: one that loses less would suffice even less.
+        for option in sorted(row, key=lambda o: (o.cost, -o.loss, o.code)):
+            if option.loss > reached:
+                reached = option.loss
+                if way.is_enough(others + option.loss):
+                    kept.append(option)
+        found.append(kept)
+    return found
+
+
+def _options(way: _Way, i: int, account: Account) -> list[_Option]:
+    """Return the values of a discrete feature, of which there may be many."""
+    feature, found = way.side.features[i], list[_Option]()
+    for c in _codes(feature):
+        if not c % _VALUES_AT_ONCE:
+            account.look()
+        found.append(_Option(change(feature, way.codes[i], c), way.loss(i, c), c))
+    return found
+
+
+def _codes(feature: Feature) -> range:
+    return range(feature.low, feature.high + 1) if isinstance(feature, Integer) else range(feature.size or 0)
+
+
+def _moved(way: _Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
+    """Return where real features go to lose `need` together, the cheapest loss first."""
+    codes = {i: way.codes[i] for i in real}
+    # A cost is a share of the domain's width, so the loss per cost is slope times width: best buys first.
+    for i in sorted(real, key=lambda i: (-_rate(way, i), i)):
+        if need < 0 or (need == 0 and not way.strict):
+            break
+        worst = way.worst(i)
+        # Even its worst end loses no more than is needed: use it up, and let the next feature lose the rest.
+        if way.loss(i, worst) <= need:
+            codes[i] = worst
+        else:
+            codes[i] = _just_enough(way, i, need, worst)
+        # May fall below 0: a float is seldom exactly enough.
+        need -= way.loss(i, codes[i])
+    return codes
+
+
+def _rate(way: _Way, i: int) -> Fraction:
+    """Return how much feature i loses over the whole width of its domain."""
+    feature = way.side.features[i]
+    return abs(way.side.slope(i)) * Fraction(feature.high - feature.low) if isinstance(feature, Real) else Fraction(0)
+
+
+def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
+    """Return the first float on the way to `worst` at which feature i alone loses `need`."""
+    # Rounded to nearest, so possibly a float too far or too short; the two loops put that right exactly.
+    at = float(Fraction(way.codes[i]) - need / way.side.slope(i))
+    while way.loss(i, at) > need:  # rounded too far: go back, then forward again
+        at = math.nextafter(at, way.codes[i])
+    while way.loss(i, at) < need or (way.strict and way.loss(i, at) == need):
+        at = math.nextafter(at, worst)
+    return at
+
+
+def draw_linear(
+    model: LinearModel, problem: Problem, free: tuple[int, ...], *, random: Random, account: Account
+) -> list[float]:
+    """Return the codes of a random dissimilar point, one per feature of the CXp.
+
+    Points are drawn from the smallest box that holds the dissimilar ones, each feature being given
+    what the others cannot lose for it, until one is dissimilar: for k real features one in k! is.
+
+    Raises
+    ------
+    WeightError
+        If the dissimilar points have probability 0.
+    BudgetError
+        If none came up in two million draws, or the budget was spent.
+    """
+    slacks = [(way, _slack(way)) for way in _ways(model, problem, free)]
+    # Sides that no point of the box reaches allow no value.
+    ways = [(way, slack) for way, slack in slacks if slack > 0 or (slack == 0 and not way.strict)]
+    spans = [_span(ways, problem.domain.features[i], i, account) for i in free]
+    tried, size = 0, 8
+    while tried < _TRIES:
+        account.look()
+        points = np.tile(problem.codes, (size, 1))
+        # Features that are not in the CXp keep the instance's codes.
+        points[:, list(free)] = [[_draw(f, span, random) for f, span in spans] for _ in range(size)]
+        for point, output in zip(points, model.outputs_at(points), strict=True):
+            if problem.is_dissimilar(output):
+                return point[list(free)].tolist()
+        # A few first, in case most points are dissimilar; then more at a time, which is cheaper each.
+        tried, size = tried + size, min(2 * size, _MOST_AT_ONCE)
+    raise BudgetError(f"None of {tried} points drawn was dissimilar; ask for the nearest one.")
+
+
+_Span = list[tuple[Fraction, Fraction]] | list[int]  # intervals, or the odds of the values
+
+
+def _span(ways: Sequence[tuple[_Way, Fraction]], feature: Feature, i: int, account: Account) -> tuple[Feature, _Span]:
+    """Return which values of feature i some dissimilar point can have."""
+    if isinstance(feature, Real):
+        return feature, _merged(_reach(way, i, feature, slack) for way, slack in ways)
+    odds = value_odds(feature)
+    for k, code in enumerate(_codes(feature)):
+        if not k % _VALUES_AT_ONCE:
+            account.look()
+        # A value that forgoes more than the slack of all features at their worst is in no dissimilar point.
+        if not any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways):
+            odds[k] = 0
+    if not any(odds):
+        raise no_mass()
+    return feature, odds
+
+
+def _most(way: _Way, i: int) -> Fraction:
+    """Return the most that feature i can lose."""
+    return _added(way.side, i, way.codes[i]) - way.side.least[i]
+
+
+def _slack(way: _Way) -> Fraction:
+    return sum((_most(way, i) for i in way.free), Fraction(0)) - way.need
+
+
+def _reach(way: _Way, i: int, feature: Real, slack: Fraction) -> tuple[Fraction, Fraction]:
+    slope = way.side.slope(i)
+    if not slope:
+        return feature.low, feature.high
+    # Beyond this the other features, all at their worst, cannot make up for it.
+    room = min(slack / abs(slope), feature.high - feature.low)
+    return (feature.low, feature.low + room) if slope > 0 else (feature.high - room, feature.high)
+
+
+def _merged(spans: Iterator[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
+    found: list[tuple[Fraction, Fraction]] = []
+    for low, high in sorted(spans):
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
+        else:
+            found.append((low, high))
+    return found
+
+
+def _draw(feature: Feature, span: _Span, random: Random) -> float:
+    if isinstance(feature, Real):
+        low, high = float_ends(feature)
+        # Drawn as a fraction and rounded to a float, a value may fall just outside.
+        return min(max(draw_between(feature, span, random), low), high)  # type: ignore[arg-type]
+    first = 0 if isinstance(feature, Categorical) else feature.low
+    return float(first + draw_index(span, random))  # type: ignore[arg-type]

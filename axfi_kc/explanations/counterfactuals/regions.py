@@ -1,0 +1,290 @@
+"""Where the points of one CXp are dissimilar, asked for whole boxes of cells at a time.
+
+A box is a range of choices per feature of the CXp, the other features being the instance's. A
+region says whether a box may hold a dissimilar point and whether all its points are; on a single
+choice per feature both answers agree and are exact.
+
+What a feature can change to: its cells other than the instance's own, and how far they are.
+
+Distances are exact. A numeric feature's change is divided by the width of its domain, a
+categorical feature's is 1. Points are float64, so the nearest point of an open end is the float
+next to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.grid import Axis
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
+from axfi_kc.models.margins import Margins
+
+__all__ = ["Box", "Choices", "Region", "cell_ends", "change", "float_ends", "region_in", "region_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Cells of one feature, without the instance's own.
+
+    Attributes
+    ----------
+    feature
+        The feature's position.
+    cells
+        The cells' numbers.
+    codes
+        The code in each cell that is nearest to the instance.
+    costs
+        How far that is.
+    """
+
+    feature: int
+    cells: tuple[int, ...]
+    codes: tuple[float, ...]
+    costs: tuple[Fraction, ...]
+
+    @classmethod
+    def of(cls, feature: int, axis: Axis, code: float, own: int) -> Choices:
+        """Return the cells from left to right; a cell without any float64 is left out."""
+        found = []
+        for cell in range(axis.n_cells):
+            low, high = cell_ends(axis, cell)
+            if cell != own and low <= high:
+                near = min(max(code, low), high)
+                found.append((cell, near, change(axis.feature, code, near)))
+        cells, codes, costs = zip(*found, strict=True) if found else ((), (), ())
+        return cls(feature, cells, codes, costs)
+
+    def by_cost(self) -> Choices:
+        """Return the same cells, nearest first."""
+        order = sorted(range(len(self.cells)), key=lambda k: (self.costs[k], self.cells[k]))
+        parts = (tuple(row[k] for k in order) for row in (self.cells, self.codes, self.costs))
+        return Choices(self.feature, *parts)  # type: ignore[arg-type]
+
+
+def change(feature: Feature, code: float, other: float) -> Fraction:
+    """Return how far two codes of a feature are apart, between 0 and 1.
+
+    Examples
+    --------
+    >>> change(Integer("age", 0, 100), 40.0, 65.0), change(Categorical("race", "abc"), 0.0, 2.0)
+    (Fraction(1, 4), Fraction(1, 1))
+    """
+    if isinstance(feature, Categorical):
+        return Fraction(int(code != other))
+    width = Fraction(feature.high - feature.low)
+    return abs(Fraction(code) - Fraction(other)) / width if width else Fraction(0)
+
+
+def float_ends(feature: Integer | Real) -> tuple[float, float]:
+    """Return the least and the largest float64 of a numeric feature."""
+    low, high = float(feature.low), float(feature.high)
+    if Fraction(low) < feature.low:
+        low = math.nextafter(low, math.inf)
+    if Fraction(high) > feature.high:
+        high = math.nextafter(high, -math.inf)
+    return low, high
+
+
+def cell_ends(axis: Axis, cell: int) -> tuple[float, float]:
+    """Return the least and the largest code in a cell; in a cell without floats the first is larger."""
+    feature = axis.feature
+    if isinstance(feature, Categorical):
+        return float(cell), float(cell)
+    low, high = float_ends(feature)
+    if cell:
+        before = axis.cuts[cell - 1].last_left
+        low = before + 1 if isinstance(feature, Integer) else math.nextafter(before, math.inf)
+    return low, axis.cuts[cell].last_left if cell < len(axis.cuts) else high
+
+
+Box = tuple[tuple[int, ...], tuple[int, ...]]  # first choice of each feature, and the one after the last
+_INT64_BITS = 62
+Flags = npt.NDArray[np.bool_]
+
+
+class Region(Protocol):
+    """The dissimilar points among the choices of a CXp's features."""
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        """Tell whether some point of `box` may be dissimilar, and whether all certainly are."""
+        ...
+
+
+def region_of(problem: Problem, choices: Sequence[Choices]) -> Region:
+    """Return the region of a problem's dissimilar points, for choices in the order given.
+
+    Notes
+    -----
+    For trees, the leaves that the CXp's features can reach times their cells; for a table, the
+    points of the box.
+    """
+    return region_in(problem.model, problem, choices)
+
+
+@singledispatch
+def region_in(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
+    """Return the region within a form; forms that know more of a box than its points register their own."""
+    return _Cells(model, problem, choices)
+
+
+class _Table:
+    """A truth table, cut down to the choices."""
+
+    def __init__(self, model: TableModel, problem: Problem, choices: Sequence[Choices]) -> None:
+        cells = [[int(c)] for c in problem.cells]
+        for choice in choices:
+            cells[choice.feature] = list(choice.cells)
+        # One cell for each other feature: the block has as many dimensions as choices, in domain order.
+        block = model.table[np.ix_(*cells)].reshape([len(c.cells) for c in sorted(choices, key=_feature)])
+        order = sorted(range(len(choices)), key=lambda k: choices[k].feature)
+        strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
+        # Back into the order in which the choices were given.
+        self._strange = strange[block].transpose(np.argsort(order))
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        block = self._strange[tuple(slice(a, b) for a, b in zip(*box, strict=True))]
+        return bool(block.any()), bool(block.all())
+
+
+@region_in.register
+def _of_table(model: TableModel, problem: Problem, choices: Sequence[Choices]) -> Region:
+    return _Table(model, problem, choices)
+
+
+def _feature(choice: Choices) -> int:
+    return choice.feature
+
+
+class _Cells:
+    """Any model on cells: nothing is known of a box but the outputs at its single points."""
+
+    def __init__(self, model: GriddedModel, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._model, self._problem, self._choices = model, problem, choices
+        self._cells = problem.cells
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        # Nothing is known of a box before it is a point: it may, and it need not.
+        if any(b - a > 1 for a, b in zip(*box, strict=True)):
+            return True, False
+        cells = self._cells.copy()
+        for choice, k in zip(self._choices, box[0], strict=True):
+            cells[choice.feature] = choice.cells[k]
+        answer = self._problem.is_dissimilar(self._model.decide(cells[np.newaxis])[0])
+        return answer, answer
+
+
+class _Leaves:
+    """Sums over trees of one leaf each: dissimilar where one of the sums is above 0.
+
+    Parameters
+    ----------
+    inside
+        Per feature of the CXp, for each leaf and each choice, whether the leaf takes it.
+    starts
+        Where each tree's leaves begin.
+    values, base
+        What each leaf adds to each sum, and the sums before any tree.
+    """
+
+    def __init__(self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any) -> None:
+        counts = [np.cumsum(flags, axis=1, dtype=np.int32) for flags in inside]
+        # With a leading 0, the choices that a leaf takes in a range are one difference.
+        self._below = [np.concatenate([np.zeros((len(c), 1), np.int32), c], axis=1) for c in counts]
+        self._starts = np.array(starts)
+        largest = max((abs(int(x)) for x in values.reshape(-1)), default=0)
+        # The sums of all trees and the base must fit; else the same code runs on Python integers.
+        narrow = largest.bit_length() + (len(starts) + 1).bit_length() <= _INT64_BITS
+        narrow = narrow and all(abs(int(b)).bit_length() < _INT64_BITS - 1 for b in base)
+        self._values = values.astype(np.int64 if narrow else object)
+        self._base = base.astype(np.int64 if narrow else object)
+        self._least, self._most = self._values.min(axis=0), self._values.max(axis=0)
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        reached = np.ones(len(self._values), dtype=np.bool_)
+        for below, a, b in zip(self._below, *box, strict=True):
+            reached &= below[:, b] > below[:, a]
+        column = reached[:, np.newaxis]
+        # Leaves out of reach are given the extreme that cannot win; each tree keeps at least one leaf.
+        high = np.maximum.reduceat(np.where(column, self._values, self._least), self._starts, axis=0)
+        low = np.minimum.reduceat(np.where(column, self._values, self._most), self._starts, axis=0)
+        return (
+            bool((high.sum(axis=0) + self._base > 0).any()),
+            bool((low.sum(axis=0) + self._base > 0).any()),
+        )
+
+
+@region_in.register
+def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Region:
+    own = problem.cells
+    kept = np.ones(len(model), dtype=np.bool_)
+    free = {choice.feature for choice in choices}
+    for i, cell in enumerate(own.tolist()):
+        if i not in free:
+            kept &= ~model.misses(i, np.array([cell]))[0]
+    strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
+    rows = np.flatnonzero(kept)
+    inside = [~model.misses(c.feature, np.array(c.cells, dtype=np.int64))[:, rows].T for c in choices]
+    values = strange[model.output[rows]].astype(np.int64)[:, np.newaxis]
+    # One tree whose leaves are the boxes: 1 where it is dissimilar, so "above 0" is the question.
+    return _Leaves(inside, [0], values, np.zeros(1, np.int64))
+
+
+@region_in.register
+def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> Region:
+    leaves: list[int] = []
+    inside: list[list[Flags]] = [[] for _ in choices]
+    starts = []
+    for root in model.tree_offset[:-1].tolist():
+        starts.append(len(leaves))
+        for leaf, flags in _reachable(problem, model, choices, root):
+            leaves.append(leaf)
+            for own, flag in zip(inside, flags, strict=True):
+                own.append(flag)
+    values: Any
+    base: Any
+    if model.n_trees == 1:
+        outputs = model.leaf_outputs()
+        # With one tree, outputs of leaves say it directly and need no margins.
+        values = np.array([[int(problem.is_dissimilar(outputs[k]))] for k in leaves])
+        base = np.zeros(1, np.int64)
+    else:
+        margins = Margins.of(model, problem.output, problem.similarity.delta)
+        values, base = margins.values[leaves], margins.base
+    return _Leaves([np.array(own) for own in inside], starts, values, base)
+
+
+def _reachable(
+    problem: Problem, model: TreeSum, choices: Sequence[Choices], root: int
+) -> Iterator[tuple[int, tuple[Flags, ...]]]:
+    """Yield the leaves of a tree that some choice reaches, and which choices of each feature do."""
+    own = problem.cells
+    place = {choice.feature: k for k, choice in enumerate(choices)}
+    stack = [(root, tuple(np.ones(len(c.cells), dtype=np.bool_) for c in choices))]
+    while stack:
+        node, flags = stack.pop()
+        i = int(model.feature[node])
+        if i < 0:
+            yield int(model.leaf[node]), flags
+            continue
+        left = model.left_mask[int(model.mask_offset[node]) :]
+        if i not in place:
+            stack.append((int(model.left[node] if left[own[i]] else model.right[node]), flags))
+            continue
+        k = place[i]
+        goes_left = left[list(choices[k].cells)].astype(np.bool_)
+        for child, mask in ((model.left[node], goes_left), (model.right[node], ~goes_left)):
+            narrowed = flags[k] & mask
+            # A branch that no choice takes is dropped here, so every leaf yielded is reached.
+            if narrowed.any():
+                stack.append((int(child), (*flags[:k], narrowed, *flags[k + 1 :])))

@@ -1,0 +1,442 @@
+"""Contrastive and abductive explanations of one problem.
+
+A set S of features is a weak CXp if some point that agrees with the instance outside S has a
+dissimilar output, and a weak AXp if every point that agrees with the instance on S has a
+similar one. CXps and AXps are the subset-minimal ones; each family consists of the minimal
+hitting sets of the other.
+
+As many CXps and AXps as a page or a terminal can show, of families that may be too large to list.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice, product
+from random import Random
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+
+from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, paced
+from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.engines import SymbolicSets, WeightedSets, check_countable, check_weights
+from axfi_kc.errors import BudgetError, DomainError, IncompleteError
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.families import SetFamily
+from axfi_kc.families.masks import features_of, minimal_hitting_sets, some_hitting_sets, sorted_sets
+
+__all__ = [
+    "AXp",
+    "CXp",
+    "ManyAXps",
+    "ManyCXps",
+    "covered_points",
+    "cxp_count",
+    "find_axps",
+    "find_cxps",
+    "heaviest_cxps",
+    "is_waxp",
+    "is_wcxp",
+    "listed_axps",
+    "relevant_features",
+    "weighted_cxps",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CXp:
+    """A contrastive explanation: a minimal set of features whose change can change the output.
+
+    Attributes
+    ----------
+    features
+        The features' names, in the domain's order.
+    weight
+        What its adversarial examples weigh: a probability within its box (``ratio``), their
+        number (``count``) or 1 (``unit``).
+    """
+
+    features: tuple[str, ...]
+    weight: Fraction | int
+
+
+@dataclass(frozen=True, slots=True)
+class AXp:
+    """An abductive explanation: a minimal set of features that, kept, keeps the output."""
+
+    features: tuple[str, ...]
+
+
+_T = TypeVar("_T", CXp, AXp)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Many(ABC, Generic[_T]):
+    """Explanations that are made one by one, because there are too many for a tuple."""
+
+    names: tuple[str, ...]
+    family: SetFamily
+
+    @abstractmethod
+    def _named(self, mask: int) -> _T:
+        """Return a set as an explanation."""
+
+    @property
+    def count(self) -> int:
+        """The number of explanations, exactly; ``len`` fails beyond ``sys.maxsize``."""
+        return self.family.count
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """The number of explanations of each size, smallest first."""
+        return self.family.sizes
+
+    def __len__(self) -> int:
+        """Return the number of explanations, if it is not too large for ``len``."""
+        return self.family.count
+
+    def __bool__(self) -> bool:
+        """Tell whether there is an explanation."""
+        return bool(self.family)
+
+    def __iter__(self) -> Iterator[_T]:
+        """Iterate over the explanations, smallest first."""
+        return map(self._named, self.family)
+
+    @overload
+    def __getitem__(self, position: int) -> _T: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[_T, ...]: ...
+    def __getitem__(self, position: int | slice) -> _T | tuple[_T, ...]:
+        """Return explanations by their place in the iteration (cost: linear in the place)."""
+        if isinstance(position, slice):
+            return tuple(islice(self, position.start, position.stop, position.step))
+        if not 0 <= position < self.count:
+            raise IndexError(f"There are {self.count} explanations, counted from 0, but {position} was asked for.")
+        return next(islice(self, position, None))
+
+    def __contains__(self, item: object) -> bool:
+        """Tell whether an explanation is one of these (cost: one way through the diagram)."""
+        features = getattr(item, "features", ())
+        if not all(name in self.names for name in features):
+            return False
+        mask = sum(1 << self.names.index(name) for name in features)
+        return mask in self.family and self._named(mask) == item
+
+    def sample(self, rng: Random) -> _T:
+        """Return an explanation, each with the same probability."""
+        return self._named(self.family.sample(rng))
+
+    def smallest(self) -> Iterator[_T]:
+        """Iterate over the explanations with the fewest features."""
+        return map(self._named, self.family.smallest())
+
+    def __repr__(self) -> str:
+        """Return the number of explanations, in full up to 30 digits."""
+        digits = str(self.count)
+        shown = digits if len(digits) <= 30 else f"about {digits[0]}.{digits[1:3]}e{len(digits) - 1}"
+        return f"<{type(self).__name__}: {shown} of {min(self.sizes)} to {max(self.sizes)} features>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyCXps(_Many[CXp]):
+    """The CXps of one instance when there are too many to list.
+
+    Attributes
+    ----------
+    names
+        The features' names.
+    family
+        The CXps, as sets of feature numbers.
+    """
+
+    _found: SymbolicSets
+
+    def _named(self, mask: int) -> CXp:
+        weight = self._found.dag.weight(mask)
+        return CXp(_names(mask, self.names), weight if self._found.kind == "ratio" else int(weight))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyAXps(_Many[AXp]):
+    """The AXps of one instance when there are too many to list.
+
+    Attributes
+    ----------
+    names
+        The features' names.
+    family
+        The AXps, as sets of feature numbers.
+    """
+
+    def _named(self, mask: int) -> AXp:
+        return AXp(_names(mask, self.names))
+
+
+def _names(mask: int, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(names[i] for i in features_of(mask))
+
+
+def weighted_cxps(
+    problem: Problem, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+) -> WeightedSets:
+    """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
+    check_weights(weights)
+    codes = problem.codes[np.newaxis]
+    found = problem.engine.explain(codes, weights=weights, max_size=max_size, budget=budget)
+    check_countable(found, problem.domain.features)
+    sets = found.sets(0)
+    if isinstance(sets, SymbolicSets):
+        raise IncompleteError(
+            f"A list of all CXps was asked for, but there are {sets.family.count}; use Explainer(...).explain(...)."
+        )
+    return sets
+
+
+def find_cxps(
+    problem: Problem, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+) -> tuple[CXp, ...]:
+    """Return all CXps of `problem` with their exact weights, smallest first.
+
+    Parameters
+    ----------
+    problem
+        What to explain.
+    weights
+        ``"ratio"``: the probability of the CXp's adversarial examples within its box;
+        ``"count"``: their number; ``"unit"``: 1.
+    max_size
+        Only CXps of at most so many features.
+    budget
+        What it may cost.
+
+    Raises
+    ------
+    WeightError
+        For counts of a CXp that contains a real feature.
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    For a tree, boxes (paths) times features; never a sample.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
+    >>> problem = Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2))
+    >>> find_cxps(problem)
+    (CXp(features=('a',), weight=Fraction(1, 2)), CXp(features=('b',), weight=Fraction(1, 3)))
+    """
+    account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
+    found = weighted_cxps(problem, weights=weights, max_size=max_size, budget=budget)
+    return named_cxps(found, problem.domain.names, account=account)
+
+
+def named_cxps(found: WeightedSets, names: tuple[str, ...], *, account: Account | None = None) -> tuple[CXp, ...]:
+    """Return weighted masks as CXps with names, smallest first."""
+    pairs = paced(zip(found.masks, found.numerators, strict=True), account)
+    weight_of: dict[int, Fraction | int] = {
+        m: Fraction(w, found.denominator) if found.kind == "ratio" else w for m, w in pairs
+    }
+    return tuple(CXp(_names(m, names), weight_of[m]) for m in paced(sorted_sets(weight_of), account))
+
+
+def cxps_in(
+    found: WeightedSets | SymbolicSets, names: tuple[str, ...], *, account: Account
+) -> tuple[CXp, ...] | ManyCXps:
+    """Return the CXps of an instance with names, smallest first; a view of those that are not listed."""
+    if isinstance(found, SymbolicSets):
+        return ManyCXps(names, found.family, found)
+    return named_cxps(found, names, account=account)
+
+
+def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | None = None) -> tuple[AXp, ...]:
+    """Return the AXps that belong to the given CXps (masks), smallest first.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent; it carries the AXps found so far.
+    """
+    try:
+        return tuple(AXp(_names(m, names)) for m in minimal_hitting_sets(cxps, budget=budget))
+    except BudgetSpent as spent:
+        found = tuple(_names(m, names) for m in spent.found)
+    raise BudgetError(
+        f"The budget was spent with {len(found)} AXps found (the error's axps, each certified); allow more, or use the "
+        "CXps alone.",
+        axps=found,
+    )
+
+
+def find_axps(problem: Problem, *, budget: Budget | None = None) -> tuple[AXp, ...]:
+    """Return all AXps of `problem`, smallest first.
+
+    Parameters
+    ----------
+    problem
+        What to explain.
+    budget
+        What it may cost, the CXps included.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    The minimal hitting sets of the CXps; there may be exponentially many.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
+    >>> find_axps(Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2)))
+    (AXp(features=('a', 'b')),)
+    """
+    watch = Watch(budget)
+    found = weighted_cxps(problem, weights="unit", budget=budget)
+    return named_axps(found.masks, problem.domain.names, budget=None if budget is None else watch.rest())
+
+
+def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tuple[str, ...]:
+    """Return the features that occur in some CXp (equally: in some AXp).
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+    """
+    union = 0
+    for mask in weighted_cxps(problem, weights="unit", budget=budget).masks:
+        union |= mask
+    return problem.domain.names_of(union)
+
+
+def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
+    """Tell whether changing only `features` can make the output dissimilar.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    A search in an ensemble; linear in a tree or table. Conditioning the problem's circuit and asking whether it is
+    consistent gives the same answer.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
+    >>> problem = Problem.of(lambda p: p[0] or p[1] > 0, domain, (1, 2))
+    >>> is_wcxp(problem, {"a"}), is_wcxp(problem, {"a", "b"})
+    (False, True)
+    """
+    return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features), budget=budget)
+
+
+def is_waxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
+    """Tell whether keeping `features` keeps the output similar, whatever the others do.
+
+    Notes
+    -----
+    A set is a weak AXp exactly when its complement is not a weak CXp.
+    """
+    kept = problem.domain.mask(features)
+    free = ((1 << len(problem.domain)) - 1) & ~kept
+    return not is_wcxp(problem, problem.domain.names_of(free), budget=budget)
+
+
+def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the adversarial examples that a CXp covers, as points of the domain.
+
+    These are the dissimilar points that agree with the instance outside the CXp.
+
+    Raises
+    ------
+    DomainError
+        If one of its features is real: then the points are uncountable.
+
+    Notes
+    -----
+    Goes through the whole box of the CXp.
+    """
+    domain = problem.domain
+    free = domain.mask(cxp.features)
+    instance = domain.decode(problem.codes)
+    choices = [_values(domain.features[i]) if free >> i & 1 else (x,) for i, x in enumerate(instance)]
+    for point in product(*choices):
+        if problem.is_dissimilar(problem.model.predict([point])[0]):
+            yield point
+
+
+def _values(feature: Any) -> Iterable[Any]:
+    if isinstance(feature, Categorical):
+        return feature.values
+    if isinstance(feature, Integer):
+        return range(feature.low, feature.high + 1)
+    raise DomainError(f"The points of a CXp with real feature {feature.name!r} cannot be listed; use its weight.")
+
+
+_MOST = 1_000
+
+
+def cxp_count(explanation: Any) -> int:
+    """Return the number of CXps, however many there are."""
+    cxps = explanation.cxps
+    return len(cxps) if isinstance(cxps, tuple) else cxps.count
+
+
+def heaviest_cxps(explanation: Any, *, most: int = _MOST) -> list[CXp]:
+    """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
+
+    Notes
+    -----
+    Sorts the CXps that are listed; at most `most` are taken from a family.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
+    >>> [c.features for c in heaviest_cxps(explainer.explain((1, 2)))]
+    [('a',), ('b',)]
+    """
+    cxps = explanation.cxps
+    listed = cxps if isinstance(cxps, tuple) else islice(cxps, most)
+    return sorted(listed, key=lambda c: -c.weight)
+
+
+def listed_axps(explanation: Any, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
+    """Return AXps, smallest first, and whether these are all: there may be exponentially many.
+
+    Parameters
+    ----------
+    explanation
+        With all of its CXps.
+    seconds
+        How long to search.
+    most
+        How many to take of a family that is too large to list.
+    """
+    names_of, account = explanation.domain.names_of, Account(Budget(seconds=seconds), goal="list of AXps")
+    cxps = explanation.cxps
+    masks, complete = _axp_masks(explanation, cxps, account.rest(), most)
+    return [AXp(names_of(mask)) for mask in masks], complete
+
+
+def _axp_masks(explanation: Any, cxps: Any, budget: Budget, most: int) -> tuple[list[int], bool]:
+    if not isinstance(cxps, tuple):
+        try:
+            family = explanation.cxp_family.hitting_sets(budget=budget)
+        except BudgetError:
+            return [], False
+        return list(islice(family, most)), family.count <= most
+    return some_hitting_sets([explanation.domain.mask(c.features) for c in cxps], budget=budget)

@@ -1,0 +1,316 @@
+"""The front door: explain the instances of one model over one domain.
+
+The manners of a scikit-learn estimator, for an object whose parameters never change.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.compilers import read_model
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.from_tables import one_row
+from axfi_kc.domain.measures import Number, shown
+from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
+from axfi_kc.errors import ConstantModelError, DomainError
+from axfi_kc.explanations.explanation import Batch, Explanation
+from axfi_kc.explanations.files.streaming import Run, SavedBatch, write_results
+from axfi_kc.explanations.workers import in_workers, with_progress
+from axfi_kc.models import Model
+from axfi_kc.models.own_predict import check_predictions, own_predictor
+from axfi_kc.models.similarity import Similarity
+from axfi_kc.scores.axfi import DEFAULT_SCORES, check_complete, find_scores
+
+__all__ = ["Batch", "Explainer", "Explanation", "Manners"]
+
+
+_LONGEST = 72
+
+
+class Manners:
+    """Parameters, a repr that shows them, and feature names.
+
+    A class says in its constructor which parameters it has and keeps each under its own name; there
+    is no ``set_params``, because what was compiled for other parameters would be wrong.
+    """
+
+    domain: Domain
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the constructor's parameters, by name.
+
+        Parameters
+        ----------
+        deep
+            Accepted for scikit-learn's sake; parameters of the model itself are not listed.
+
+        Examples
+        --------
+        >>> import axfi_kc as ax
+        >>> domain = ax.Domain([ax.Integer("a", 0, 1)])
+        >>> explainer = ax.Explainer(lambda p: p[0], domain, weights="count")
+        >>> given = explainer.get_params()
+        >>> list(given), given["weights"]
+        (['model', 'domain', 'delta', 'weights', 'max_size', 'budget', 'target'], 'count')
+        """
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an explainer with the same parameters; its model stays fitted."""
+        return type(self)(**self.get_params())
+
+    def __repr__(self) -> str:
+        """Return all parameters, as an estimator shows them."""
+        shown = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            text = _shown(getattr(self, name))
+            shown.append(f"{name}={text}" if parameter.kind is parameter.KEYWORD_ONLY else text)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def feature_names_in_(self) -> npt.NDArray[np.object_]:
+        """The names of the model's columns."""
+        return np.array(self.domain.columns, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of the model's columns."""
+        return len(self.domain.columns)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Return the names of the features that have a score: one per original feature.
+
+        Parameters
+        ----------
+        input_features
+            Accepted for scikit-learn's sake, and not looked at.
+        """
+        return np.array(self.domain.names, dtype=object)
+
+
+def _shown(value: Any) -> str:
+    """Return a parameter in one short line."""
+    if isinstance(value, Domain):
+        return f"<Domain of {len(value)} features>"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _LONGEST else f"<{type(value).__name__}>"
+
+
+_ROWS_AT_ONCE = 256
+
+
+class Explainer(Manners):
+    """Explains instances of a model exactly.
+
+    Parameters
+    ----------
+    model
+        A trained model, a neutral form, or a Python function over a finite domain.
+    domain
+        The space in which instances are explained.
+    delta
+        For regression: outputs at most this far apart count as similar.
+    weights
+        What a CXp weighs: ``"ratio"``, the probability of its adversarial examples within its
+        box; ``"count"``, their number; ``"unit"``, 1.
+    max_size
+        Only CXps of at most so many features (the paper's l0 radius).
+    budget
+        What the explanation of one instance may cost, in seconds, search nodes and bytes, and what each
+        question to it may (AXps, a score, a counterfactual): the steps of a question share one budget. When
+        it is spent, a BudgetError carries what is certain so far. Single trees need no search and no nodes.
+    target
+        ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"``, ``"ddnnf"`` or another name in
+        ``axfi_kc.circuits.targets.TARGETS``: compile the circuit of each output met, once, and read the explanations
+        off it; the results are the same, and the circuit of a large ensemble does not fit. Ordered ones, as the
+        first two are, also hold more CXps than can be listed.
+
+    Raises
+    ------
+    UnsupportedModelError, UnfittedModelError, UnsupportedTargetError, SimilarityError, ConstantModelError
+
+    Examples
+    --------
+    The paper's running example, weighted by counts:
+
+    >>> from axfi_kc.domain.features import Integer
+    >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
+    >>> ones = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
+    >>> e = Explainer(lambda p: int(p in ones), domain, weights="count").explain((2, 1, 2))
+    >>> [(c.features, c.weight) for c in e.cxps]
+    [(('x1', 'x2'), 1), (('x1', 'x3'), 4), (('x2', 'x3'), 2)]
+    >>> e.scores("shapley")
+    {'x1': Fraction(5, 6), 'x2': Fraction(1, 2), 'x3': Fraction(1, 1)}
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        domain: Domain,
+        *,
+        delta: Number | None = None,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        target: str = "auto",
+    ) -> None:
+        check_weights(weights)
+        if max_size is not None and max_size < 1:
+            raise DomainError(f"max_size must be a positive number of features, but {max_size} was given.")
+        self.model = model
+        self.domain = domain
+        self.delta = delta
+        self.weights = weights
+        self.max_size = max_size
+        self.budget = budget or Budget()
+        self.target = target
+        self._model: Model = read_model(model, domain)
+        self._predict = own_predictor(model, domain)
+        self._similarity = Similarity.of(self._model, delta)
+        self._engine: Engine = engine_through(target, self._model, self._similarity)
+        if self._engine.constant is not None:
+            raise _constant(self._engine.constant)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
+        return {**vars(self), "model": self._model, "_predict": None}
+
+    def explain(self, x: Any) -> Explanation:
+        """Explain one instance: an array, a Series or a dict.
+
+        Raises
+        ------
+        DomainError
+            If a value is missing or outside its domain.
+        RoundingError
+            If the model's own ``predict`` gives another output than exact arithmetic.
+        BudgetError
+            If the budget was spent; it carries the CXps that are certain so far.
+        """
+        codes = self.domain.encode(one_row(x, self.domain.features))
+        self._check(codes)
+        account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
+        found = self._find(codes)
+        found.scale(account)
+        return self._batch(codes, [found], (0,))[0]
+
+    def explain_batch(self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None) -> Batch:
+        """Explain the rows of a table.
+
+        Parameters
+        ----------
+        X
+            A DataFrame, an array, or a sequence of dicts.
+        n_jobs
+            How many workers share the rows, through joblib; None: one, or what
+            ``joblib.parallel_config`` says.
+        progress
+            True: a progress bar. None: one after a second, if there is a terminal. False: none.
+
+        Notes
+        -----
+        Rows are processed together, so this is far faster than a loop over :meth:`explain`. The
+        model goes to each worker once. Everything stays in memory; see :meth:`explain_to`.
+        """
+        codes, labels = self._rows(X)
+        self._check(codes)
+        parts = [codes[k : k + _ROWS_AT_ONCE] for k in range(0, len(codes), _ROWS_AT_ONCE)] or [codes]
+        found = in_workers(self._find, ((part,) for part in parts), n_jobs=n_jobs)
+        sized = ((len(part), part) for part in found)
+        return self._batch(codes, list(with_progress(sized, total=len(codes), progress=progress)), labels)
+
+    def explain_to(
+        self,
+        path: str | os.PathLike[str],
+        X: Any,
+        *,
+        kinds: Sequence[str] = DEFAULT_SCORES,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> SavedBatch:
+        """Explain the rows of a table into a file, going on where a stopped run was.
+
+        Parameters
+        ----------
+        path
+            A file ending in ``.jsonl``, or a folder ending in ``.parquet``. If it holds results of
+            the same model, domain, options and data, they are kept and the rest is added.
+        X
+            A DataFrame, an array, or a sequence of dicts.
+        kinds
+            The scores to write; names in :data:`axfi_kc.scores.axfi.SCORES`.
+        n_jobs, progress
+            As for :meth:`explain_batch`.
+
+        Returns
+        -------
+        SavedBatch
+            The file's contents, read when they are asked for; ``ax.read_results(path)`` gives the
+            same.
+
+        Raises
+        ------
+        ResultFileError
+            If the file belongs to another run, is damaged, or is being written by another process.
+        WeightError
+            If there is no such score.
+        IncompleteError
+            If a score needs all CXps and there is a `max_size`, or an instance has more CXps than a document holds.
+
+        Notes
+        -----
+        Memory does not grow with the rows done: only blocks under way are held. New worker processes
+        need about a second each before they are of use; on Linux,
+        ``joblib.parallel_config(backend="multiprocessing")`` forks them at once, which pays for runs
+        of a few seconds.
+        """
+        scores = find_scores(kinds)
+        if any(score.needs_all for score in scores):  # before there is a file
+            check_complete(self.max_size, len(self.domain))
+        codes, labels = self._rows(X)
+        self._check(codes)
+        run = Run(
+            self._find,
+            self._model,
+            self._similarity,
+            target=self.target,
+            weights=self.weights,
+            max_size=self.max_size,
+            scores=scores,
+            budget=self.budget,
+        )
+        return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
+
+    def _check(self, codes: npt.NDArray[np.float64]) -> None:
+        if self._predict is not None:
+            check_predictions(self._predict, codes, self._model.outputs_at(codes))
+
+    def _rows(self, X: Any) -> tuple[npt.NDArray[np.float64], tuple[Any, ...]]:
+        """Return the codes of the rows of a table, and their labels."""
+        codes = self.domain.encode(X)
+        return codes, tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
+
+    def _batch(self, codes: npt.NDArray[np.float64], parts: list[Found], index: tuple[Any, ...]) -> Batch:
+        return Batch(self._model, self._similarity, codes, Found.joined(parts), self.max_size, self.budget, index)
+
+    def _find(self, codes: npt.NDArray[np.float64]) -> Found:
+        found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size, budget=self.budget)
+        check_countable(found, self.domain.features)
+        unchanging = [n for n in np.flatnonzero(np.diff(found.starts) == 0).tolist() if n not in found.large]
+        if unchanging and self.max_size is None and self._similarity.delta is None:
+            raise _constant(found.outputs[unchanging[0]])  # a class that nothing can change
+        return found
+
+
+def _constant(output: Any) -> ConstantModelError:
+    return ConstantModelError(
+        f"The model gives {shown(output, quoted=True)} everywhere in the domain, so no change matters and there is "
+        "nothing to explain; check the model, or widen the domain."
+    )

@@ -1,0 +1,611 @@
+"""Explanations in JSON, exactly, and back without the model.
+
+Scores as a file states them, whatever their names, for whoever wants to check them.
+
+Blocks of explanations as JSON Lines or Parquet, in bytes.
+
+What a worker sends back is what goes to the file, so the process that writes has nothing to do but
+write. A JSON line and a row of Parquet hold the same: row number and label, instance and output,
+the CXps with exact weights, and the scores, exact and as the nearest floats.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise, repeat
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.domain import Domain
+from axfi_kc.engines import LISTED, Found, check_weights, listed_unless_many
+from axfi_kc.engines.found import masks_of_words
+from axfi_kc.errors import AxfiError, DomainError, IncompleteError, MissingExtraError, ResultFileError
+from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, cxps_in, named_axps
+from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
+from axfi_kc.families.masks import features_of
+from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
+from axfi_kc.scores.axfi import SCORES, KnownCXps, Numerators, check_complete, find_scores
+from axfi_kc.scores.forest import CXpForest
+
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Explained",
+    "SavedData",
+    "Stated",
+    "cxp_entries",
+    "document_of",
+    "explanation_of",
+    "json_block",
+    "label_type",
+    "named_cxp_entries",
+    "parquet_block",
+    "parsed",
+    "pyarrow_for",
+    "score_entries",
+    "sets_of",
+    "stated_of",
+]
+
+
+_READ = ("format", "version", "domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "axps")
+_SCORES = ("scores", "floats", "kinds")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file says beside what an explanation keeps of it.
+
+    Attributes
+    ----------
+    scores
+        For each kind of score, that of each feature, exactly.
+    floats
+        The same once more as floats, where the file has them.
+    others
+        The names of all other entries.
+    """
+
+    scores: dict[str, dict[str, Fraction]] = field(default_factory=dict)
+    floats: dict[str, dict[str, float]] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+
+def stated_of(domain: Domain, document: Mapping[str, Any]) -> Stated:
+    """Return the scores that a document, or a row of a file of results, states.
+
+    Raises
+    ------
+    ResultFileError
+        If they are no numbers.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Integer
+    >>> stated_of(Domain([Integer("a", 0, 1)]), {"scores": {"ffa": {"a": "1/2"}}}).scores
+    {'ffa': {'a': Fraction(1, 2)}}
+    """
+    scores = {
+        kind: {name: number_of(text, f"{kind} score") for name, text in row.items()}
+        for kind, row in _rows(domain, document.get("scores")).items()
+    }
+    floats = {
+        kind: {name: _float(number, kind) for name, number in row.items()}
+        for kind, row in _rows(domain, document.get("floats")).items()
+    }
+    others = tuple(sorted(str(key) for key in document if key not in (*_READ, *_SCORES)))
+    return Stated(scores, floats, others)
+
+
+def _rows(domain: Domain, document: Any) -> dict[str, dict[str, Any]]:
+    """Return a table of scores: each row has names, or the domain's features in their order."""
+    if document is None:
+        return {}
+    if not isinstance(document, dict) or not all(isinstance(row, dict | list) for row in document.values()):
+        raise ResultFileError("The scores must be an object, a kind of score per key.")
+    found = {}
+    for kind, row in document.items():
+        if isinstance(row, list) and len(row) != len(domain):
+            raise ResultFileError(f"There must be {len(domain)} {kind} scores, but {len(row)} were found.")
+        found[str(kind)] = row if isinstance(row, dict) else dict(zip(domain.names, row, strict=True))
+    return found
+
+
+def _float(number: Any, kind: str) -> float:
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise ResultFileError(f"The float of a {kind} score must be a number, but {type(number).__name__} was found.")
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise ResultFileError(f"The float of a {kind} score must be a float64, but it is far too large.") from error
+
+
+FORMAT = "axfi-kc explanation"
+VERSION = 1
+_MOST_SETS = 1_000_000
+_LONGEST = 1 << 30  # characters of a document
+_CHECKING = Budget(seconds=60.0)  # of one score: a stranger's file may have CXps that give far too many AXps
+
+
+class Explained(Protocol):
+    """What can be read off an explanation, computed or loaded."""
+
+    @property
+    def domain(self) -> Domain:
+        """The space in which the instance was explained."""
+        ...
+
+    @property
+    def instance(self) -> dict[str, Any]:
+        """The instance, as ``{feature name: value}``."""
+        ...
+
+    @property
+    def prediction(self) -> Any:
+        """The model's output at the instance."""
+        ...
+
+    @property
+    def model_kind(self) -> str:
+        """What kind of model was explained."""
+        ...
+
+    @property
+    def delta(self) -> Fraction | None:
+        """For a regression, how far apart similar outputs are at most."""
+        ...
+
+    @property
+    def weights(self) -> str:
+        """The kind of weights."""
+        ...
+
+    @property
+    def max_size(self) -> int | None:
+        """The largest number of features a CXp was allowed to have."""
+        ...
+
+    @property
+    def cxps(self) -> Any:
+        """All contrastive explanations with their weights."""
+        ...
+
+    @property
+    def axps(self) -> tuple[AXp, ...]:
+        """All abductive explanations."""
+        ...
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The features that occur in some CXp."""
+        ...
+
+    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
+        """Return the score of each feature."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SavedData:
+    """What a file says about one explanation; see :class:`axfi_kc.explanations.files.SavedExplanation`."""
+
+    domain: Domain
+    instance: dict[str, Any]
+    prediction: Any
+    model_kind: str
+    delta: Fraction | None
+    weights: str
+    max_size: int | None
+    cxps: tuple[CXp, ...]
+
+    @cached_property
+    def forest(self) -> CXpForest:
+        """The CXp-Forest: characteristic function and networkx graph."""
+        return CXpForest.of({c.features: c.weight for c in self.cxps}, features=self.domain.names)
+
+    @cached_property
+    def axps(self) -> tuple[AXp, ...]:
+        """All abductive explanations: those in the file, else the minimal hitting sets of the CXps.
+
+        Raises
+        ------
+        IncompleteError
+            If only CXps up to `max_size` are known: AXps need all of them.
+        """
+        check_complete(self.max_size, len(self.domain))
+        return named_axps([self.domain.mask(c.features) for c in self.cxps], self.domain.names)
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The features that occur in some CXp."""
+        members = {name for c in self.cxps for name in c.features}
+        return tuple(name for name in self.domain.names if name in members)
+
+    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
+        """Return the score of each feature, computed from the CXps; see :meth:`axfi_kc.Explanation.scores`."""
+        return self._known.scores(kind)
+
+    @cached_property
+    def _known(self) -> KnownCXps:
+        return KnownCXps(self.forest, self.max_size)
+
+
+def document_of(explained: Explained, *, axps: bool, kinds: Iterable[str]) -> dict[str, Any]:
+    """Return an explanation as plain dicts, lists, text and numbers, ready for JSON.
+
+    Raises
+    ------
+    WeightError
+        If a name in `kinds` is no score's.
+    IncompleteError
+        If there are too many CXps to write down, or too few are known for one of the scores.
+    """
+    scores = find_scores(kinds)
+    known = explained.axps if axps else vars(explained).get("axps")
+    delta = explained.delta
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": explained.model_kind,
+        "domain": domain_document(explained.domain),
+        "instance": [value_text(v) for v in explained.instance.values()],
+        "prediction": value_text(explained.prediction),
+        "delta": None if delta is None else number_text(delta),
+        "weights": explained.weights,
+        "max_size": explained.max_size,
+        "cxps": named_cxp_entries(explained.cxps),
+        "axps": None if known is None else [list(a.features) for a in known],
+        "scores": {score.name: _score_document(explained, score.name) for score in scores},
+    }
+
+
+def cxp_entries(count: int, cxps: Iterable[tuple[list[str], int, int]]) -> list[dict[str, Any]]:
+    """Return CXps as every kind of file holds them, from their features and both parts of their weights.
+
+    Raises
+    ------
+    IncompleteError
+        If `count`, their number, is more than a document holds; it is known before any of them is made.
+
+    Examples
+    --------
+    >>> cxp_entries(1, [(["a", "b"], 2, 6)])
+    [{'features': ['a', 'b'], 'weight': '1/3'}]
+    """
+    if count > _MOST_SETS:
+        raise IncompleteError(
+            f"A document holds at most {_MOST_SETS} CXps, but there are {count}; set max_size, or save only scores."
+        )
+    return [{"features": features, "weight": ratio_text(above, below)} for features, above, below in cxps]
+
+
+def named_cxp_entries(cxps: tuple[CXp, ...] | ManyCXps) -> list[dict[str, Any]]:
+    """Return the entries of CXps that have names already, listed or not; see :func:`cxp_entries`."""
+    count = cxps.count if isinstance(cxps, ManyCXps) else len(cxps)  # len fails beyond sys.maxsize
+    return cxp_entries(count, ((list(c.features), *c.weight.as_integer_ratio()) for c in cxps))
+
+
+def score_entries(numerators: Iterable[int], denominators: Iterable[int]) -> list[int | str]:
+    """Return scores as every kind of file holds them, in the order of the features.
+
+    Examples
+    --------
+    >>> score_entries([2, 0], [6, 6])
+    ['1/3', 0]
+    """
+    return list(map(ratio_text, numerators, denominators))
+
+
+def _score_document(explained: Explained, kind: str) -> dict[str, int | str]:
+    scores = explained.scores(kind)
+    entries = score_entries((s.numerator for s in scores.values()), (s.denominator for s in scores.values()))
+    return dict(zip(scores, entries, strict=True))
+
+
+def parsed(text: str | bytes) -> dict[str, Any]:
+    """Return a JSON object after bounding its size.
+
+    Raises
+    ------
+    ResultFileError
+        If `text` is no JSON object.
+    """
+    if len(text) > _LONGEST:
+        raise ResultFileError(f"A document may have {_LONGEST} characters, but this one has {len(text)}.")
+    try:
+        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=distinct_keys)
+    except (ValueError, RecursionError) as error:
+        raise ResultFileError(f"The document is no valid JSON ({error}); it may be damaged or cut short.") from error
+    if not isinstance(found, dict):
+        raise ResultFileError(f"Expected a JSON object, but {type(found).__name__} was found.")
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def explanation_of(document: Any, *, budget: Budget | None = None) -> tuple[SavedData, tuple[AXp, ...] | None, Stated]:
+    """Return what a document says, the AXps if it holds them, and the scores it states, each checked within `budget`.
+
+    Raises
+    ------
+    ResultFileError
+        If the document is of another format, or does not fit together.
+    BudgetError
+        If the budget was spent before a score was checked.
+    """
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise ResultFileError(f"Expected a document of the format {FORMAT!r}, but found none; check the file.")
+    if document.get("version") != VERSION:
+        raise ResultFileError(f"This library reads version {VERSION} of the format, but {document.get('version')!r}.")
+    domain = domain_of(document.get("domain"))
+    data = data_of(domain, document)
+    axps = document.get("axps")
+    found = None if axps is None else tuple(AXp(names) for names in sets_of(domain, axps))
+    if not isinstance(document.get("scores"), dict):
+        raise ResultFileError("The scores must be an object, a kind of score per key.")
+    stated = stated_of(domain, document)
+    _check_scores(data, stated, budget or _CHECKING)
+    return data, found, stated
+
+
+def data_of(domain: Domain, document: Mapping[str, Any]) -> SavedData:
+    """Return what the rows of a document say about one instance of `domain`."""
+    values = [value_of(v) for v in listed(document.get("instance"), "instance", most=len(domain))]
+    weights, delta = text_of(document.get("weights"), "kind of weights"), document.get("delta")
+    instance = dict(zip(domain.names, values, strict=False))
+    max_size = document.get("max_size")
+    if max_size is not None and (type(max_size) is not int or max_size < 1):
+        raise ResultFileError("max_size must be null or a positive integer.")
+    try:
+        check_weights(weights)
+        domain.encode([instance])
+    except (AxfiError, TypeError, KeyError) as error:
+        raise ResultFileError(f"The document does not fit its own domain ({error}).") from error
+    return SavedData(
+        domain=domain,
+        instance=instance,
+        prediction=value_of(document.get("prediction")),
+        model_kind=text_of(document.get("model"), "kind of model"),
+        delta=None if delta is None else number_of(delta, "delta"),
+        weights=weights,
+        max_size=max_size,
+        cxps=_cxps(domain, document.get("cxps"), weights),
+    )
+
+
+def _cxps(domain: Domain, document: Any, kind: str) -> tuple[CXp, ...]:
+    entries = listed(document, "list of CXps", most=_MOST_SETS)
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise ResultFileError("A CXp must be an object with features and weight.")
+    names = sets_of(domain, [entry.get("features") for entry in entries])
+    if () in names:
+        raise ResultFileError("A CXp must have at least one feature, but an empty set was found.")
+    weights = [number_of(entry.get("weight"), "weight of a CXp") for entry in entries]
+    if any(w < 0 or (kind != "ratio" and w.denominator != 1) for w in weights):
+        raise ResultFileError(f"The weights of CXps must be non-negative {kind}s, but another was found.")
+    return tuple(CXp(n, w if kind == "ratio" else int(w)) for n, w in zip(names, weights, strict=True))
+
+
+def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
+    """Return a list of distinct, non-empty sets of features, in the domain's order.
+
+    An empty list of sets, and one set that is empty, are both families; anything else is refused.
+    """
+    found = []
+    for entry in listed(document, "list of sets", most=_MOST_SETS):
+        names = [text_of(name, "name of a feature") for name in listed(entry, "set of features", most=len(domain))]
+        if len(set(names)) != len(names):
+            raise ResultFileError(f"A set of features names one twice ({', '.join(names)[:80]}); each may occur once.")
+        try:
+            found.append(domain.mask(names))
+        except AxfiError as error:
+            raise ResultFileError(f"A set of features does not fit the domain ({error}).") from error
+    if len(set(found)) != len(found):
+        raise ResultFileError("The same set of features occurs twice; each may occur once.")
+    return [domain.names_of(mask) for mask in found]
+
+
+def _check_scores(data: SavedData, stated: Stated, budget: Budget) -> None:
+    """Refuse scores that do not follow from the CXps: somebody has changed the file."""
+    known = KnownCXps(data.forest, data.max_size, budget)
+    for kind in (kind for kind in stated.scores if kind in SCORES):
+        try:
+            follows = stated.scores[kind] == known.scores(kind)
+        except IncompleteError:
+            follows = False
+        if not follows:
+            raise ResultFileError(
+                f"The {kind} scores in the document do not follow from its CXps; the document was changed."
+            )
+
+
+_INT64 = 2**63
+
+
+def pyarrow_for(purpose: str) -> Any:
+    """Return pyarrow with its Parquet module, or say how to install it."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError.of("pyarrow", "parquet", purpose) from error
+    return pa
+
+
+def _scores(scored: Numerators) -> tuple[list[list[int | str]], list[list[float]]]:
+    """Return each instance's scores, exact and as floats."""
+    numerators, denominators = scored
+    rows = list(zip(numerators.tolist(), denominators, strict=True))
+    exact = [score_entries(row, repeat(d)) for row, d in rows]
+    return exact, [[t / d for t in row] for row, d in rows]
+
+
+def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterator[list[dict[str, Any]]]:
+    """Yield each instance's CXps, smallest first; of an instance with many, they are on a diagram."""
+    masks = masks_of_words(found.words)
+    numerators, denominators = found.scaled
+    members = {mask: features_of(mask) for mask in set(masks)}
+    place = {mask: (len(m), m) for mask, m in members.items()}
+    named = {mask: [names[i] for i in m] for mask, m in members.items()}
+    for n, (a, b) in enumerate(pairwise(found.starts.tolist())):
+        if n in found.large:
+            account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
+            sets = listed_unless_many(found.large[n], LISTED, account)
+            yield named_cxp_entries(cxps_in(sets, names, account=account))
+        else:
+            own = sorted(range(a, b), key=lambda k: place[masks[k]])
+            yield cxp_entries(b - a, ((named[masks[k]], numerators[k], denominators[n]) for k in own))
+
+
+def _label(label: Any) -> Any:
+    """Return a row's label as JSON can hold it; labels are for people, so text will do."""
+    try:
+        return value_text(label)
+    except DomainError:
+        return str(label)
+
+
+def _instances(domain: Domain, codes: npt.NDArray[np.float64]) -> list[list[Any]]:
+    columns = []
+    for feature, column in zip(domain.features, codes.T.tolist(), strict=True):
+        text = {code: value_text(feature.decode(code)) for code in set(column)}
+        columns.append([text[code] for code in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def json_block(
+    found: Found,
+    domain: Domain,
+    codes: npt.NDArray[np.float64],
+    *,
+    start: int,
+    labels: Sequence[Any],
+    scores: Mapping[str, Numerators],
+    budget: Budget,
+) -> bytes:
+    """Return a block of explanations as JSON Lines, a line each.
+
+    Parameters
+    ----------
+    found, domain, codes
+        What was found for these instances of the domain.
+    start, labels
+        The number of the first row, and the name of each.
+    scores
+        What :func:`axfi_kc.scores.axfi.score_numerators` gives, by the scores' names.
+    budget
+        What listing the CXps of an instance with many may cost.
+
+    Notes
+    -----
+    Linear in the CXps and the features.
+    """
+    names = domain.names
+    texts = {kind: _scores(scored) for kind, scored in scores.items()}
+    lines = []
+    for n, (instance, cxps) in enumerate(
+        zip(_instances(domain, codes), _cxp_entries(found, names, budget), strict=True)
+    ):
+        line = {
+            "row": start + n,
+            "index": _label(labels[n]),
+            "instance": instance,
+            "prediction": value_text(found.outputs[n]),
+            "cxps": cxps,
+            "scores": {kind: dict(zip(names, exact[n], strict=True)) for kind, (exact, _) in texts.items()},
+            "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
+        }
+        lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def label_type(outputs: Sequence[Any] | None) -> str:
+    """Return the Parquet type for these outputs, all that a model has; None: a number.
+
+    Examples
+    --------
+    >>> label_type([0, 1]), label_type(["a"]), label_type(None), label_type([0, "a"])
+    ('int64', 'string', 'double', 'json')
+    """
+    kinds = {type(y) for y in outputs} if outputs is not None else {Fraction}
+    if kinds <= {str}:
+        return "string"
+    if kinds <= {bool}:
+        return "bool"
+    if kinds <= {int} and all(abs(y) < _INT64 for y in outputs or ()):
+        return "int64"
+    return "double" if kinds <= {int, float, Fraction} else "json"
+
+
+def _schema(pa: Any, names: Sequence[str], kinds: Sequence[str], prediction: str) -> Any:
+    text = pa.string()
+    cxp = pa.struct([("features", pa.list_(text)), ("weight", text)])
+    types = {"string": text, "bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "json": text}
+    columns = [("row", pa.int64()), ("index", text), ("instance", text), ("prediction", types[prediction])]
+    columns += [("prediction_exact", text), ("cxps", pa.list_(cxp))]
+    for kind in kinds:
+        columns += [(f"{kind}_exact", pa.list_(text)), *((f"{kind}:{name}", pa.float64()) for name in names)]
+    return pa.schema(columns)
+
+
+def parquet_block(
+    found: Found,
+    domain: Domain,
+    codes: npt.NDArray[np.float64],
+    *,
+    start: int,
+    labels: Sequence[Any],
+    scores: Mapping[str, Numerators],
+    budget: Budget,
+    prediction: str,
+) -> bytes:
+    """Return a block of explanations as one Parquet file.
+
+    Parameters are those of :func:`json_block`, and `prediction`, a :func:`label_type`.
+
+    Notes
+    -----
+    Linear in the CXps and the features.
+    """
+    pa = pyarrow_for("Writing Parquet")
+    exact = [json.dumps(value_text(y)) for y in found.outputs]
+    cxps = [
+        [{"features": c["features"], "weight": str(c["weight"])} for c in own]
+        for own in _cxp_entries(found, domain.names, budget)
+    ]
+    columns: dict[str, Any] = {
+        "row": range(start, start + len(found)),
+        "index": [_text(_label(label)) for label in labels],
+        "instance": [json.dumps(row) for row in _instances(domain, codes)],
+        "prediction": [_prediction(y, text, prediction) for y, text in zip(found.outputs, exact, strict=True)],
+        "prediction_exact": exact,
+        "cxps": cxps,
+    }
+    for kind, scored in scores.items():
+        texts, floats = _scores(scored)
+        columns[f"{kind}_exact"] = [list(map(str, row)) for row in texts]
+        columns |= {f"{kind}:{name}": [row[i] for row in floats] for i, name in enumerate(domain.names)}
+    table = pa.table(columns, schema=_schema(pa, domain.names, tuple(scores), prediction))
+    sink = io.BytesIO()
+    pa.parquet.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _text(label: Any) -> str:
+    return label if isinstance(label, str) else json.dumps(label)
+
+
+def _prediction(output: Any, exact: str, kind: str) -> Any:
+    if kind == "json":
+        return exact
+    return float(output) if kind == "double" else output

@@ -1,0 +1,373 @@
+"""Results that go to a file as they are made, and runs that go on where they were stopped.
+
+Workers make the bytes of whole blocks, and one process appends them in order; see
+:mod:`axfi_kc.explanations.files.stores` for the two formats.
+
+A name for content: equal models, domains, options and data have equal fingerprints.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.domain import Domain
+from axfi_kc.engines import Found
+from axfi_kc.errors import ResultFileError
+from axfi_kc.explanations.files.document import data_of, json_block, label_type, parquet_block, stated_of
+from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
+from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
+from axfi_kc.explanations.tables import BatchViews, SavedExplanation
+from axfi_kc.explanations.workers import in_workers, is_parallel, with_progress
+from axfi_kc.json_text import number_of, number_text
+from axfi_kc.models import Model
+from axfi_kc.models.similarity import Similarity
+from axfi_kc.scores.axfi import Score, find_score, over_one_denominator, score_numerators
+
+__all__ = ["Run", "SavedBatch", "fingerprint", "read_results", "write_results"]
+
+
+def fingerprint(*things: Any) -> str:
+    """Return a SHA-256 of the contents of `things`.
+
+    Dataclasses count by their fields, arrays by dtype, shape and entries, sets regardless of
+    order. Two processes agree unless something is of a class of another kind, whose pickle is
+    taken: then a false alarm is possible, a false match is not.
+
+    Notes
+    -----
+    Linear in the content, without recursion.
+
+    Examples
+    --------
+    >>> fingerprint((1, "a"), {2, 3}) == fingerprint((1, "a"), {3, 2})
+    True
+    >>> fingerprint(1) == fingerprint(1.0)
+    False
+    """
+    digest = hashlib.sha256()
+    for piece in _pieces(things):
+        digest.update(len(piece).to_bytes(8, "little"))
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _pieces(thing: Any) -> Iterator[bytes]:
+    stack = [thing]
+    while stack:
+        item = stack.pop()
+        parts = _parts(item)
+        yield type(item).__name__.encode()
+        if parts is None:
+            yield _leaf(item)
+        else:
+            yield str(len(parts)).encode()
+            stack += reversed(parts)
+
+
+def _parts(item: Any) -> list[Any] | None:
+    """Return what a compound thing is made of; None for a leaf."""
+    if isinstance(item, tuple | list):
+        return list(item)
+    if isinstance(item, Mapping):
+        return [pair for entry in item.items() for pair in entry]
+    if isinstance(item, set | frozenset):
+        return sorted(fingerprint(member) for member in item)
+    if isinstance(item, np.ndarray):
+        whole = item.tolist() if item.dtype == object else np.ascontiguousarray(item).tobytes()
+        return [item.dtype.str, item.shape, whole]
+    if is_dataclass(item) and not isinstance(item, type):
+        return [getattr(item, f.name) for f in fields(item)]
+    return None
+
+
+def _leaf(item: Any) -> bytes:
+    if isinstance(item, bytes):
+        return item
+    if item is None or isinstance(item, bool | float | str):
+        return repr(item).encode()
+    if isinstance(item, int):
+        return hex(item).encode()
+    if isinstance(item, Fraction):
+        return f"{item.numerator:x}/{item.denominator:x}".encode()
+    return pickle.dumps(item)
+
+
+_LEAST_ROWS, _MOST_ROWS = 16, 1024  # of a block
+_BLOCK_SECONDS = 0.5
+_MOST_KINDS = 100
+Codes = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a run computes; equal runs have equal fingerprints.
+
+    Attributes
+    ----------
+    find
+        From codes to what an engine finds.
+    model, similarity, target, weights, max_size
+        What the results depend on; not on the target, but rows that two targets made are kept apart all the same.
+    scores
+        The scores to write.
+    budget
+        What each score of an instance may cost, and listing its CXps when they are many.
+    """
+
+    find: Callable[[Codes], Found]
+    model: Model
+    similarity: Similarity
+    target: str
+    weights: str
+    max_size: int | None
+    scores: tuple[Score, ...]
+    budget: Budget
+
+    def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
+        """Return what the file says about the run over these rows."""
+        delta = self.similarity.delta
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "rows": len(codes),
+            "model": type(self.model).__name__,
+            "domain": domain_document(self.model.domain),
+            "delta": None if delta is None else number_text(delta),
+            "target": self.target,
+            "weights": self.weights,
+            "max_size": self.max_size,
+            "kinds": [score.name for score in self.scores],
+        }
+        return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
+
+    def outputs(self) -> Sequence[Any] | None:
+        """Return all outputs the model may have; None for the numbers of a regression."""
+        return None if self.model.is_regression else self.model.labels
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Makes the bytes of a block; this is what workers share."""
+
+    run: Run
+    parquet: str | None  # the type of the predictions; None: JSON Lines
+
+    def __call__(self, start: int, codes: Codes, labels: Sequence[Any]) -> tuple[bytes, float]:
+        begin = perf_counter()
+        run = self.run
+        found, domain = run.find(codes), run.model.domain
+        numerators = score_numerators(found, run.scores, domain.names, max_size=run.max_size, budget=run.budget)
+        scores = {score.name: scored for score, scored in zip(run.scores, numerators, strict=True)}
+        common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "budget": run.budget}
+        if self.parquet is None:
+            made = json_block(found, domain, codes, **common)
+        else:
+            made = parquet_block(found, domain, codes, prediction=self.parquet, **common)
+        return made, perf_counter() - begin
+
+
+class _Pace:
+    """Cuts rows into blocks of about half a second, as seen from the blocks done so far."""
+
+    def __init__(self, start: int, total: int, n_jobs: int) -> None:
+        self._start, self._total = start, total
+        self._most = max(_LEAST_ROWS, min(_MOST_ROWS, (total - start) // (4 * n_jobs)))
+        self._rows = min(64, self._most)
+
+    def spans(self) -> Iterator[tuple[int, int]]:
+        """Yield first and last row of each block, lazily."""
+        start = self._start
+        while start < self._total:
+            stop = min(start + self._rows, self._total)
+            yield start, stop
+            start = stop
+
+    def note(self, rows: int, seconds: float) -> None:
+        """Choose the size of the blocks to come."""
+        wanted = int(rows * _BLOCK_SECONDS / max(seconds, 1e-9))
+        self._rows = max(1, min(wanted, 4 * self._rows, self._most))
+
+
+def write_results(
+    run: Run,
+    path: str | os.PathLike[str],
+    codes: Codes,
+    labels: Sequence[Any],
+    *,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> SavedBatch:
+    """Write the results of a run to a file as they are made, going on where it was stopped.
+
+    Parameters
+    ----------
+    run
+        What to compute.
+    path
+        A file ending in ``.jsonl`` or ``.ndjson``, or a folder ending in ``.parquet``.
+    codes, labels
+        The instances' codes and their names.
+    n_jobs
+        How many workers, through joblib.
+    progress
+        True: a bar. None: a bar after one second, if there is a terminal.
+
+    Raises
+    ------
+    ResultFileError
+        If the file belongs to another run, is damaged, or is being written by another process.
+
+    Notes
+    -----
+    Holds a few blocks at a time, however many rows there are.
+    """
+    store, header = store_at(path), run.header(codes, labels)
+    kind = label_type(run.outputs()) if isinstance(store, ParquetParts) else None
+    try:
+        done = store.resume(header)
+        pace = _Pace(done, len(codes), _workers(n_jobs))
+        spans: list[tuple[int, int]] = []
+
+        def blocks() -> Iterator[tuple[Any, ...]]:
+            for start, stop in pace.spans():
+                spans.append((start, stop))
+                yield start, codes[start:stop], list(labels[start:stop])
+
+        def written() -> Iterator[tuple[int, None]]:
+            block = _Block(run, kind)
+            for position, (made, seconds) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
+                start, stop = spans[position]
+                store.append(made, start, stop)
+                pace.note(stop - start, seconds)
+                yield stop - start, None
+
+        for _ in with_progress(written(), total=len(codes), done=done, progress=progress):
+            pass
+    finally:
+        store.close()
+    return read_results(path)
+
+
+def _workers(n_jobs: int | None) -> int:
+    if not is_parallel(n_jobs):
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+@dataclass(frozen=True, eq=False)
+class SavedBatch(BatchViews):
+    """Results in a file: explanations without their model, read when they are asked for.
+
+    Iterating reads one explanation at a time; tables read the file once and keep its scores.
+
+    Attributes
+    ----------
+    path
+        The file or folder.
+    domain
+        The space in which the instances were explained.
+    n_rows
+        How many rows the run has; fewer are in the file while it is not finished.
+    """
+
+    path: str
+    domain: Domain
+    n_rows: int
+    _header: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[SavedExplanation]:
+        """Iterate over the explanations in the file."""
+        for record in store_at(self.path).records():
+            data = data_of(self.domain, {**self._header, **record})
+            saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+            vars(saved)["stated"] = stated_of(self.domain, {**self._header, **record})
+            yield saved
+
+    def __len__(self) -> int:
+        """Return the number of rows in the file (cost: the file is read once)."""
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        """Return where the results are, and how far they go."""
+        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}>"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run was finished."""
+        return len(self) == self.n_rows
+
+    @cached_property
+    def _records(self) -> list[tuple[Any, Any, int, dict[str, Any]]]:
+        """Label, prediction, number of CXps and scores of each row."""
+        found = []
+        for record in store_at(self.path).records():
+            data = data_of(self.domain, {**self._header, **record, "cxps": []})
+            cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
+            if not isinstance(scores, dict):
+                raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
+            found.append((record.get("index"), data.prediction, len(cxps), scores))
+        return found
+
+    @property
+    def rows(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The rows' labels."""
+        return tuple(label for label, _, _, _ in self._records)
+
+    @property
+    def predictions(self) -> list[Any]:
+        """The model's output at each instance."""
+        return [prediction for _, prediction, _, _ in self._records]
+
+    @property
+    def cxp_counts(self) -> list[int]:
+        """The number of CXps of each instance."""
+        return [count for _, _, count, _ in self._records]
+
+    def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
+        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly.
+
+        A score that was not written is computed from the CXps.
+        """
+        if kind in self._header["kinds"]:
+            rows = [self._stated(scores, kind) for _, _, _, scores in self._records]
+        else:
+            score = find_score(kind)
+            rows = [list(e.scores(score.name).values()) for e in self]
+        return over_one_denominator(rows, len(self.domain))
+
+    def _stated(self, scores: dict[str, Any], kind: str) -> list[Fraction]:
+        found = scores.get(kind)
+        texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
+        if not isinstance(texts, list) or len(texts) != len(self.domain):
+            raise ResultFileError(f"A row of {self.path} has no {kind} scores; the file is damaged.")
+        return [number_of(text, "score") for text in texts]
+
+
+def read_results(path: str | os.PathLike[str]) -> SavedBatch:
+    """Return the results in a file that ``Explainer.explain_to`` wrote, finished or not.
+
+    Raises
+    ------
+    ResultFileError
+        If the file is no such file, or is damaged.
+    """
+    header = store_at(path).header()
+    rows = header.get("rows")
+    if type(rows) is not int or rows < 0:
+        raise ResultFileError(f"{os.fspath(path)} does not say how many rows it has; it is damaged.")
+    kinds = [text_of(k, "kind of score") for k in listed(header.get("kinds"), "list of scores", most=_MOST_KINDS)]
+    return SavedBatch(os.fspath(path), domain_of(header.get("domain")), rows, {**header, "kinds": kinds})

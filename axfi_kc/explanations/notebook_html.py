@@ -1,0 +1,111 @@
+"""Explanations as HTML tables with bars, for notebooks.
+
+Everything is inline, text is escaped, and colours are either inherited or readable on white and
+on black, so a table looks right in light and in dark notebooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from html import escape
+from itertools import islice
+
+from axfi_kc.domain.measures import abridged, amount, shown
+from axfi_kc.explanations.files.document import Explained
+
+__all__ = ["batch_html", "explanation_html"]
+
+
+_MOST_FEATURES = 15
+_MOST_CXPS = 8
+_MOST_SORTED = 100_000
+_LONGEST = 48
+_MOST_BITS = 256  # of an exact number that is shown when the pointer rests on it
+_CELL = "padding:2px 10px;border:0;background:transparent;color:inherit;text-align:"
+_RULE = "border-bottom:1px solid rgba(128,128,128,.5);"
+_NOTE = "opacity:.75;margin:4px 10px;"
+
+
+def explanation_html(explained: Explained, kind: str) -> str:
+    """Return a table of the features with bars, and one of the CXps of largest weight."""
+    scores = explained.scores(kind)
+    ranked = sorted((n for n in scores if scores[n]), key=lambda n: -scores[n])
+    most = max(scores.values(), default=Fraction(0)) or Fraction(1)
+    instance = explained.instance
+    rows = [
+        (n, abridged(shown(instance[n]), _LONGEST), _bar(scores[n] / most), _number(scores[n]))
+        for n in ranked[:_MOST_FEATURES]
+    ]
+    hidden = len(ranked) - len(rows)
+    unmoved = len(scores) - len(ranked)
+    notes = [f"{hidden} more features with smaller scores"] if hidden else []
+    notes += [f"{unmoved} features with score 0"] if unmoved else []
+    title = f"Why {abridged(shown(explained.prediction), _LONGEST)}?"
+    table = _table(("feature", "value", f"{kind} score", ""), rows, right={1, 3})
+    return _box(title, table + _note("; ".join(notes)) + _cxp_table(explained))
+
+
+def _cxp_table(explained: Explained) -> str:
+    cxps = sorted(islice(explained.cxps, _MOST_SORTED), key=lambda c: -c.weight)
+    most = max((Fraction(c.weight) for c in cxps), default=Fraction(0)) or Fraction(1)
+    rows = [(", ".join(c.features), _bar(c.weight / most), _number(c.weight)) for c in cxps[:_MOST_CXPS]]
+    limit = "" if explained.max_size is None else f" of at most {explained.max_size} features"
+    total = f"at least {len(cxps)}" if len(cxps) == _MOST_SORTED else f"{len(cxps)}"
+    hidden = f", {len(cxps) - len(rows)} lighter ones not shown" if len(cxps) > len(rows) else ""
+    head = ("CXp", f"weight ({explained.weights})", "")
+    return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit}{hidden}")
+
+
+def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]], kind: str) -> str:
+    """Return a table of the features' mean scores, given as name, mean and share relevant."""
+    ranked = sorted(rows, key=lambda row: -row[1])[:_MOST_FEATURES]
+    most = max((mean for _, mean, _ in rows), default=Fraction(0)) or Fraction(1)
+    cells = [(name, _bar(mean / most), _number(mean), f"{float(share):.1%}") for name, mean, share in ranked]
+    hidden = len(rows) - len(ranked)
+    table = _table(("feature", f"mean {kind} score", "", "relevant in"), cells, right={2, 3})
+    return _box(title, table + _note(f"{hidden} more features" if hidden else ""))
+
+
+def _number(value: Fraction | int) -> str:
+    if value.numerator.bit_length() + value.denominator.bit_length() >= _MOST_BITS:
+        return amount(value)
+    return _Markup(f'<span title="{escape(shown(value, digits=None))}">{amount(value)}</span>')
+
+
+class _Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def _bar(share: Fraction) -> str:
+    width = round(float(share) * 140, 1)
+    return _Markup(
+        f'<div style="width:142px"><div style="width:{width}px;min-width:1px;height:11px;border-radius:2px;'
+        'background:#3d8bb8"></div></div>'
+    )
+
+
+def _cell(content: str) -> str:
+    return content if isinstance(content, _Markup) else escape(content)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: set[int]) -> str:
+    side = ["right" if k in right else "left" for k in range(len(head))]
+    titles = "".join(f'<th style="{_CELL}{s};{_RULE}">{escape(h)}</th>' for h, s in zip(head, side, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{_CELL}{s}">{_cell(c)}</td>' for c, s in zip(row, side, strict=True)) + "</tr>"
+        for row in rows
+    )
+    style = "border-collapse:collapse;margin:4px 0;color:inherit;font-size:13px"
+    return f'<table style="{style}"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _note(text: str) -> str:
+    return f'<div style="{_NOTE}">{escape(text)}</div>' if text else ""
+
+
+def _box(title: str, content: str) -> str:
+    style = "color:inherit;font-size:13px;overflow-x:auto"
+    return f'<div style="{style}"><div style="font-weight:600;margin:2px 10px">{escape(title)}</div>{content}</div>'

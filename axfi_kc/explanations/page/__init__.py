@@ -1,0 +1,145 @@
+"""Explanations as one HTML file that needs nothing else: no server, no network, no other file.
+
+The page: one HTML file that holds its style, its script and its pictures.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+
+from axfi_kc._version import __version__
+from axfi_kc.domain.measures import shown
+from axfi_kc.errors import DomainError
+from axfi_kc.explanations.explainer import Explanation
+from axfi_kc.explanations.files import SavedExplanation
+from axfi_kc.explanations.files.streaming import SavedBatch
+from axfi_kc.explanations.page.assets import SCRIPT, STYLE
+from axfi_kc.explanations.page.elements import Markup, element
+from axfi_kc.explanations.page.sections import batch_facts, batch_sections, explanation_facts, explanation_sections
+from axfi_kc.scores.axfi import DEFAULT_SCORES, find_scores
+
+__all__ = ["report_html", "write_report"]
+
+
+def write_report(
+    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    kinds: Sequence[str] = DEFAULT_SCORES,
+    max_rows: int = 500,
+    max_details: int = 20,
+) -> None:
+    """Write one explanation, or a batch, as a single HTML file.
+
+    The file loads nothing from outside and needs no server: tables that sort, bars, the CXp-Forest, and
+    what can change the output in words. It reads well on a phone and on paper.
+
+    Parameters
+    ----------
+    explained
+        An explanation, or a batch (a sequence of explanations of one domain), in memory or saved.
+    path
+        The file to write.
+    title
+        The page's title.
+    kinds
+        The scores to show, names in :data:`axfi_kc.scores.axfi.SCORES`; what is sorted is sorted by the first.
+    max_rows
+        The longest table; a note counts what is left out.
+    max_details
+        For a batch: how many instances are shown in full.
+
+    Raises
+    ------
+    DomainError
+        If the file cannot be written, no score is named, or a limit is negative.
+    WeightError
+        If there is no such score.
+    IncompleteError
+        If a score needs all CXps, and only those up to a size are known.
+
+    Notes
+    -----
+    Linear in what is shown. AXps are listed for as long as their search takes a few seconds.
+    """
+    text = report_html(explained, title=title, kinds=kinds, max_rows=max_rows, max_details=max_details)
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError as error:
+        raise DomainError(f"The report cannot be written to {path} ({error.strerror}); give another path.") from error
+
+
+def report_html(
+    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    *,
+    title: str | None = None,
+    kinds: Sequence[str] = DEFAULT_SCORES,
+    max_rows: int = 500,
+    max_details: int = 20,
+) -> str:
+    """Return the report as text; see :func:`write_report`.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> explainer = Explainer(lambda p: p[0] > 60, Domain([Integer("age", 18, 90)]))
+    >>> html = report_html(explainer.explain({"age": 70}), title="Who is <old>?")
+    >>> "<h1>Who is &lt;old&gt;?</h1>" in html
+    True
+    """
+    if max_rows < 1 or max_details < 0:
+        raise DomainError(
+            f"max_rows must be at least 1 and max_details at least 0, but {max_rows} and {max_details} were given."
+        )
+    scores = find_scores(kinds)
+    if not scores:
+        raise DomainError("A report shows at least one score, but none was named; name one.")
+    if isinstance(explained, Sequence | SavedBatch):
+        batch = explained if isinstance(explained, Sequence) else list(explained)
+        labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
+        sections = batch_sections(batch, labels, scores=scores, rows=max_rows, details=max_details)
+        return _page(title or "Explanations of a batch", batch_facts(batch), sections)
+    head = explanation_facts(explained)
+    sections = explanation_sections(explained, scores=scores, rows=max_rows)
+    return _page(title or f"Why {shown(explained.prediction)}?", head, sections)
+
+
+def _page(title: str, head: Markup, sections: dict[str, Markup]) -> str:
+    links = [element("li", element("a", t, href=f"#{t.lower().replace(' ', '-')}")) for t in sections]
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        element("header", element("h1", title), head),
+        element("nav", element("ul", *links), aria_label="Sections"),
+        element("main", *sections.values(), id="content"),
+        _footer(),
+        element("script", Markup(SCRIPT)),
+    )
+    return f"<!DOCTYPE html>\n{element('html', _head(title), body, lang='en')}\n"
+
+
+def _head(title: str) -> Markup:
+    # the browser itself then refuses to load anything, and to run any script but ours
+    policy = f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; base-uri 'none'"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=Markup(policy)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", Markup(STYLE)),
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _footer() -> Markup:
+    words = "Every number was computed exactly; where a column does not say so, it is rounded for reading."
+    return element("footer", element("p", f"Made by axfi_kc {__version__}. {words}", class_="note"))

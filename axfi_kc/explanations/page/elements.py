@@ -1,0 +1,248 @@
+"""HTML that cannot be broken by what people call their features.
+
+Whatever is not :class:`Markup` is text and gets escaped, so that forgetting to escape is not possible.
+
+Bars, strips and the CXp-Forest as SVG within the page.
+
+Tables whose columns sort when their heads are clicked, or reached with Tab and pressed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+from axfi_kc.domain.measures import abridged, amount, counted, shown
+
+__all__ = [
+    "Cell",
+    "Markup",
+    "bar",
+    "bar_cell",
+    "element",
+    "exact",
+    "exact_cell",
+    "forest",
+    "histogram",
+    "joined",
+    "name",
+    "names",
+    "number_cell",
+    "table",
+    "text_cell",
+]
+
+
+# not allowed in HTML, or not writable as UTF-8 (lone surrogates)
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_EMPTY = frozenset({"meta", "rect", "path", "line"})
+_LONGEST = 20  # letters of an exact number that are shown at once
+_FOLDED = 10  # of a longer one
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def _text(content: object) -> str:
+    return content if isinstance(content, Markup) else escape(_FORBIDDEN.sub("\ufffd", str(content)), quote=True)
+
+
+def element(tag: str, *content: object, **attributes: object) -> Markup:
+    """Return an element; ``class_`` and ``data_key`` become ``class`` and ``data-key``, None leaves one out.
+
+    Examples
+    --------
+    >>> element("p", "a < b ", element("b", "&"), class_="x")
+    '<p class="x">a &lt; b <b>&amp;</b></p>'
+    """
+    pairs = [(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None]
+    written = "".join(f' {key}="{_text(value)}"' for key, value in pairs)
+    if tag in _EMPTY:  # closed here: within SVG, what follows would otherwise become its child
+        return Markup(f"<{tag}{written}/>")
+    return Markup(f"<{tag}{written}>{joined(content)}</{tag}>")
+
+
+def joined(parts: Iterable[object], between: str = "") -> Markup:
+    """Return `parts`, each escaped unless it is markup, one after the other."""
+    return Markup(_text(between).join(_text(part) for part in parts))
+
+
+def name(feature: object) -> Markup:
+    """Return a feature's name, kept from turning the direction of the text around it.
+
+    Examples
+    --------
+    >>> name("<age>")
+    '<bdi>&lt;age&gt;</bdi>'
+    """
+    return element("bdi", feature)
+
+
+def exact(value: Fraction | int) -> Markup:
+    """Return an exact number; a long one unfolds when it is clicked."""
+    text = shown(value, digits=None)
+    if len(text) <= _LONGEST:
+        return element("code", text)
+    return element("details", element("summary", abridged(text, _FOLDED)), element("code", text))
+
+
+_STEP, _LEAN, _RIGHT, _LETTER = 46, 22, 84, 7.2
+_LONGEST_LABEL = 22
+_COLUMNS = 40
+
+
+def bar(share: float) -> Markup:
+    """Return a bar that fills `share` of its cell.
+
+    Examples
+    --------
+    >>> 'width="50"' in bar(0.5)
+    True
+    """
+    width = f"{100 * min(max(share, 0.0), 1.0):.6g}"
+    inner = element("rect", x="0", y="1", width=width, height="8")
+    return element("svg", inner, class_="bar", viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true")
+
+
+def histogram(values: Sequence[float], most: float) -> Markup:
+    """Return how the values are spread from 0 on the left to `most` on the right, as columns.
+
+    A column that is not empty is never too low to be seen.
+    """
+    counts = [0] * _COLUMNS
+    for v in values:
+        counts[min(int(_COLUMNS * v / most), _COLUMNS - 1) if most else 0] += 1
+    highest = max(counts)
+    heights = [(k, 1 + 9 * count / highest) for k, count in enumerate(counts) if count]
+    columns = element("path", d=" ".join(f"M{k} 10v-{height:.3g}h1V10z" for k, height in heights))
+    return element(
+        "svg", columns, class_="strip", viewBox=f"0 0 {_COLUMNS} 10", preserveAspectRatio="none", aria_hidden="true"
+    )
+
+
+def forest(trees: Sequence[tuple[tuple[str, ...], Fraction | int]], *, left: int) -> Markup:
+    """Return the trees of CXps with their weights, each a figure of its own so that they fill any width.
+
+    Parameters
+    ----------
+    trees
+        The CXps and their weights.
+    left
+        How many more there are; a note says so.
+    """
+    figures = [_figure(cxp, weight) for cxp, weight in trees]
+    note = element("p", f"{counted(left, 'tree')} more, not drawn.", class_="note") if left else ""
+    return joined([element("div", *figures, class_="forest"), note])
+
+
+def _figure(cxp: tuple[str, ...], weight: Fraction | int) -> Markup:
+    words = f"Tree of the CXp {', '.join(cxp)}: 1 if one of them is in S, else 0."
+    return element("figure", _tree(cxp, words), element("figcaption", f"weight {amount(weight)}"))
+
+
+def _tree(cxp: tuple[str, ...], words: str) -> Markup:
+    """Draw a tree: to the right "in S" ends in 1, to the left "not in S" goes on."""
+    labels = [abridged(n, _LONGEST_LABEL) for n in cxp]
+    half = max(_LETTER * len(text) for text in labels) / 2 + 10
+    left = max(half, _LEAN + 16.0)
+    width = left + _LEAN * (len(cxp) - 1) + max(half, _RIGHT + 16.0)
+    lines, nodes = [], []
+    for depth, text in enumerate(labels):
+        x, y = left + _LEAN * (len(cxp) - 1 - depth), 20 + _STEP * depth
+        lines += [_line(x, y, x - _LEAN, absent=True), _line(x, y, x + _RIGHT, absent=False)]
+        nodes += [_node(x, y, text, rounded=True), _node(x + _RIGHT, y + _STEP, "1")]
+    nodes.append(_node(left - _LEAN, 20 + _STEP * len(cxp), "0"))
+    height = 40 + _STEP * len(cxp)
+    size = {"width": f"{width:.0f}", "height": f"{height}", "viewBox": f"0 0 {width:.0f} {height}"}
+    return element("svg", element("title", words), *lines, *nodes, role="img", **size)
+
+
+def _line(x: float, y: float, end: float, *, absent: bool) -> Markup:
+    ends = {"x1": f"{x:g}", "y1": f"{y:g}", "x2": f"{end:g}", "y2": f"{y + _STEP:g}"}
+    return element("line", class_="absent" if absent else None, **ends)
+
+
+def _node(x: float, y: float, text: str, *, rounded: bool = False) -> Markup:
+    half = _LETTER * len(text) / 2 + 7
+    box = {"x": f"{x - half:g}", "y": f"{y - 12:g}", "width": f"{2 * half:g}", "height": "24"}
+    label = element("text", text, x=f"{x:g}", y=f"{y:g}")
+    return joined([element("rect", rx="6" if rounded else "0", **box), label])
+
+
+def names(features: Sequence[str]) -> Markup:
+    """Return feature names in a row."""
+    return joined([name(f) for f in features], ", ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What a cell shows, what it is sorted by (its text if None), and its class."""
+
+    content: object
+    key: float | None = None
+    class_: str | None = None
+
+
+def text_cell(content: object, *, wide: bool = False) -> Cell:
+    """Return a cell of text, or of markup."""
+    return Cell(content, class_="wide" if wide else None)
+
+
+def number_cell(value: Fraction | float) -> Cell:
+    """Return a cell with a rounded number, sorted by its value."""
+    return Cell(amount(value), float(value), "number")
+
+
+def exact_cell(value: Fraction | int) -> Cell:
+    """Return a cell with an exact number, sorted by its value."""
+    return Cell(exact(value), float(value))
+
+
+def bar_cell(value: Fraction | float, most: Fraction | float) -> Cell:
+    """Return a cell with a bar: `value` as a share of `most`."""
+    return Cell(bar(float(value) / float(most) if most else 0.0), float(value), "bars")
+
+
+def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], *, sorted_by: int | None = None) -> Markup:
+    """Return a sortable table.
+
+    Parameters
+    ----------
+    caption
+        What the table holds; screen readers read it first.
+    head
+        The columns' names.
+    rows
+        As many cells each.
+    sorted_by
+        The column by which the rows are sorted already, largest first.
+    """
+    body = [list(row) for row in rows]
+    heads = [
+        element(
+            "th",
+            element("button", title, type="button"),
+            scope="col",
+            class_="number" if body and body[0][k].class_ == "number" else None,
+            data_first="ascending" if not body or body[0][k].key is None else "descending",
+            aria_sort="descending" if k == sorted_by else None,
+        )
+        for k, title in enumerate(head)
+    ]
+    lines = [element("tr", *(_cell(cell) for cell in row)) for row in body]
+    whole = element(
+        "table", element("caption", caption), element("thead", element("tr", *heads)), element("tbody", *lines)
+    )
+    return element("div", whole, class_="scroll", role="region", tabindex="0", aria_label=caption)
+
+
+def _cell(cell: Cell) -> Markup:
+    attributes: dict[str, Any] = {"class_": cell.class_, "data_key": None if cell.key is None else repr(cell.key)}
+    return element("td", cell.content, **attributes)

@@ -1,0 +1,343 @@
+"""The sections about one explanation.
+
+What a CXp says, in words and in the user's own units.
+
+The sections about a batch of explanations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from math import fsum
+from statistics import median, median_low
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.measures import amount, counted, shown
+from axfi_kc.errors import AxfiError
+from axfi_kc.explanations.counterfactuals import Counterfactual, adversarial_example, search_account
+from axfi_kc.explanations.cxps import CXp, cxp_count, heaviest_cxps, listed_axps
+from axfi_kc.explanations.page.elements import (
+    Cell,
+    Markup,
+    bar_cell,
+    element,
+    exact_cell,
+    forest,
+    histogram,
+    joined,
+    name,
+    names,
+    number_cell,
+    table,
+    text_cell,
+)
+from axfi_kc.families.masks import features_of
+from axfi_kc.scores.axfi import Score
+
+__all__ = [
+    "WEIGHTS",
+    "batch_facts",
+    "batch_sections",
+    "change_words",
+    "explanation_facts",
+    "explanation_sections",
+    "facts",
+]
+
+
+_BUDGET = Budget(seconds=1.0)
+
+
+def change_words(explanation: Any, cxp: CXp) -> Markup:
+    """Return the nearest change of a CXp's features that changes the output.
+
+    Without the model (a saved explanation), or when the search takes too long, only what can be changed.
+    """
+    found = _nearest(explanation, cxp)
+    if found is None:
+        instance = explanation.instance
+        parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in cxp.features]
+        return joined(["Change ", joined(parts, " and "), "; keep all else."])
+    moves = [joined([name(n), " from ", name(old), " to ", name(new)]) for n, old, new in found.moves]
+    nearest = joined([joined(moves, ", "), " gives ", name(shown(found.output))])
+    return joined([name(found.words), ". Nearest: ", nearest, "."])
+
+
+def _nearest(explanation: Any, cxp: CXp) -> Counterfactual | None:
+    problem = getattr(explanation, "problem", None)
+    if problem is None:
+        return None
+    try:
+        return adversarial_example(
+            problem, features_of(problem.domain.mask(cxp.features)), account=search_account(_BUDGET)
+        )
+    except AxfiError:  # too long a search, or only an end of the domain that is no float64
+        return None
+
+
+WEIGHTS = {
+    "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
+    "count": "the number of points with another output that differ from the instance in these features only",
+    "unit": "1 for every CXp",
+}
+_AXP_SECONDS = 5.0
+_MOST_TREES = 12
+_MOST_WORDS = 50  # each is the result of a search of its own
+
+
+def facts(pairs: dict[str, object]) -> Markup:
+    """Return a row of figures with their names."""
+    return element(
+        "dl",
+        *(element("div", element("dt", key), element("dd", value)) for key, value in pairs.items()),
+        class_="facts",
+    )
+
+
+def explanation_facts(explanation: Any) -> Markup:
+    """Return the figures at the top of an explanation."""
+    limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
+    return facts(
+        {
+            "output": name(shown(explanation.prediction)),
+            f"CXps{limit}": amount(cxp_count(explanation)),
+            "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
+            "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
+        }
+    )
+
+
+def explanation_sections(
+    explanation: Any, *, scores: Sequence[Score], rows: int, prefix: str = "", level: int = 2
+) -> dict[str, Markup]:
+    """Return the sections of an explanation by their titles.
+
+    Parameters
+    ----------
+    explanation
+        What to show.
+    scores
+        Which scores, the first to sort by.
+    rows
+        The longest table.
+    prefix
+        What the sections' ids begin with.
+    level
+        The level of the headings.
+    """
+    sections = {
+        "Scores": _scores(explanation, scores, rows),
+        "What can change the output": _cxps(explanation, rows),
+        "What keeps the output": _axps(explanation, rows),
+        "CXp-Forest": _forest(explanation),
+    }
+    return {
+        title: element("section", element(f"h{level}", title, id=_anchor(prefix, title)), content)
+        for title, content in sections.items()
+    }
+
+
+def _anchor(prefix: str, title: str) -> str:
+    return prefix + title.lower().replace(" ", "-")
+
+
+def _note(*content: object) -> Markup:
+    return element("p", *content, class_="note")
+
+
+def _more(found: int, rows: int, noun: str) -> Markup | str:
+    return _note(f"{counted(found - rows, noun)} more, not listed.") if found > rows else ""
+
+
+def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
+    found = [explanation.scores(score.name) for score in scores]
+    instance, relevant = explanation.instance, set(explanation.relevant)
+    ranked = sorted((n for n in instance if n in relevant), key=lambda n: [-values[n] for values in found])
+    lines = [(text_cell(name(n)), text_cell(name(shown(instance[n]))), *_score_cells(n, found)) for n in ranked[:rows]]
+    head = ["feature", "value"]
+    for k, score in enumerate(scores):
+        head += [score.about, "bar", "exactly"] if k == 0 else [score.about, "exactly"]
+    others = [n for n in instance if n not in relevant]
+    return joined(
+        [
+            element("p", "How much each feature counts for this output."),
+            table("Scores of the relevant features", head, lines, sorted_by=2),
+            _more(len(ranked), rows, "feature"),
+            _note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
+        ]
+    )
+
+
+def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cell]:
+    """Return a feature's scores, rounded and exact, the first with a bar."""
+    cells = []
+    for k, values in enumerate(found):
+        bars = [bar_cell(values[feature], max(values.values()))] if k == 0 else []
+        cells += [number_cell(values[feature]), *bars, exact_cell(values[feature])]
+    return cells
+
+
+def _cxps(explanation: Any, rows: int) -> Markup:
+    cxps, total = heaviest_cxps(explanation), cxp_count(explanation)
+    if not cxps:
+        return element("p", "Nothing within reach changes the output: there is no CXp.")
+    most = max(c.weight for c in cxps)
+    lines = [
+        (
+            text_cell(names(c.features)),
+            number_cell(c.weight),
+            bar_cell(c.weight, most),
+            text_cell(change_words(explanation, c) if k < _MOST_WORDS else "", wide=True),
+            number_cell(len(c.features)),
+            exact_cell(c.weight),
+        )
+        for k, c in enumerate(cxps[:rows])
+    ]
+    words = "Each CXp is a smallest set of features whose change alone can change the output. Its weight is "
+    head = ("CXp", "weight", "bar", "in words", "features", "exactly")
+    return joined(
+        [
+            element("p", words, WEIGHTS.get(explanation.weights, explanation.weights), "."),
+            table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
+            _more(total, min(rows, len(cxps)), "CXp"),
+        ]
+    )
+
+
+def _axps(explanation: Any, rows: int) -> Markup:
+    if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
+        return _note("AXps need all CXps, and only those of a limited size were computed.")
+    found, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
+    lines = [(text_cell(names(a.features), wide=True), number_cell(len(a.features))) for a in found[:rows]]
+    words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
+    caption = "Abductive explanations (AXps), smallest first"
+    unfinished = "" if complete else _note("There are more: the search was stopped after a few seconds.")
+    parts = [
+        element("p", words),
+        table(caption, ("AXp", "features"), lines),
+        _more(len(found), rows, "AXp"),
+        unfinished,
+    ]
+    return joined(parts)
+
+
+def _forest(explanation: Any) -> Markup:
+    trees = [(c.features, c.weight) for c in heaviest_cxps(explanation)[:_MOST_TREES]]
+    if not trees:
+        return element("p", "There is no CXp, so the forest has no tree.")
+    words = (
+        "One tree per CXp, heaviest first: a solid line is taken when the feature is fixed, a dashed one when it is "
+        "free. The value of fixing a set S is the mean of the weights of the trees that end in 1."
+    )
+    return joined([element("p", words), forest(trees, left=cxp_count(explanation) - len(trees))])
+
+
+def batch_facts(batch: Sequence[Any]) -> Markup:
+    """Return the figures at the top of a batch."""
+    outputs = Counter(shown(e.prediction) for e in batch)
+    common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
+    cxps = [cxp_count(e) for e in batch]
+    return facts(
+        {
+            "instances": amount(len(batch)),
+            "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
+            "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
+            "CXps, most": amount(max(cxps, default=0)),
+        }
+    )
+
+
+def batch_sections(
+    batch: Sequence[Any], labels: Sequence[str], *, scores: Sequence[Score], rows: int, details: int
+) -> dict[str, Markup]:
+    """Return the sections of a batch by their titles; the first `details` instances, with their labels, in full.
+
+    Tables of the whole batch are about the first of the scores.
+    """
+    if not len(batch):
+        return {"Instances": element("section", element("p", "The batch has no instance."))}
+    return {
+        "Features": element("section", element("h2", "Features", id="features"), _importance(batch, scores[0], rows)),
+        "Instances": element(
+            "section",
+            element("h2", "Instances", id="instances"),
+            _instances(batch, labels, scores[0].name, rows=rows, details=details),
+        ),
+        "Details": element(
+            "section",
+            element("h2", "Details", id="details"),
+            _details(batch, labels, scores, rows=rows, details=details),
+        ),
+    }
+
+
+def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
+    """Return for each feature the mean and the distribution of its scores."""
+    columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
+    for e in batch:
+        for n, value in e.scores(score.name).items():
+            columns[n].append(float(value))
+    means = {n: fsum(values) / len(values) for n, values in columns.items()}
+    ranked = sorted(means, key=lambda n: -means[n])
+    most, top = max(max(values) for values in columns.values()), max(means.values())
+    lines = [
+        (
+            text_cell(name(n)),
+            number_cell(means[n]),
+            bar_cell(means[n], top),
+            number_cell(median(columns[n])),
+            number_cell(max(columns[n])),
+            Cell(f"{sum(v > 0 for v in columns[n]) / len(batch):.0%}", sum(v > 0 for v in columns[n]), "number"),
+            Cell(histogram(columns[n], most), max(columns[n]), "bars"),
+        )
+        for n in ranked[:rows]
+    ]
+    head = ("feature", "mean", "bar", "median", "largest", "above 0", "all scores")
+    words = f"The {score.about} over all instances, rounded; the last column shows how it is spread, from 0 up."
+    return joined(
+        [
+            element("p", words),
+            table("Scores over the batch", head, lines, sorted_by=1),
+            _more_rows(ranked, rows, "feature"),
+        ]
+    )
+
+
+def _more_rows(found: Sequence[object], rows: int, noun: str, *, what: str = "listed") -> Markup | str:
+    left = len(found) - rows
+    return element("p", f"{counted(left, noun)} more, not {what}.", class_="note") if left > 0 else ""
+
+
+def _instances(batch: Sequence[Any], labels: Sequence[str], kind: str, *, rows: int, details: int) -> Markup:
+    lines = [_instance_row(batch[k], labels[k], k, kind, linked=k < details) for k in range(min(rows, len(batch)))]
+    head = ("row", "output", "CXps", "smallest CXp", "highest score", "of feature")
+    return joined([table("The instances", head, lines), _more_rows(batch, rows, "instance")])
+
+
+def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tuple[Cell, ...]:
+    scores = e.scores(kind)
+    best = max(scores, key=lambda n: scores[n])
+    return (
+        Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
+        text_cell(name(shown(e.prediction))),
+        Cell(amount(cxp_count(e)), float(min(cxp_count(e), 10**300)), "number"),
+        text_cell(names(e.cxps[0].features) if e.cxps else "none"),
+        number_cell(scores[best]),
+        text_cell(name(best) if scores[best] else "none"),
+    )
+
+
+def _details(
+    batch: Sequence[Any], labels: Sequence[str], scores: Sequence[Score], *, rows: int, details: int
+) -> Markup:
+    parts = []
+    for k in range(min(details, len(batch))):
+        e = batch[k]
+        sections = explanation_sections(e, scores=scores, rows=rows, prefix=f"instance-{k}-", level=3)
+        title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction))])
+        content = [element("summary", title), explanation_facts(e), *sections.values()]
+        parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
+    return joined([*parts, _more_rows(batch, details, "instance", what="shown in full")])

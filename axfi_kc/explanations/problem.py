@@ -1,0 +1,91 @@
+"""Explanation problems: a model, an instance, and which outputs count as similar."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.compilers import compile_circuit, read_model
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import Number
+from axfi_kc.engines import Engine, engine_for
+from axfi_kc.models import Model
+from axfi_kc.models.similarity import Similarity
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The question why the model gives its output at one instance.
+
+    Attributes
+    ----------
+    model
+        The model's neutral form.
+    codes
+        The instance, as codes of its values (see :mod:`axfi_kc.domain.features`).
+    output
+        The model's output there.
+    similarity
+        Which outputs count as similar.
+
+    Examples
+    --------
+    The paper's running example:
+
+    >>> from axfi_kc.domain.features import Integer
+    >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
+    >>> ones = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
+    >>> problem = Problem.of(lambda p: int(p in ones), domain, (2, 1, 2))
+    >>> problem.output, problem.circuit.size
+    (1, Size(nodes=4, edges=7))
+    """
+
+    model: Model
+    codes: npt.NDArray[np.float64]
+    output: Hashable
+    similarity: Similarity
+
+    @classmethod
+    def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
+        """Pose the problem of explaining `model` at the point `x` (array, Series or dict)."""
+        form = read_model(model, domain)
+        similarity = Similarity.of(form, delta)
+        codes = domain.encode_point(x)
+        return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity)
+
+    @property
+    def domain(self) -> Domain:
+        """The space of the problem."""
+        return self.model.domain
+
+    @property
+    def instance(self) -> dict[str, Any]:
+        """The instance, as ``{feature name: value}``."""
+        return dict(zip(self.domain.names, self.domain.decode(self.codes), strict=True))
+
+    def is_dissimilar(self, output: Any) -> bool:
+        """Tell whether `output` differs from the instance's own."""
+        return not self.similarity.holds(output, self.output)
+
+    @property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """The cell of each feature that holds the instance."""
+        return self.model.grid.locate(self.codes[np.newaxis])[0]
+
+    @cached_property
+    def engine(self) -> Engine:
+        """What finds this problem's explanations."""
+        return engine_for(self.model, self.similarity)
+
+    @cached_property
+    def circuit(self) -> Circuit:
+        """The circuit of the points whose output is not similar."""
+        return compile_circuit(self.model, self.output, self.similarity)

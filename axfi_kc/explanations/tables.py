@@ -1,0 +1,322 @@
+"""Explanations as DataFrames.
+
+What explanations and batches can be turned into: dicts, JSON, DataFrames, HTML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm, sqrt
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import amount, shown
+from axfi_kc.errors import DomainError, MissingExtraError
+from axfi_kc.explanations.files.document import Explained, SavedData, Stated, document_of, explanation_of, parsed
+from axfi_kc.explanations.notebook_html import batch_html, explanation_html
+from axfi_kc.scores.axfi import DEFAULT_SCORES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["BatchViews", "SavedExplanation", "Views", "explanation_frame", "importance_frame", "pandas_for"]
+
+
+_QUARTILES = {
+    "min": Fraction(0),
+    "25%": Fraction(1, 4),
+    "50%": Fraction(1, 2),
+    "75%": Fraction(3, 4),
+    "max": Fraction(1),
+}
+
+
+def pandas_for(purpose: str) -> Any:
+    """Return pandas, or say how to install it."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError.of("pandas", "frames", purpose) from error
+    return pd
+
+
+def explanation_frame(explained: Explained, kinds: Sequence[str], *, exact: bool) -> pd.DataFrame:
+    """Return a row per feature: its value, its scores, and in how many CXps it occurs."""
+    pd = pandas_for("A table of one explanation")
+    names = explained.domain.names
+    counts = dict.fromkeys(names, 0)
+    for cxp in explained.cxps:
+        for name in cxp.features:
+            counts[name] += 1
+    columns: dict[str, Any] = {"value": pd.Series(list(explained.instance.values()), dtype=object)}
+    for kind in kinds:
+        scores = explained.scores(kind)
+        found = [scores[n] if exact else float(scores[n]) for n in names]
+        columns[kind] = pd.Series(found, dtype=object if exact else float)
+    columns["cxps"] = pd.Series(list(counts.values()), dtype="int64")
+    return pd.DataFrame(columns).set_axis(pd.Index(list(names), name="feature"))
+
+
+def importance_frame(
+    names: Sequence[str], numerators: Sequence[Sequence[int]], denominators: Sequence[int], *, exact: bool
+) -> pd.DataFrame:
+    """Return the mean and the distribution of each feature's score over a batch.
+
+    The score of feature i at instance n is ``numerators[n][i] / denominators[n]``.
+
+    Notes
+    -----
+    Instances times features, in integers over one denominator, and a sort per feature.
+    """
+    pd = pandas_for("A table of importance")
+    if not denominators:
+        raise DomainError("An importance is a mean over a batch, but this batch is empty; explain at least one row.")
+    whole = lcm(*set(denominators))
+    factors = [whole // d for d in denominators]
+    columns = ([t * f for t, f in zip(column, factors, strict=True)] for column in zip(*numerators, strict=True))
+    rows = [_distribution(sorted(column), whole, exact=exact) for column in columns]
+    return pd.DataFrame(rows, index=pd.Index(list(names), name="feature"), dtype=object if exact else float)
+
+
+def _distribution(ordered: Sequence[int], whole: int, *, exact: bool) -> dict[str, Any]:
+    """Return mean, spread and quartiles of ``ordered[k] / whole``."""
+    n = len(ordered)
+    mean = Fraction(sum(ordered), n * whole)
+    found: dict[str, Any] = {"mean": mean}
+    if not exact:  # a root is irrational as a rule, so it has no exact form
+        squares = Fraction(sum(t * t for t in ordered), n * whole**2)
+        found["std"] = sqrt(squares - mean**2)
+    found |= {name: _quantile(ordered, at) / whole for name, at in _QUARTILES.items()}
+    found["relevant"] = Fraction(sum(t != 0 for t in ordered), n)
+    return found if exact else {name: float(value) for name, value in found.items()}
+
+
+def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
+    """Return the quantile, linear between neighbours as in NumPy and pandas."""
+    place = at * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+class Views:
+    """Gives an explanation its tables, files and notebook display."""
+
+    __slots__ = ()
+
+    def to_dict(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES) -> dict[str, Any]:
+        """Return everything about the explanation as plain dicts, lists, text and numbers.
+
+        Weights and scores are exact: integers, or text such as ``"43/146"``.
+
+        Parameters
+        ----------
+        axps
+            Whether to compute the AXps for it; without, they are in it if they were asked for
+            before.
+        kinds
+            The scores to write; names in :data:`axfi_kc.scores.axfi.SCORES`.
+
+        Raises
+        ------
+        WeightError
+            If there is no such score.
+        IncompleteError
+            If there are too many CXps to write down, or too few are known for one of the scores.
+        DomainError
+            If a value or label is of a type that JSON cannot give back.
+
+        Notes
+        -----
+        Linear in the CXps and the domain's listed values.
+        """
+        return document_of(self, axps=axps, kinds=kinds)  # type: ignore[arg-type]
+
+    def to_json(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text; :meth:`from_json` reads it, without the model."""
+        return json.dumps(self.to_dict(axps=axps, kinds=kinds), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @staticmethod
+    def from_dict(document: Any, *, budget: Budget | None = None) -> SavedExplanation:
+        """Return the explanation that :meth:`to_dict` described; see :meth:`from_json`."""
+        data, axps, stated = explanation_of(document, budget=budget)
+        saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+        if axps is not None:
+            vars(saved)["axps"] = axps  # the cached property's own place
+        vars(saved)["stated"] = stated
+        return saved
+
+    @staticmethod
+    def from_json(text: str | bytes, *, budget: Budget | None = None) -> SavedExplanation:
+        """Return the explanation that :meth:`to_json` wrote.
+
+        It answers as the original does (prediction, cxps, axps, relevant, scores, forest), but
+        has no model, so it explains nothing new. Every score in it is computed once more from its CXps.
+
+        Parameters
+        ----------
+        text
+            The document.
+        budget
+            What checking each score may cost; None: a minute. Those of AXps may take long.
+
+        Raises
+        ------
+        BudgetError
+            If the budget was spent before a score was checked.
+        ResultFileError
+            If `text` is damaged, of another format or version, or does not fit together.
+
+        Examples
+        --------
+        >>> import axfi_kc as ax
+        >>> domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 2)])
+        >>> e = ax.Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2))
+        >>> ax.Explanation.from_json(e.to_json()).scores() == e.scores()
+        True
+        """
+        return Views.from_dict(parsed(text), budget=budget)
+
+    def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = True) -> pd.DataFrame:
+        """Return a row per feature: its value, its scores, and the number of its CXps.
+
+        Parameters
+        ----------
+        kinds
+            The scores to show.
+        exact
+            Whether scores are Fractions or floats.
+        """
+        return explanation_frame(self, kinds, exact=exact)  # type: ignore[arg-type]
+
+    def to_html(self, kind: str = "shapley") -> str:
+        """Return the explanation as HTML for a notebook: the features by a score, and the heaviest CXps."""
+        return explanation_html(self, kind)  # type: ignore[arg-type]
+
+    def _repr_html_(self) -> str:
+        """Return the explanation as notebooks show it."""
+        return self.to_html()
+
+
+class SavedExplanation(Views, SavedData):
+    """An explanation read from a file: everything but the model.
+
+    Made by ``Explanation.from_json``. Attributes and methods are those of
+    :class:`axfi_kc.Explanation`, except the problem itself; `stated` has the scores as the file states them.
+    """
+
+    stated: Stated = Stated()
+
+    def __repr__(self) -> str:
+        """Return a summary: prediction, families and the top features."""
+        ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
+        top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value)
+        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
+        return (
+            f"<SavedExplanation: prediction {shown(self.prediction, quoted=True)}, {len(self.cxps)} CXps{limit}; "
+            f"shapley: {top or 'all 0'}>"
+        )
+
+
+class BatchViews:
+    """Gives a batch its tables and notebook display.
+
+    A batch has ``domain``, ``rows``, ``predictions``, ``cxp_counts`` and ``score_numerators``.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        rows: tuple[Any, ...]
+
+        @property
+        def domain(self) -> Domain:
+            """The space in which the instances were explained."""
+
+        @property
+        def predictions(self) -> list[Any]:
+            """The model's output at each instance."""
+
+        @property
+        def cxp_counts(self) -> list[int]:
+            """The number of CXps of each instance."""
+
+        def score_numerators(self, kind: str = "shapley") -> tuple[Any, list[int]]:
+            """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+
+        def __len__(self) -> int: ...
+
+    def scores(self, kind: str = "shapley") -> pd.DataFrame:
+        """Return a score as a DataFrame of Fractions, a row per instance.
+
+        ``.astype(float)`` turns them into floats, for plotting.
+        """
+        pd = pandas_for("A table of scores")
+        numerators, denominators = self.score_numerators(kind)
+        rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
+        return pd.DataFrame(rows, columns=list(self.domain.names), index=list(self.rows), dtype=object)
+
+    def to_frame(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
+        """Return a row per instance: the prediction, the number of CXps, and a score per feature.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        exact
+            Whether scores are Fractions or floats.
+
+        Raises
+        ------
+        DomainError
+            If a feature is called ``prediction`` or ``cxps``; ``scores()`` has no such columns.
+        """
+        pd = pandas_for("A table of a batch")
+        names = self.domain.names
+        taken = next((n for n in names if n in ("prediction", "cxps")), None)
+        if taken is not None:
+            raise DomainError(f"The table has a column {taken!r} of its own, and so has the domain; use scores().")
+        numerators, denominators = self.score_numerators(kind)
+        columns: dict[str, Any] = {"prediction": self.predictions, "cxps": self.cxp_counts}
+        for name, column in zip(names, numerators.T.tolist(), strict=True):
+            pairs = zip(column, denominators, strict=True)
+            columns[name] = [Fraction(t, d) for t, d in pairs] if exact else [t / d for t, d in pairs]
+        return pd.DataFrame(columns, index=list(self.rows))
+
+    def importance(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
+        """Return how each feature's score is distributed over the batch, a row per feature.
+
+        Columns are the mean, the standard deviation (population; left out of exact tables, being
+        irrational), quartiles (linear between neighbours) and ``relevant``, the share of instances in
+        which the feature's score is not 0.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        exact
+            Whether the entries are Fractions or the floats nearest to them.
+
+        Notes
+        -----
+        Instances times features, and a sort per feature.
+        """
+        numerators, denominators = self.score_numerators(kind)
+        return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
+
+    def to_html(self, kind: str = "shapley") -> str:
+        """Return the batch as HTML for a notebook: the features by the mean of a score."""
+        numerators, denominators = self.score_numerators(kind)
+        n = len(denominators)
+        rows = []
+        for name, column in zip(self.domain.names, numerators.T.tolist(), strict=True):
+            total = sum((Fraction(t, d) for t, d in zip(column, denominators, strict=True) if t), Fraction(0))
+            rows.append((name, total / (n or 1), Fraction(sum(t != 0 for t in column), n or 1)))
+        return batch_html(f"{n} explanations, {sum(self.cxp_counts)} CXps", rows, kind)
+
+    def _repr_html_(self) -> str:
+        """Return the batch as notebooks show it."""
+        return self.to_html()

@@ -1,0 +1,180 @@
+"""Families of feature sets as ints, bit i for feature i: minimal sets and hitting sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import ALLOWANCE, DONE, Account, Budget, BudgetSpent, Meter, paced
+from axfi_kc.errors import BudgetError
+
+__all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "some_hitting_sets", "sorted_sets"]
+
+
+_ROWS_AT_ONCE = 1 << 10
+
+
+def features_of(mask: int) -> tuple[int, ...]:
+    """Return the features in `mask`, in order.
+
+    Examples
+    --------
+    >>> features_of(0b1101)
+    (0, 2, 3)
+    """
+    found = []
+    while mask:
+        low = mask & -mask
+        found.append(low.bit_length() - 1)
+        mask ^= low
+    return tuple(found)
+
+
+def sorted_sets(family: Iterable[int], *, account: Account | None = None) -> list[int]:
+    """Return the sets smallest first, then in the order of their features.
+
+    Examples
+    --------
+    >>> sorted_sets([0b110, 0b1001, 0b011, 0b100])
+    [4, 3, 9, 6]
+    """
+    sets = list(family)
+    width = max(map(int.bit_length, sets), default=0)
+    # of two sets of one size, that with the greater mirror image has the first feature that only one of them has
+    return sorted(paced(sets, account), key=lambda s: (s.bit_count() << width) - int(f"{s:0{width}b}"[::-1], 2))
+
+
+def minimal_sets(family: Iterable[int], *, account: Account | None = None) -> list[int]:
+    """Return the sets that contain no other, sorted.
+
+    Parameters
+    ----------
+    family
+        Sets.
+    account
+        Under which it is done, if there is a budget.
+
+    Raises
+    ------
+    BudgetError
+        If that budget was spent.
+
+    Notes
+    -----
+    Quadratic in the number of minimal sets in the worst case.
+
+    Examples
+    --------
+    >>> minimal_sets([0b011, 0b001, 0b110])
+    [1, 6]
+    """
+    kept: list[int] = []
+    for candidate in paced(sorted_sets(set(family), account=account), account, at_once=1):
+        if not any(s & candidate == s for s in kept):
+            kept.append(candidate)
+    return kept
+
+
+def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None) -> list[int]:
+    """Return the minimal sets that meet every set of `family`, sorted.
+
+    The AXps of a problem are the minimal hitting sets of its CXps, and the other way round.
+
+    Raises
+    ------
+    BudgetSpent
+        If there is a budget and it was spent, with the sets found so far.
+
+    Notes
+    -----
+    Depth first with critical sets (the MMCS search of Murakami and Uno): an element is added only
+    while each element so far is the only one to hit some set. Exponential output is possible and
+    no fault of the search.
+
+    Examples
+    --------
+    >>> minimal_hitting_sets([0b011, 0b101])
+    [1, 6]
+    """
+    from axfi_kc.families import hitting_kernels as kernels
+
+    if budget is not None:
+        _compile_kernel()
+    meter, account = Meter(budget or Budget()), Account(budget, goal="list of hitting sets")
+    try:
+        sets = minimal_sets(family, account=account)
+        elements = sorted({i for s in account.paced(sets) for i in features_of(s)})
+        state = _hitting_state(sets, elements, account)
+    except BudgetError:
+        raise BudgetSpent([]) from None
+    found: list[int] = []
+    rows = np.zeros((_ROWS_AT_ONCE, len(elements)), np.uint8)
+    registers = np.zeros(kernels.REGISTERS, np.int64)
+    registers[kernels.FRESH] = 1
+    meter.attach(registers)
+    while True:
+        status = kernels.minimal_hitting_sets(*state, rows, registers)
+        spent = status == ALLOWANCE and not meter.extend()
+        if status != ALLOWANCE or spent:  # the rows are full, or these are the last
+            found += _masks(rows[: registers[kernels.N_OUT]], elements)
+            registers[kernels.N_OUT] = 0
+        if status == DONE:
+            return sorted_sets(found)
+        if spent:
+            raise BudgetSpent(found)
+
+
+def some_hitting_sets(family: Iterable[int], *, budget: Budget) -> tuple[list[int], bool]:
+    """Return minimal sets that meet every set of `family`, and whether these are all; see :func:`minimal_hitting_sets`.
+
+    Examples
+    --------
+    >>> some_hitting_sets([0b011, 0b101], budget=Budget(nodes=100))
+    ([1, 6], True)
+    """
+    try:
+        return minimal_hitting_sets(family, budget=budget), True
+    except BudgetSpent as spent:
+        return spent.found, False
+
+
+@cache
+def _compile_kernel() -> None:
+    """Compile the kernel on a single set, or load it from disk, before a budget's clock starts."""
+    minimal_hitting_sets([1])
+
+
+def _masks(rows: npt.NDArray[np.uint8], elements: list[int]) -> list[int]:
+    """Return rows of flags, a column per element, as ints."""
+    width = 8 * -(-(elements[-1] + 1) // 64) if elements else 8
+    flags = np.zeros((len(rows), 8 * width), np.uint8)
+    flags[:, elements] = rows
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    if width == 8:
+        return packed.view("<u8")[:, 0].tolist()
+    data = packed.tobytes()
+    return [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
+
+
+def _hitting_state(sets: list[int], elements: list[int], account: Account) -> tuple[npt.NDArray[np.generic], ...]:
+    """Return the arguments of the kernel before its first step."""
+    n, words = len(elements), max(1, -(-len(sets) // 64))
+    members = np.zeros((64 * words, n), np.uint8)
+    for row, s in enumerate(account.paced(sets)):
+        members[row] = [s >> e & 1 for e in elements]
+    occurs = np.ascontiguousarray(np.packbits(members.T, axis=1, bitorder="little")).view(np.uint64)
+    depth = min(n, len(sets)) + 2
+    uncovered = np.zeros((depth, words), np.uint64)
+    uncovered[0] = np.packbits(np.arange(64 * words) < len(sets), bitorder="little").view(np.uint64)
+    return (
+        members[: len(sets)],
+        occurs,
+        np.zeros(depth, np.int64),
+        np.ones((depth, n), np.uint8),
+        np.zeros((depth, n), np.uint8),
+        uncovered,
+        np.zeros((depth, depth, words), np.uint64),
+    )

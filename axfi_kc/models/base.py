@@ -1,0 +1,182 @@
+"""What every model form answers for itself.
+
+To add a form, write one file with a subclass of :class:`Model` (of :class:`GriddedModel` if its outputs
+are a function of cells, of :class:`ListedModel` if it also lists them), and register an engine for it
+(:func:`axfi_kc.engines.engine_for`). Where the form has a shorter way to a diagram, a circuit or a
+counterfactual than any model on cells has, register that too: ``diagram_of`` in
+:mod:`axfi_kc.compilers.model_diagrams`, ``direct_circuit`` in :mod:`axfi_kc.compilers.model_circuits`, ``region_in``
+in :mod:`axfi_kc.explanations.counterfactuals.regions`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.measures import counted
+
+__all__ = ["LINK_ERROR", "GriddedModel", "ListedModel", "Model", "Uses", "adding_error"]
+
+
+LINK_ERROR = 8  # units in the last place that a sigmoid, a softmax or an average may lose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Uses:
+    """How a model uses its features.
+
+    Attributes
+    ----------
+    influence
+        Per feature, the sum over the nodes that test it of 2 to the power of minus their depth;
+        for boxes, how many restrict it; for a linear model the rank of the most it can change a score.
+    groups
+        The features that occur together in a tree, or a box.
+    """
+
+    influence: npt.NDArray[np.float64]
+    groups: list[frozenset[int]]
+
+
+class Model(ABC):
+    """A neutral form: a function on a domain, free of the library that trained it.
+
+    Attributes
+    ----------
+    domain
+        The space the model is defined on.
+    grid
+        The cells it can tell apart.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # read only; at run time a property here would keep forms from holding these as fields
+
+        @property
+        def domain(self) -> Domain:
+            """The space the model is defined on."""
+
+        @property
+        def grid(self) -> Grid:
+            """The cells it can tell apart."""
+
+    @property
+    @abstractmethod
+    def is_regression(self) -> bool | None:
+        """Whether the output is a number; None if that is for the user to say, who then gives ``delta``."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[Hashable, ...]:
+        """The outputs that the model may have; none for the numbers of a regression."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What the model is, for people: ``"sum of 20 trees"``."""
+
+    @abstractmethod
+    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Any]:
+        """Return the outputs at points given by their codes, a row each."""
+
+    def cells_and_outputs(self, codes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], list[Any]]:
+        """Return the cells of points given by their codes, and the outputs there."""
+        # Not every form decides by cells: a hyperplane cuts through cells of real features.
+        return self.grid.locate(codes), self.outputs_at(codes)
+
+    def predict(self, X: Any) -> list[Any]:
+        """Return the outputs at points given as the user has them."""
+        return self.outputs_at(self.domain.encode(X))
+
+    def uses(self) -> Uses:
+        """Return how the model uses its features; all alike, unless the form knows better.
+
+        Notes
+        -----
+        Linear in the size of the model.
+        """
+        return Uses(np.zeros(len(self.domain)), [])
+
+    @property
+    def rounding_error(self) -> Fraction:
+        """How far a score that the library computes can be from the exact one; 0 where nothing is added.
+
+        Adding n numbers in any order, each sum rounded to a relative error u, is off by at most n u / (1 - n u)
+        times the sum of their absolute values. Leaves of at most 24 bits, or 48 for products, are taken to be
+        added in float32, as XGBoost does; others in float64. What a library does to columns before a linear
+        model (scaling) is not included.
+        """
+        return Fraction(0)
+
+    def with_ties_moved(self, output: Any, delta: Fraction | None, shift: Fraction) -> tuple[Self, Fraction | None]:
+        """Return the model and delta for which more points (fewer, if `shift` is negative) are dissimilar to `output`.
+
+        Every tie between similar and dissimilar is moved by `shift`, in units of the scores.
+        """
+        return self, delta
+
+    def __repr__(self) -> str:
+        """Return the model in words; its arrays would fill pages."""
+        return f"<{type(self).__name__}: {self.words} over {counted(len(self.domain), 'feature')}>"
+
+
+class GriddedModel(Model):
+    """A model that is a function of cells."""
+
+    __slots__ = ()
+    grid: Grid
+
+    @abstractmethod
+    def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
+        """Return the outputs at points given by their cells, a row each."""
+
+    @property
+    def domain(self) -> Domain:
+        """The space the model is defined on."""
+        return self.grid.domain
+
+    def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Any]:
+        """Return the outputs at points given by their codes, a row each."""
+        return self.decide(self.grid.locate(codes))
+
+    def cells_and_outputs(self, codes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], list[Any]]:
+        """Return the cells of points given by their codes, and the outputs there; each is located once."""
+        cells = self.grid.locate(codes)
+        return cells, self.decide(cells)
+
+
+class ListedModel(GriddedModel):
+    """A model on cells that lists its distinct outputs.
+
+    Attributes
+    ----------
+    outputs
+        The distinct outputs.
+    """
+
+    __slots__ = ()
+    outputs: tuple[Hashable, ...]
+
+    @property
+    def is_regression(self) -> bool | None:
+        """None: outputs are what their user says, a regression exactly when ``delta`` is given."""
+        return None
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The distinct outputs."""
+        return self.outputs
+
+
+def adding_error(n: int, unit: Fraction) -> Fraction:
+    """Return by how much the rounded sum of n numbers may be off, relative to the sum of their absolute values."""
+    return n * unit / (1 - n * unit)

@@ -1,0 +1,88 @@
+"""Truth tables over finite domains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.measures import counted
+from axfi_kc.errors import DomainError
+from axfi_kc.models.base import ListedModel
+
+__all__ = ["TableModel"]
+
+
+_LARGEST = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TableModel(ListedModel):
+    """A model given by its output at every point of a finite domain.
+
+    Attributes
+    ----------
+    grid
+        One cell per value of each feature.
+    outputs
+        The distinct outputs, in order of first appearance.
+    table
+        For each point, the position of its output in `outputs`; one axis per feature.
+    """
+
+    grid: Grid
+    outputs: tuple[Hashable, ...]
+    table: npt.NDArray[np.int32]
+
+    @classmethod
+    def from_outputs(cls, domain: Domain, outputs: Iterable[Hashable]) -> TableModel:
+        """Make a model of the outputs at all points, listed with the last feature fastest.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain.features import Integer
+        >>> xor = TableModel.from_outputs(Domain([Integer("a", 0, 1), Integer("b", 0, 1)]), [0, 1, 1, 0])
+        >>> xor.predict([[1, 0], [1, 1]])
+        [1, 0]
+        """
+        grid = Grid.of_values(domain)
+        if grid.n_points > _LARGEST:
+            raise DomainError(
+                f"A truth table may have {_LARGEST} points, but this domain has {grid.n_points}; "
+                "narrow the domain or give the model itself."
+            )
+        position: dict[Hashable, int] = {}
+        numbers = [position.setdefault(_plain(y), len(position)) for y in outputs]
+        if len(numbers) != grid.n_points:
+            raise DomainError(
+                f"The domain has {grid.n_points} points, but {len(numbers)} outputs were given; give one each."
+            )
+        return cls(grid, tuple(position), np.array(numbers, dtype=np.int32).reshape(grid.n_cells))
+
+    @classmethod
+    def from_function(cls, domain: Domain, function: Callable[[tuple[Any, ...]], Hashable]) -> TableModel:
+        """Tabulate `function`, which is called once with each point (a tuple of values)."""
+        size = domain.size
+        if size is not None and size > _LARGEST:
+            raise DomainError(
+                f"A function is tabulated on at most {_LARGEST} points, but this domain has {size}; narrow it."
+            )
+        return cls.from_outputs(domain, (function(point) for point in domain.points()))
+
+    @property
+    def words(self) -> str:
+        """What the model is, for people."""
+        return f"truth table of {counted(self.table.size, 'point')}"
+
+    def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
+        """Return the outputs at points given by their cells, a row each."""
+        return [self.outputs[k] for k in self.table[tuple(cells.T)].tolist()]
+
+
+def _plain(output: Any) -> Hashable:
+    return output.item() if isinstance(output, np.generic) else output

@@ -1,0 +1,1 @@
+"""The CXp-Forest and every score of features."""

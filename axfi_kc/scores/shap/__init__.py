@@ -1,0 +1,1 @@
+"""Exact SHAP scores: of circuits, and of margins of sums of trees and linear models."""

@@ -1,0 +1,181 @@
+"""What an explanation claims, as plain values.
+
+The checker takes nothing else from an explanation: whatever has these attributes can be checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.verification.allowance import Allowance
+from axfi_kc.verification.definitions import KINDS
+
+__all__ = ["Claim"]
+
+
+_MOST_SETS = 20_000
+_UNCHECKED = {
+    "model_kind": "the name of the model's neutral form",
+    "rounding": "the bound on rounding",
+    "counterfactual": "that no counterfactual is nearer, and the words of one",
+    "nodes": "the number of search nodes",
+}
+_NEEDED = ("domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "scores")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What is claimed about one instance.
+
+    Attributes
+    ----------
+    domain, instance, prediction, delta, weights, max_size
+        The question: as an explanation has them.
+    cxps
+        The weight of each CXp, by its features.
+    axps
+        The AXps; None where they are not known (there is a largest size, or there are too many).
+    scores
+        For each kind of score that the explanation gives or its file states, that of each feature.
+    relevant
+        The features said to be relevant.
+    partial
+        Whether there are more CXps than were taken over.
+    value
+        The characteristic function, if the explanation has a forest.
+    hint
+        Gives the counterfactual of a CXp; it is not trusted.
+    floats
+        Scores that a file states a second time, as the nearest floats.
+    sizes
+        For ``"cxp"`` and ``"axp"``, how many sets of each size there are said to be.
+    unchecked
+        What the explanation also says, but nobody checks.
+    """
+
+    domain: Domain
+    instance: dict[str, Any]
+    prediction: Any
+    delta: Fraction | None
+    weights: str
+    max_size: int | None
+    cxps: dict[frozenset[str], Fraction]
+    axps: tuple[frozenset[str], ...] | None
+    scores: dict[str, dict[str, Fraction]]
+    relevant: frozenset[str]
+    partial: bool = False
+    value: Callable[[Iterable[str]], Fraction] | None = None
+    hint: Callable[[tuple[str, ...]], Any] | None = None
+    floats: dict[str, dict[str, float]] = field(default_factory=dict)
+    sizes: dict[str, dict[int, int]] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
+        """Take over what an explanation says; once the seconds are over, what it still would have to compute is left.
+
+        Raises
+        ------
+        DomainError
+            If it is no explanation.
+        """
+        if isinstance(explanation, cls):
+            return explanation
+        missing = next((name for name in _NEEDED if not hasattr(explanation, name)), None)
+        if missing is not None:
+            raise DomainError(
+                f"Expected an explanation, but {type(explanation).__name__} without {missing!r} was given; give what "
+                "Explainer.explain returned, or what was read from its JSON."
+            )
+        cxps = tuple(islice(explanation.cxps, _MOST_SETS + 1))
+        partial, forest = len(cxps) > _MOST_SETS, getattr(explanation, "forest", None)
+        stated = getattr(explanation, "stated", None)
+        return cls(
+            explanation.domain,
+            dict(explanation.instance),
+            explanation.prediction,
+            explanation.delta,
+            explanation.weights,
+            explanation.max_size,
+            {frozenset(c.features): Fraction(c.weight) for c in cxps[:_MOST_SETS]},
+            _axps(explanation),
+            {**({} if partial else _scores(explanation, allowance)), **getattr(stated, "scores", {})},
+            frozenset(explanation.relevant),
+            partial=partial,
+            value=getattr(forest, "value", None),
+            hint=getattr(explanation, "counterfactual", None),
+            floats=dict(getattr(stated, "floats", {})),
+            sizes={} if partial else _sizes(explanation),
+            unchecked=_unchecked(explanation, stated),
+        )
+
+    @property
+    def codes(self) -> npt.NDArray[np.float64]:
+        """The instance as codes."""
+        return self.domain.encode_point(self.instance)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether only CXps up to a size are claimed."""
+        return self.max_size is not None and self.max_size < len(self.domain)
+
+    def mask(self, names: Iterable[str]) -> int:
+        """Return features as an int whose bit i is feature i."""
+        return self.domain.mask(names)
+
+    def is_similar(self, output: Any) -> bool:
+        """Tell whether an output is similar to the instance's."""
+        if self.delta is None:
+            return bool(output == self.prediction)
+        return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
+
+
+def _scores(explanation: Any, allowance: Allowance | None) -> dict[str, dict[str, Fraction]]:
+    """Return every score that the explanation gives; some need all CXps, or more than a file holds."""
+    found = {}
+    for kind in KINDS:
+        if allowance is not None and allowance.is_late:
+            break
+        try:
+            found[kind] = dict(explanation.scores(kind))
+        except AxfiError:
+            continue
+    return found
+
+
+def _unchecked(explanation: Any, stated: Any) -> tuple[str, ...]:
+    """Return what is said, but not looked at."""
+    known = tuple(what for name, what in _UNCHECKED.items() if name in dir(explanation))
+    others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
+    return (*known, *others)
+
+
+def _sizes(explanation: Any) -> dict[str, dict[int, int]]:
+    """Return how many sets of each size the explanation's families are said to have."""
+    found = {}
+    for kind in ("cxp", "axp"):
+        try:
+            family = getattr(explanation, f"{kind}_family", None)
+        except AxfiError:
+            continue
+        if family is not None:
+            found[kind] = dict(family.sizes)
+    return found
+
+
+def _axps(explanation: Any) -> tuple[frozenset[str], ...] | None:
+    """Return the AXps, if there is a list of them and it is not too long."""
+    try:
+        found = tuple(islice(explanation.axps, _MOST_SETS + 1))
+    except AxfiError:
+        return None
+    return None if len(found) > _MOST_SETS else tuple(frozenset(a.features) for a in found)

@@ -1,0 +1,294 @@
+"""Questions about a box of points, answered by whatever is strongest: enumeration, a proof, a sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Feature, Integer
+from axfi_kc.models.own_predict import Codes, Predict, predictor
+from axfi_kc.verification.allowance import Allowance, Spent
+from axfi_kc.verification.claim import Claim
+from axfi_kc.verification.linear_proofs import LinearProofs
+from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm, form_of
+from axfi_kc.verification.report import Status
+from axfi_kc.verification.spaces import Space, draw, values_of
+from axfi_kc.verification.tree_proofs import TreeProofs
+
+__all__ = ["Answer", "Searches", "Weighed", "agree"]
+
+
+_DOUBT = 1e-9  # the probability with which a sample may mislead
+_SAMPLE = 10_000
+_FEW = 1000  # combinations of cells that are put to predict before any proof is tried
+_READ_AT = 60  # points where what was read from a dump is compared with predict
+_TIES = Fraction(1, 20)  # of these points may be ties that the library's own rounding breaks
+_CLOSE = Fraction(1, 10**5)  # of a regression's float output
+Features = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Whether a box holds a dissimilar point.
+
+    Attributes
+    ----------
+    found
+        Whether one was found; with `status` ``"proved"``, False means that there is none.
+    status, method, points, detail
+        As in :class:`~axfi_kc.verification.Check`.
+    """
+
+    found: bool
+    status: Status
+    method: str
+    points: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What the dissimilar points of a box weigh: from `low` to `high`, equal where it is known exactly."""
+
+    low: Fraction
+    high: Fraction
+    status: Status
+    method: str
+    points: int
+    detail: str = ""
+
+
+class Searches:
+    """Looks for dissimilar points, and weighs them.
+
+    Parameters
+    ----------
+    claim
+        The instance and what is similar to it.
+    model
+        The model itself.
+    allowance
+        What each question may cost.
+    seed
+        Where samples start.
+    """
+
+    def __init__(self, claim: Claim, model: Any, allowance: Allowance, *, seed: int) -> None:
+        self.claim = claim
+        self.allowance = allowance
+        self.predict: Predict = predictor(model, claim.domain)
+        self._rng = np.random.default_rng(seed)
+        form = None if allowance.is_late else form_of(model, claim.domain)
+        # A dump that contradicts the model's own predict proves nothing about the model.
+        if form is not None and not self._agrees(form):
+            form = None
+        self._form = form
+        self.reading = _READINGS[type(form)]
+        self._space = _space(form, claim, allowance)
+        self._proofs = _proofs(form, self._space, claim, allowance)
+
+    def _agrees(self, form: Form) -> bool:
+        """Compare what was read from the dump with ``predict`` at the instance and at random points."""
+        if isinstance(form, CellForm):
+            return True
+        domain = self.claim.domain
+        codes = draw(domain, self.claim.codes, tuple(range(len(domain))), _READ_AT, self._rng)
+        apart = 0
+        for own, row in zip(self.predict(codes), codes.tolist(), strict=True):
+            if self.allowance.is_late:
+                return True
+            apart += not agree(own, form.output([Fraction(code) for code in row], domain))
+        # A few ties are forgiven: exact arithmetic and the library's rounding may break them differently.
+        return apart <= _READ_AT * _TIES
+
+    @property
+    def exact_output(self) -> Any:
+        """The output at the instance in exact arithmetic; None where only ``predict`` is to be had."""
+        return None if self._proofs is None else self._proofs.output()
+
+    def is_dissimilar(self, codes: Codes | None) -> bool:
+        """Tell whether the model's own ``predict`` says so."""
+        return codes is not None and not self.claim.is_similar(self.predict(codes[np.newaxis])[0])
+
+    def outputs(self, codes: Codes) -> list[Any]:
+        """Return what ``predict`` says at a point, and what exact arithmetic says, where that is to be had."""
+        found = [self.predict(codes[np.newaxis])[0]]
+        if isinstance(self._form, TreeForm | LinearForm):
+            found.append(self._form.output([Fraction(code) for code in codes.tolist()], self.claim.domain))
+        return found
+
+    def _flags(self, codes: Codes) -> list[bool]:
+        """Tell which points are dissimilar, each output being compared once."""
+        outputs = self.predict(codes)
+        known = {y: not self.claim.is_similar(y) for y in set(outputs)}
+        return [known[y] for y in outputs]
+
+    def look(self, free: Features) -> Answer:
+        """Look for a dissimilar point that agrees with the instance outside `free`."""
+        self.allowance.begin()
+        if self.allowance.is_late:
+            return Answer(False, "sampled", _LATE, 0)
+        if self._proofs is None:
+            return self._enumerate(free) or self._sample(free)
+        try:
+            found = self._prove(free)
+        except Spent:
+            # The proof's steps are not charged to what is tried instead.
+            self.allowance.begin()
+            return self._enumerate(free) or self._sample(free)
+        if found.found and found.detail == _ROUNDED:
+            # Exact arithmetic and predict differ at this point; another one may convince predict as well.
+            listed = self._enumerate(free)
+            return listed if listed is not None and listed.found else found
+        return found
+
+    def _enumerate(self, free: Features) -> Answer | None:
+        if self._space is None or self._space.n_boxes(free) > self.allowance.points:
+            return None
+        seen = 0
+        for codes in self._space.blocks(free):
+            # A cell in which no float lies cannot be put to predict, so enumeration would prove nothing.
+            if np.isnan(codes).any() or self.allowance.is_late:
+                return None
+            flags = self._flags(codes)
+            seen += len(codes)
+            if True in flags:
+                shown = self._shown(codes[flags.index(True)])
+                return Answer(True, "proved", "predict at a point found by enumeration", seen, shown)
+        return Answer(False, "proved", "predict at every combination of cells", seen)
+
+    def _prove(self, free: Features) -> Answer:
+        proofs = self._proofs
+        if proofs is None:
+            raise Spent
+        found = proofs.find(free, self.allowance)
+        if found is None:
+            return Answer(False, "proved", proofs.method, self.allowance.used)
+        codes = proofs.codes(found)  # type: ignore[arg-type]
+        if codes is not None and self.is_dissimilar(codes):
+            return Answer(
+                True, "proved", "predict at a point found by a proof", self.allowance.used, self._shown(codes)
+            )
+        return Answer(True, "proved", proofs.method, self.allowance.used, _ROUNDED)
+
+    def _sample(self, free: Features) -> Answer:
+        number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
+        codes = self._drawn(free, number)
+        flags = self._flags(codes) if number else []
+        if True in flags:
+            return Answer(True, "proved", "predict at a random point", number, self._shown(codes[flags.index(True)]))
+        # A point that is found proves; not finding one only suggests.
+        return Answer(False, "sampled", "predict at random points", number)
+
+    def _drawn(self, free: Features, number: int) -> Codes:
+        """Return random points; counted weights take every value alike."""
+        domain = self.claim.domain
+        if self.claim.weights == "count":
+            domain = _uniform(domain)
+        return draw(domain, self.claim.codes, free, number, self._rng)
+
+    def weigh(self, free: Features, claimed: Fraction) -> Weighed:
+        """Weigh the dissimilar points that agree with the instance outside `free`."""
+        self.allowance.begin()
+        # With a proof at hand only small boxes are listed first.
+        few = min(_FEW, self.allowance.points) if self._proofs is not None else self.allowance.points
+        listed = self._listed_weight(free, few)
+        # Listing is independent of the proofs, so where it agrees with the claim nothing else is needed.
+        if listed is not None and (listed.low == claimed or self._proofs is None):
+            return listed
+        if self._proofs is None:
+            return self._sampled_weight(free)
+        try:
+            weight = self._proofs.weigh(free, self.allowance)
+        except Spent:
+            return listed or self._listed_weight(free, self.allowance.points) or self._sampled_weight(free)
+        detail = "" if listed is None or listed.low == weight else _ROUNDED
+        return Weighed(weight, weight, "proved", self._proofs.weighing, self.allowance.used, detail)
+
+    def _listed_weight(self, free: Features, most: int) -> Weighed | None:
+        if self._space is None or self._space.n_boxes(free) > most:
+            return None
+        flags: list[bool] = []
+        for codes in self._space.blocks(free):
+            if np.isnan(codes).any() or self.allowance.is_late:
+                return None
+            flags += self._flags(codes)
+        total = self._space.total(free, flags)
+        return Weighed(total, total, "proved", "sum over all combinations of cells, by predict", len(flags))
+
+    def _sampled_weight(self, free: Features) -> Weighed:
+        number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
+        whole = self._whole(free)
+        if not number:
+            return Weighed(Fraction(0), whole, "sampled", _LATE, 0)
+        share = Fraction(sum(self._flags(self._drawn(free, number))), number)
+        # Hoeffding: the mean of n numbers in 0..1 is off by more than this with probability `_DOUBT` at most.
+        reach = Fraction(math.sqrt(math.log(2 / _DOUBT) / (2 * number)))
+        detail = f"{float(share):.4g} +- {float(reach):.2g} of the box, with probability {1 - _DOUBT:.9f} (Hoeffding)"
+        low, high = whole * (share - reach), whole * (share + reach)
+        return Weighed(low, high, "sampled", "predict at random points", number, detail)
+
+    def _whole(self, free: Features) -> Fraction:
+        if self.claim.weights != "count":
+            return Fraction(1)
+        sizes = (values_of(self.claim.domain.features[i]) or 1 for i in free)
+        return Fraction(math.prod(sizes))
+
+    def _shown(self, codes: Codes) -> str:
+        domain = self.claim.domain
+        changed = np.flatnonzero(codes != self.claim.codes).tolist()
+        values = domain.decode(codes)
+        return ", ".join(f"{domain.names[i]} = {values[i]!r}" for i in changed)
+
+
+def agree(own: Any, exact: Any) -> bool:
+    """Tell whether an output of ``predict`` is the exact one; of a regression, but for its rounding."""
+    if not isinstance(exact, Fraction):
+        return bool(own == exact)
+    return abs(Fraction(own) - exact) <= _CLOSE * (1 + abs(exact))
+
+
+_LATE = "not looked at: the seconds are over"
+_ROUNDED = "predict says otherwise, by its own rounding"
+_READINGS: dict[type, str] = {
+    TreeForm: "its trees",
+    LinearForm: "its coefficients",
+    CellForm: "its cells",
+    type(None): "predict alone",
+}
+
+
+def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | None:
+    if isinstance(form, TreeForm | CellForm):
+        return Space.of(claim, form.bounds(claim.domain))
+    return Space.of_values(claim, allowance.points)
+
+
+def _proofs(
+    form: Form | None, space: Space | None, claim: Claim, allowance: Allowance
+) -> TreeProofs | LinearProofs | None:
+    if isinstance(form, TreeForm | LinearForm) and not form.rule.knows(claim.prediction, claim.delta):
+        return None  # the check of the prediction says so
+    if isinstance(form, TreeForm) and space is not None:
+        try:
+            return TreeProofs(form, space, allowance)
+        except Spent:
+            return None
+    return LinearProofs(form, claim) if isinstance(form, LinearForm) else None
+
+
+def _uniform(domain: Domain) -> Domain:
+    made: list[Feature] = []
+    for feature in domain.features:
+        if isinstance(feature, Integer):
+            made.append(Integer(feature.name, feature.low, feature.high))
+        elif isinstance(feature, Categorical):
+            made.append(Categorical(feature.name, feature.values, columns=feature.columns, codes=feature.codes))
+        else:
+            made.append(feature)
+    return Domain(made)

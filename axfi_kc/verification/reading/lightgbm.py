@@ -1,0 +1,90 @@
+"""LightGBM models, read from ``dump_model``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from axfi_kc.verification.reading.columns import Seen, Split, Zeroed
+from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name
+from axfi_kc.verification.spaces import Bound
+
+__all__ = ["lightgbm_form"]
+
+
+_NEAR_ZERO = float(np.float32(1e-35))  # numbers this close to zero are compared as zero
+_PLAIN = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
+
+
+def _booster(model: Any) -> Any:
+    return model.booster_ if hasattr(model, "booster_") else model
+
+
+def lightgbm_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
+    """Return a LightGBM model's trees; None for objectives this reader leaves to ``predict``."""
+    booster = _booster(model)
+    dump = booster.dump_model()
+    words = str(dump.get("objective", "")).split()
+    n_scores = int(dump["num_tree_per_iteration"])
+    kind = words[0] if words else ""
+    if kind not in ("binary", "multiclass", *_PLAIN) or "sqrt" in words or class_name(booster) is None:
+        return None
+    names = _names(dump, booster)
+    infos = dump["tree_info"]
+    trees = tuple(_tree(t["tree_structure"], k % n_scores, n_scores, names) for k, t in enumerate(infos))
+    classes = getattr(model, "classes_", None)
+    number = 0 if kind in _PLAIN else max(n_scores, 2)
+    labels = tuple(range(number)) if classes is None else tuple(np.asarray(classes).tolist())
+    scale = Fraction(n_scores, max(len(trees), 1)) if dump.get("average_output") else Fraction(1)
+    rule = Rule("itself", scale=scale) if kind in _PLAIN else Rule("largest" if n_scores > 1 else "above", labels)
+    return TreeForm(trees, (Fraction(0),) * n_scores, rule, columns)
+
+
+def _names(dump: Any, booster: Any) -> dict[int, list[Any]]:
+    """Return the names of the categories of columns that a frame said are categorical."""
+    listed = getattr(booster, "pandas_categorical", None) or []
+    infos = list((dump.get("feature_infos") or {}).items())
+    numbered = [dump["feature_names"].index(name) for name, info in infos if info.get("values")]
+    return dict(zip(sorted(numbered), listed, strict=True)) if len(numbered) == len(listed) else {}
+
+
+def _tree(root: Any, score: int, n_scores: int, names: dict[int, list[Any]]) -> OwnTree:
+    """Return a nested dump as a tree, its nodes numbered parents first."""
+    nodes, place = [root], 0
+    left: list[int] = []
+    right: list[int] = []
+    while place < len(nodes):
+        node = nodes[place]
+        place += 1
+        inner = "split_feature" in node
+        left.append(len(nodes) if inner else -1)
+        right.append(len(nodes) + 1 if inner else -1)
+        nodes += [node["left_child"], node["right_child"]] if inner else []
+    zero = Fraction(0)
+    values = [Fraction(float(node.get("leaf_value", 0.0))) for node in nodes]
+    return OwnTree(
+        tuple(int(node.get("split_feature", -1)) for node in nodes),
+        tuple(_split(node, names) if "split_feature" in node else None for node in nodes),
+        tuple(left),
+        tuple(right),
+        tuple(tuple(value if k == score else zero for k in range(n_scores)) for value in values),
+    )
+
+
+def _split(node: Any, names: dict[int, list[Any]]) -> Split:
+    if node["decision_type"] == "==":
+        listed = [int(k) for k in str(node["threshold"]).split("||")]
+        own = names.get(int(node["split_feature"]))
+        return frozenset(listed) if own is None else frozenset(own[k] for k in listed if k < len(own))
+    bound = _bound(float(node["threshold"]))
+    return Zeroed(bound, Fraction(_NEAR_ZERO), bool(node["default_left"])) if node["missing_type"] == "Zero" else bound
+
+
+def _bound(threshold: float) -> Bound:
+    if 0 <= threshold <= _NEAR_ZERO:
+        return Fraction(_NEAR_ZERO), True
+    if -_NEAR_ZERO <= threshold < 0:
+        return Fraction(-_NEAR_ZERO), False
+    return Fraction(threshold), True

@@ -1,0 +1,137 @@
+"""XGBoost models, read from the JSON that the library itself saves."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from axfi_kc.verification.reading.columns import Seen, Split
+from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name
+from axfi_kc.verification.spaces import single_precision
+
+__all__ = ["xgboost_form"]
+
+
+_SIGN = ("binary:logistic", "binary:hinge", "binary:logitraw")
+_MULTI = ("multi:softmax", "multi:softprob")
+_PLAIN = (
+    "reg:squarederror",
+    "reg:linear",
+    "reg:absoluteerror",
+    "reg:squaredlogerror",
+    "reg:pseudohubererror",
+    "reg:quantileerror",
+    "rank:map",
+    "rank:ndcg",
+    "rank:pairwise",
+)
+
+
+def _booster(model: Any) -> Any:
+    return model.get_booster() if hasattr(model, "get_booster") else model
+
+
+def xgboost_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
+    """Return an XGBoost model's trees; None for boosters and objectives this reader leaves to ``predict``."""
+    if class_name(_booster(model)) is None:
+        return None
+    learner = json.loads(bytes(_booster(model).save_raw("json")))["learner"]
+    booster, objective = learner["gradient_booster"], learner["objective"]["name"]
+    if booster["name"] not in ("gbtree", "dart") or objective not in (*_SIGN, *_MULTI, *_PLAIN):
+        return None
+    grown = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
+    factors = booster.get("weight_drop") or [1.0] * len(grown["trees"])  # what DART multiplies each tree by
+    n_scores = max(int(learner["learner_model_param"]["num_class"]), 1)
+    used, names = _used(model, learner, grown, n_scores), _names(grown)
+    rows = list(zip(grown["trees"], grown["tree_info"], factors, strict=True))[:used]
+    if any("leaf_weights" in tree or len(tree["base_weights"]) != len(tree["left_children"]) for tree, _, _ in rows):
+        return None  # leaves with a number per class are left to predict
+    trees = [_tree(tree, int(k), n_scores, float(np.float32(f)), names) for tree, k, f in rows]
+    base = _base(learner["learner_model_param"]["base_score"], objective, n_scores)
+    if objective == "binary:logitraw" and hasattr(model, "get_booster"):
+        base = tuple(b - Fraction(1, 2) for b in base)  # estimators compare the margin itself with a half
+    return TreeForm(tuple(trees), base, _rule(model, objective, n_scores), columns)
+
+
+def _used(model: Any, learner: Any, grown: Any, n_scores: int) -> int:
+    """Return how many trees ``predict`` adds up: estimators stop at the best iteration."""
+    best = learner.get("attributes", {}).get("best_iteration")
+    if best is None or not hasattr(model, "get_booster"):
+        return len(grown["trees"])
+    starts = grown.get("iteration_indptr")
+    return int(starts[int(best) + 1]) if starts else (int(best) + 1) * n_scores
+
+
+def _names(grown: Any) -> list[list[Any]]:
+    """Return the names of each column's categories, where the model was trained on a frame."""
+    return [_decoded(encoding) for encoding in (grown.get("cats") or {}).get("enc", ())]
+
+
+def _decoded(encoding: Any) -> list[Any]:
+    """Return names, which are saved as numbers or as one text with the places where each begins."""
+    values, starts = encoding.get("values", []), encoding.get("offsets")
+    if starts is None:
+        return list(values)
+    return [bytes(x & 255 for x in values[a:b]).decode() for a, b in pairwise(starts)]
+
+
+def _splits(tree: Any, names: list[list[Any]]) -> list[Split]:
+    """Return what each node sends left; of a list of categories, what it sends right."""
+    found: list[Split] = [single_precision(float(np.float32(c)), strict=True) for c in tree["split_conditions"]]
+    places = zip(
+        tree.get("categories_nodes", ()),
+        tree.get("categories_segments", ()),
+        tree.get("categories_sizes", ()),
+        strict=True,
+    )
+    for node, start, size in places:
+        listed = tree["categories"][start : start + size]
+        own = names[tree["split_indices"][node]] if names else []
+        found[node] = frozenset(own[k] for k in listed if k < len(own)) if own else frozenset(listed)
+    return found
+
+
+def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[Any]]) -> OwnTree:
+    left, right = list(tree["left_children"]), list(tree["right_children"])
+    leaf = [child < 0 for child in left]
+    for node in tree.get("categories_nodes", ()):
+        left[node], right[node] = right[node], left[node]
+    numbers = [Fraction(float(np.float32(c))) * Fraction(factor) for c in tree["split_conditions"]]
+    return OwnTree(
+        tuple(-1 if at_leaf else int(c) for at_leaf, c in zip(leaf, tree["split_indices"], strict=True)),
+        tuple(None if at_leaf else s for at_leaf, s in zip(leaf, _splits(tree, names), strict=True)),
+        tuple(left),
+        tuple(right),
+        tuple(
+            tuple(value if k == score and at_leaf else Fraction(0) for k in range(n_scores))
+            for at_leaf, value in zip(leaf, numbers, strict=True)
+        ),
+    )
+
+
+def _base(text: Any, objective: str, n_scores: int) -> tuple[Fraction, ...]:
+    """Return the margins before any tree; that of a logistic objective is saved as a probability."""
+    read = json.loads(text) if isinstance(text, str) else text
+    given = [float(np.float32(b)) for b in (read if isinstance(read, list) else [read])]
+    if objective == "binary:logistic":
+        given = [_logit(p) for p in given]
+    return tuple(map(Fraction, given * n_scores if len(given) == 1 else given))
+
+
+def _logit(probability: float) -> float:
+    odds = np.float32(1) / np.float32(probability) - np.float32(1)
+    return float(-np.float32(math.log(float(odds))))
+
+
+def _rule(model: Any, objective: str, n_scores: int) -> Rule:
+    if objective in _PLAIN:
+        return Rule("itself")
+    number = n_scores if objective in _MULTI else 2
+    classes = getattr(model, "classes_", None)
+    labels = tuple(range(number)) if classes is None else tuple(np.asarray(classes).tolist())
+    return Rule("largest" if objective in _MULTI else "above", labels)

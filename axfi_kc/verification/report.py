@@ -1,0 +1,150 @@
+"""What was checked about an explanation, and what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Check", "Report", "Status"]
+
+
+Status = Literal["proved", "sampled", "failed"]
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One statement of an explanation and how it was checked.
+
+    Attributes
+    ----------
+    kind
+        What the statement is about: ``"prediction"``, ``"cxp"``, ``"axp"``, ``"minimality"``, ``"duality"``,
+        ``"completeness"``, ``"weight"``, ``"score"``, ``"float"``, ``"value"``, ``"size"``, ``"relevance"`` or
+        ``"counterfactual"``.
+    subject
+        The names it is about: a set of features, or a kind of score.
+    status
+        ``"proved"``, ``"sampled"`` (nothing speaks against it, but not everything was looked at) or ``"failed"``.
+    method
+        How it was checked.
+    points
+        The number of points, cells or steps that were looked at.
+    detail
+        What was found, where that needs saying.
+    """
+
+    kind: str
+    subject: tuple[str, ...]
+    status: Status
+    method: str
+    points: int = 0
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """Return the check in one line."""
+        about = f"{self.kind} {{{', '.join(self.subject)}}}"
+        size = f" ({self.points})" if self.points else ""
+        return f"{self.status}: {about}: {self.method}{size}{f'; {self.detail}' if self.detail else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON can hold it."""
+        return {
+            "kind": self.kind,
+            "subject": list(self.subject),
+            "status": self.status,
+            "method": self.method,
+            "points": self.points,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """All checks of one explanation.
+
+    Attributes
+    ----------
+    checks
+        Every statement that was checked, in order.
+    model
+        The name of the model's class.
+    reading
+        How the checker read the model: through its trees, its coefficients, its cells, or ``predict`` alone.
+    unchecked
+        What the explanation also says, but was not looked at.
+
+    Examples
+    --------
+    >>> report = Report((Check("cxp", ("age",), "proved", "witness"),), "Tree", "trees")
+    >>> report.ok, report.complete, len(report.failed)
+    (True, True, 0)
+    """
+
+    checks: tuple[Check, ...]
+    model: str
+    reading: str
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failed
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything was proved."""
+        return len(self.proved) == len(self.checks)
+
+    @property
+    def proved(self) -> tuple[Check, ...]:
+        """What was proved."""
+        return self._with("proved")
+
+    @property
+    def sampled(self) -> tuple[Check, ...]:
+        """What was looked at in part, without finding anything against it."""
+        return self._with("sampled")
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """What is wrong."""
+        return self._with("failed")
+
+    def _with(self, status: Status) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.status == status)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON can hold it."""
+        return {
+            "ok": self.ok,
+            "complete": self.complete,
+            "model": self.model,
+            "reading": self.reading,
+            "proved": len(self.proved),
+            "sampled": len(self.sampled),
+            "failed": len(self.failed),
+            "unchecked": list(self.unchecked),
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+    def __str__(self) -> str:
+        """Return a line per kind of statement, and one for whatever is not proved."""
+        counts = Counter((check.kind, check.status) for check in self.checks)
+        kinds = list(dict.fromkeys(check.kind for check in self.checks))
+        lines = [repr(self)]
+        for kind in kinds:
+            found = (f"{counts[kind, s]} {s}" for s in ("proved", "sampled", "failed") if counts[kind, s])
+            lines.append(f"  {kind}: {', '.join(found)}")
+        odd = [*self.failed, *self.sampled]
+        lines += [f"  {check}" for check in odd[:_SHOWN]]
+        lines += [f"  ... and {len(odd) - _SHOWN} more"] if len(odd) > _SHOWN else []
+        lines += [f"  not checked: {'; '.join(self.unchecked)}"] if self.unchecked else []
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Return the verdict and the numbers of checks."""
+        verdict = "failed" if self.failed else "proved" if self.complete else "not refuted"
+        numbers = f"{len(self.proved)} proved, {len(self.sampled)} sampled, {len(self.failed)} failed"
+        return f"<Report: {verdict}; {numbers}; {self.model} read through {self.reading}>"

@@ -1,0 +1,368 @@
+"""Checks an explanation against the model it is about, with none of the code that made it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+from random import Random
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.features import Categorical, Feature
+from axfi_kc.errors import AxfiError
+from axfi_kc.models.own_predict import Codes
+from axfi_kc.verification.allowance import Allowance, Spent
+from axfi_kc.verification.claim import Claim
+from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
+from axfi_kc.verification.questions import Answer, Searches, agree
+from axfi_kc.verification.report import Check, Report
+
+__all__ = ["verify"]
+
+
+_SETS_TRIED = 300  # where completeness is sampled
+_COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
+
+
+def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: int = 0) -> Report:
+    """Check an explanation against the model itself.
+
+    Nothing that made the explanation is used: points go through the model's own ``predict``; trees and coefficients
+    are read anew from the library's dump; sets, weights and scores are checked by methods of their own.
+
+    Parameters
+    ----------
+    explanation
+        What :meth:`Explainer.explain` returned, or what was read from its JSON.
+    model
+        The model that was explained: of scikit-learn, XGBoost or LightGBM, a Python function, a table or a circuit.
+    budget
+        ``nodes``: how many points of the model and how many steps of a proof one check may use (20,000 and 100,000
+        unless given); ``seconds``: for all checks together. What they do not suffice for is sampled, and the report
+        says so.
+    seed
+        Where samples start.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    DomainError, UnsupportedModelError
+        If the first argument is no explanation, or the second no model.
+
+    Notes
+    -----
+    If every CXp has a witness, every AXp keeps the output, and the two families are each other's minimal hitting
+    sets, then both are minimal and complete.
+
+    Examples
+    --------
+    >>> import axfi_kc as ax
+    >>> domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 2)])
+    >>> model = lambda p: p[0] == 1 and p[1] > 0
+    >>> verify(ax.Explainer(model, domain).explain((1, 2)), model)
+    <Report: proved; 43 proved, 0 sampled, 0 failed; function read through predict alone>
+    """
+    allowance = Allowance.of(budget)
+    claim = Claim.of(explanation, allowance)
+    searches = Searches(claim, model, allowance, seed=seed)
+    checks = [
+        _prediction(searches),
+        *_cxps(searches),
+        *_completeness(searches),
+        *_weights(searches),
+        *_scores(searches),
+        *_values(claim),
+        *_sizes(claim),
+        *_counterfactuals(searches),
+    ]
+    return Report(tuple(checks), type(model).__name__, searches.reading, claim.unchecked)
+
+
+def _prediction(searches: Searches) -> Check:
+    claim, exact = searches.claim, searches.exact_output
+    own = searches.predict(claim.codes[None])[0]
+    if claim.delta is None:
+        right, method = own == claim.prediction and exact in (None, claim.prediction), "predict at the instance"
+    elif exact is not None:
+        right = exact == claim.prediction and _is_close(own, exact)
+        method = "predict at the instance, and its exact sum"
+    else:
+        right, method = _is_close(own, claim.prediction), "predict at the instance"
+    said = f"predict gives {own!r}, the explanation says {claim.prediction!r}"
+    return Check("prediction", (), "proved" if right else "failed", method, 1, "" if right else said)
+
+
+def _is_close(own: Any, exact: Any) -> bool:
+    return agree(own, Fraction(exact))
+
+
+def _sorted(names: Iterable[str], claim: Claim) -> tuple[str, ...]:
+    return claim.domain.names_of(claim.mask(names))
+
+
+def _indices(mask: int) -> tuple[int, ...]:
+    return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
+
+
+def _cxps(searches: Searches) -> Iterator[Check]:
+    """Check that every CXp has a witness."""
+    claim = searches.claim
+    for cxp in claim.cxps:
+        names = _sorted(cxp, claim)
+        answer = searches.look(_indices(claim.mask(cxp)))
+        if not answer.found and answer.status == "sampled" and not searches.allowance.is_late:
+            answer = _from_hint(searches, names) or answer
+        if answer.found:
+            yield Check("cxp", names, "proved", answer.method, answer.points, answer.detail)
+        elif answer.status == "proved":
+            yield Check("cxp", names, "failed", answer.method, answer.points, "no point of its box is dissimilar")
+        else:
+            yield Check("cxp", names, "sampled", answer.method, answer.points, "no witness was found")
+
+
+def _from_hint(searches: Searches, names: tuple[str, ...]) -> Answer | None:
+    """Try the point that the explanation itself suggests; ``predict`` decides."""
+    claim = searches.claim
+    if claim.hint is None:
+        return None
+    try:
+        codes = claim.domain.encode_point(claim.hint(names).point)
+    except AxfiError:
+        return None
+    outside = [i for i, name in enumerate(claim.domain.names) if name not in names]
+    if (codes[outside] == claim.codes[outside]).all() and searches.is_dissimilar(codes):
+        return Answer(True, "proved", "predict at the explanation's counterfactual", 1)
+    return None
+
+
+def _completeness(searches: Searches) -> Iterator[Check]:
+    """Check that the CXps are minimal, and all there are."""
+    claim = searches.claim
+    if claim.axps is not None and not claim.is_bounded and not claim.partial:
+        everything = (1 << len(claim.domain)) - 1
+        for axp in claim.axps:
+            yield _kept("axp", _sorted(axp, claim), everything & ~claim.mask(axp), searches)
+        yield _duality(searches)
+        return
+    for cxp in claim.cxps:
+        mask = claim.mask(cxp)
+        for i in _indices(mask):
+            yield _kept("minimality", _sorted(cxp, claim), mask & ~(1 << i), searches)
+    if claim.partial:
+        yield Check("completeness", (), "sampled", "not looked at: there are too many CXps to list")
+    else:
+        yield from _free_sets(searches)
+
+
+def _kept(kind: str, names: tuple[str, ...], free: int, searches: Searches) -> Check:
+    """Check that no point with the given features free is dissimilar."""
+    answer = searches.look(_indices(free))
+    if answer.found:
+        detail = f"dissimilar: {answer.detail}" if answer.detail else "a point is dissimilar"
+        return Check(kind, names, "failed", answer.method, answer.points, detail)
+    return Check(kind, names, answer.status, answer.method, answer.points, answer.detail)
+
+
+def _duality(searches: Searches) -> Check:
+    claim = searches.claim
+    cxps = [claim.mask(s) for s in claim.cxps]
+    axps = [claim.mask(s) for s in claim.axps or ()]
+    searches.allowance.begin()
+    method = "decomposition of the two families"
+    try:
+        problem = _clash(cxps, axps, claim, searches.allowance)
+        if problem:
+            return Check("duality", (), "failed", "comparison of all pairs of sets", detail=problem)
+        found = uncovered(cxps, axps, (1 << len(claim.domain)) - 1, searches.allowance)
+    except Spent:
+        return Check("duality", (), "sampled", method, searches.allowance.used, "more steps or seconds were needed")
+    if found is None:
+        return Check("duality", (), "proved", method, searches.allowance.used)
+    names = ", ".join(claim.domain.names_of(found))
+    detail = f"{{{names}}} contains no CXp, and what is outside it contains no AXp"
+    return Check("duality", (), "failed", method, searches.allowance.used, detail)
+
+
+def _clash(cxps: list[int], axps: list[int], claim: Claim, allowance: Allowance) -> str:
+    """Return what is wrong with two families at first sight."""
+    for what, family in (("CXp", cxps), ("AXp", axps)):
+        pair = contained(family, allowance)
+        if pair is not None:
+            small, large = (", ".join(claim.domain.names_of(m)) for m in pair)
+            return f"{what} {{{large}}} contains {what} {{{small}}}"
+    apart = missed(cxps, axps, allowance)
+    if apart is None:
+        return ""
+    cxp, axp = (", ".join(claim.domain.names_of(m)) for m in apart)
+    return f"AXp {{{axp}}} does not meet CXp {{{cxp}}}"
+
+
+def _free_sets(searches: Searches) -> Iterator[Check]:
+    """Check that sets without a CXp are no weak CXps: all of the largest size, or some."""
+    claim = searches.claim
+    m, cxps = len(claim.domain), [claim.mask(s) for s in claim.cxps]
+    size = min(claim.max_size or m, m)
+    every = comb(m, size) <= _SETS_TRIED and claim.is_bounded
+    sets = _all_sets(m, size, cxps) if every else _some_sets(m, size, cxps, searches.allowance)
+    for mask in sorted(set(sets)):
+        yield _kept("completeness", claim.domain.names_of(mask), mask, searches)
+    if not every:
+        detail = "only some sets of features without a CXp were tried"
+        yield Check("completeness", (), "sampled", "random sets of features", _SETS_TRIED, detail)
+
+
+def _all_sets(m: int, size: int, cxps: list[int]) -> Iterator[int]:
+    """Iterate over sets that cover every set of at most `size` features without a CXp."""
+    pending = [sum(1 << i for i in chosen) for chosen in combinations(range(m), size)]
+    seen: set[int] = set()
+    while pending:
+        mask = pending.pop()
+        if mask in seen:
+            continue
+        seen.add(mask)
+        inside = next((cxp for cxp in cxps if cxp & mask == cxp), None)
+        if inside is None:
+            yield mask
+        else:
+            pending += [mask & ~(1 << i) for i in _indices(inside)]
+
+
+def _some_sets(m: int, size: int, cxps: list[int], allowance: Allowance) -> Iterator[int]:
+    rng = Random(0)  # noqa: S311 - no secret depends on it
+    for _ in range(_SETS_TRIED):
+        if allowance.is_late:
+            return
+        mask = 0
+        for i in rng.sample(range(m), m):
+            grown = mask | 1 << i
+            if grown.bit_count() <= size and not any(cxp & grown == cxp for cxp in cxps):
+                mask = grown
+        yield mask
+
+
+def _weights(searches: Searches) -> Iterator[Check]:
+    claim = searches.claim
+    for cxp, claimed in claim.cxps.items():
+        names = _sorted(cxp, claim)
+        if claim.weights == "unit":
+            yield _compared("weight", names, claimed, Fraction(1), "definition")
+            continue
+        found = searches.weigh(_indices(claim.mask(cxp)), claimed)
+        if found.low <= claimed <= found.high:
+            yield Check("weight", names, found.status, found.method, found.points, found.detail)
+            continue
+        detail = f"the explanation says {claimed}; {found.detail or f'found {found.low}'}"
+        yield Check("weight", names, "failed", found.method, found.points, detail)
+
+
+def _compared(kind: str, names: tuple[str, ...], claimed: Any, right: Any, method: str) -> Check:
+    if claimed == right:
+        return Check(kind, names, "proved", method)
+    return Check(kind, names, "failed", method, detail=f"the explanation says {claimed}, but it is {right}")
+
+
+def _scores(searches: Searches) -> Iterator[Check]:
+    """Check scores, their floats and relevance against the claimed CXps, AXps and weights."""
+    claim, late = searches.claim, searches.allowance.is_late
+    axps = None if claim.is_bounded else claim.axps
+    if claim.partial:
+        yield Check("score", (), "sampled", "not looked at: there are too many CXps to list")
+        return
+    for kind, claimed in claim.scores.items():
+        found = score_by_definition(kind, claim.cxps, claim.domain.names, axps, hurry=late)
+        if found is None:
+            why = "its AXps or coalitions are too many" if kind in KINDS else "no score of that name is known"
+            yield Check("score", (kind,), "sampled", f"not looked at: {why}")
+            continue
+        for name in claim.domain.names:
+            yield _compared("score", (kind, name), claimed.get(name), found[0][name], found[1])
+        for name in sorted(claimed.keys() - set(claim.domain.names)):
+            yield Check("score", (kind, name), "failed", "comparison of names", detail="there is no such feature")
+    yield from _floats(claim)
+    members: frozenset[str] = frozenset().union(*claim.cxps)
+    yield _compared("relevance", _sorted(members, claim), claim.relevant, members, "union of the CXps")
+
+
+def _floats(claim: Claim) -> Iterator[Check]:
+    """Check that the floats a file states are the nearest to its exact scores."""
+    for kind, near in claim.floats.items():
+        exact = claim.scores.get(kind, {})
+        for name in dict.fromkeys((*claim.domain.names, *near)):
+            right = _nearest(exact[name]) if name in exact else None
+            yield _compared("float", (kind, name), near.get(name), right, "rounding of the exact score")
+
+
+def _nearest(number: Fraction) -> float | None:
+    """Return the float64 next to a number; None beyond them all."""
+    try:
+        return number.numerator / number.denominator
+    except OverflowError:
+        return None
+
+
+def _sizes(claim: Claim) -> Iterator[Check]:
+    """Check how many sets of each size there are said to be, and so the least size."""
+    families = {"cxp": claim.cxps.keys(), "axp": claim.axps}
+    for kind, claimed in claim.sizes.items():
+        family = families[kind]
+        if family is not None:
+            right = dict(sorted(Counter(map(len, family)).items()))
+            yield _compared("size", (kind,), dict(sorted(claimed.items())), right, "count of the listed sets")
+
+
+def _counterfactuals(searches: Searches) -> Iterator[Check]:
+    """Check the counterfactuals of some CXps: where they are, what the model says there, and how far that is."""
+    claim = searches.claim
+    small = sorted((cxp for cxp in claim.cxps if len(cxp) <= _CHANGES), key=lambda c: (len(c), sorted(c)))
+    for cxp in small[:_COUNTERFACTUALS]:
+        names = _sorted(cxp, claim)
+        if searches.allowance.is_late or claim.hint is None:
+            return
+        try:
+            found = claim.hint(names)
+            codes = claim.domain.encode_point(found.point)
+        except AxfiError as error:
+            yield Check("counterfactual", names, "sampled", "not looked at: there is none", detail=str(error))
+            continue
+        wrong = _wrong(found, codes, searches, names)
+        yield Check("counterfactual", names, "failed" if wrong else "proved", "predict at the point", 1, wrong)
+
+
+def _wrong(found: Any, codes: Codes, searches: Searches, names: tuple[str, ...]) -> str:
+    """Return what is wrong with a counterfactual."""
+    claim, domain = searches.claim, searches.claim.domain
+    moved = [i for i, (a, b) in enumerate(zip(codes.tolist(), claim.codes.tolist(), strict=True)) if a != b]
+    own, values = searches.outputs(codes), domain.decode(codes)
+    changes = {n: (claim.instance[n], values[i]) for i, n in enumerate(domain.names) if n in names}
+    distance = sum((_moved(domain.features[i], claim.codes[i], codes[i]) for i in moved), Fraction(0))
+    if not {domain.names[i] for i in moved} <= set(names):
+        return "it changes features outside the CXp"
+    if all(map(claim.is_similar, own)) or claim.is_similar(found.output):
+        return f"it is no counterfactual: predict gives {own[0]!r}"
+    if not any(y == found.output if claim.delta is None else _is_close(y, found.output) for y in own):
+        return f"predict gives {own[0]!r}, the counterfactual says {found.output!r}"
+    if dict(found.changes) != changes:
+        return f"the changes are {changes}, the counterfactual says {found.changes}"
+    return "" if found.distance == distance else f"the distance is {distance}, the counterfactual says {found.distance}"
+
+
+def _moved(feature: Feature, start: float, end: float) -> Fraction:
+    """Return how far a feature moved: as a share of its width, or 1 for another category."""
+    if isinstance(feature, Categorical):
+        return Fraction(1)
+    return abs(Fraction(float(end)) - Fraction(float(start))) / Fraction(feature.high - feature.low)
+
+
+def _values(claim: Claim) -> Iterator[Check]:
+    """Check the characteristic function at some sets."""
+    if claim.value is None or claim.partial:
+        return
+    value: Callable[[Iterable[str]], Fraction] = claim.value
+    for S in (claim.domain.names, *((name,) for name in claim.domain.names)):
+        yield _compared("value", S, value(S), forest_value(claim.cxps, S), "definition")

@@ -1,0 +1,101 @@
+"""Which reader reads which model.
+
+A reader module is imported only when a model of its library turns up, so nobody needs a library
+they do not use. To add a library, enter its top-level package in ``READERS`` below, and in the module named there
+register a function for each of its classes with ``@reads(Class)``. If ``model.predict(table)`` is not how that library
+is asked, register how with ``@predicts(Class)`` of :mod:`axfi_kc.models.own_predict` beside it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from functools import singledispatch
+from typing import Any
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.models import Model, TableModel
+from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
+
+__all__ = ["check_own_predict", "read_model", "reads"]
+
+
+READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
+READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
+READERS["sklearn"] = (
+    "axfi_kc.compilers.readers.sklearn_trees",
+    "axfi_kc.compilers.readers.sklearn_linear",
+    "axfi_kc.compilers.readers.sklearn_pipelines",
+)
+READERS["xgboost"] = ("axfi_kc.compilers.readers.xgboost",)
+
+
+@singledispatch
+def _read(model: Any, domain: Domain) -> Model:
+    """Read what no registered class matches: a function, or nothing we know."""
+    if callable(model) and not hasattr(model, "predict"):
+        return TableModel.from_function(domain, model)
+    kind = type(model)
+    raise UnsupportedModelError(
+        f"Expected a model that can be read exactly, but {kind.__module__}.{kind.__qualname__} was given; "
+        f"supported are {', '.join(supported())}, truth tables (TableModel), "
+        "circuits (CircuitModel) and Python functions over finite domains."
+    )
+
+
+def read_model(model: Any, domain: Domain) -> Model:
+    """Return the neutral form of `model` over `domain`.
+
+    Parameters
+    ----------
+    model
+        A trained model of a supported library, a neutral form, or a Python function of one
+        point (a tuple of values) over a finite domain.
+    domain
+        The space on which the model is explained.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If no reader knows the model, or the model's class changes the ``predict`` of the class that is read.
+    UnfittedModelError
+        If it has not been trained.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Integer
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
+    >>> read_model(lambda p: p[0] and p[1], domain).predict([[1, 1], [1, 0]])
+    [1, 0]
+    """
+    import_readers(model)
+    check_own_predict(model)
+    return _read(model, domain)
+
+
+def check_own_predict(model: Any) -> None:
+    """Raise unless a model predicts as the class does that is read: a subclass may not change that."""
+    check_inherited(model, _read.registry.keys())
+
+
+reads = _read.register
+"""Decorator: ``@reads(SomeModelClass)`` registers a function from (model, domain) to a form."""
+
+
+def supported() -> list[str]:
+    """Return the classes that can be read, of all libraries whose readers import here."""
+    for module in itertools.chain(*READERS.values()):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            continue
+    kinds = [kind for kind in _read.registry if package_of(kind) in READERS]
+    return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
+
+
+@_read.register
+def _already_neutral(model: Model, domain: Domain) -> Model:
+    if model.domain != domain:
+        raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")
+    return model

@@ -1,0 +1,297 @@
+"""scikit-learn decision trees.
+
+The library casts x to float32 and sends it left iff ``x <= threshold``, a float64; a leaf's class
+is the lowest index of its largest probability.
+
+scikit-learn forests and gradient boosting.
+
+Both grow the trees of :mod:`axfi_kc.compilers.readers.sklearn_trees`. A forest adds its trees'
+probabilities, takes the lowest index of the largest sum, and divides a regression by the number
+of trees. Gradient boosting starts from its prior and adds ``learning_rate * leaf``, a product
+that the library rounds to float64; the neutral form holds that rounded product.
+
+scikit-learn histogram gradient boosting.
+
+Thresholds and data are float64 and ``x <= threshold`` goes left. Categories are numbered by an
+encoder of the model's own, which also puts the categorical columns first; a category it has not
+seen is treated as missing, and every node says where missing values go.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+
+from axfi_kc.compilers.readers import check_own_predict, reads
+from axfi_kc.compilers.readers.checks import codes_of_column, constant, plain_labels, spread
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.grid import Cut, float32_cuts
+from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
+from axfi_kc.models.own_predict import Codes, Predict, compares, numbers_of
+
+__all__ = ["check_fitted", "check_width", "nodes_of", "plain_labels"]
+
+
+_LEAF = -1
+
+
+def check_fitted(model: Any, attribute: str) -> None:
+    """Raise unless `model` has the `attribute` that fitting gives it."""
+    if not hasattr(model, attribute):
+        name = type(model).__name__
+        raise UnfittedModelError(f"Expected a fitted {name}, but this one has not been fitted; call fit first.")
+
+
+def check_width(model: Any, domain: Domain) -> None:
+    """Raise unless the domain describes as many columns as the model was fitted on."""
+    if len(domain.columns) != model.n_features_in_:
+        raise DomainError(
+            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}; "
+            "make the domain from the data the model was fitted on."
+        )
+    trained = getattr(model, "feature_names_in_", None)
+    if trained is not None and tuple(map(str, trained)) != domain.columns:
+        odd = next((a, b) for a, b in zip(map(str, trained), domain.columns, strict=True) if a != b)
+        raise DomainError(
+            f"The model was fitted on column {odd[0]!r} where the domain has {odd[1]!r}; "
+            "give the domain the same columns in the same order."
+        )
+
+
+def nodes_of(tree: Any, values: np.ndarray[Any, Any]) -> TreeNodes:
+    """Return the nodes of a fitted ``tree_``, with the given values."""
+    is_leaf = tree.children_left == _LEAF
+    cuts = float32_cuts(tree.threshold, strict=False)
+    return TreeNodes(
+        column=np.where(is_leaf, -1, tree.feature).astype(np.int64),
+        splits=[None if leaf else cut for leaf, cut in zip(is_leaf.tolist(), cuts, strict=True)],
+        left=tree.children_left.astype(np.int64),
+        right=tree.children_right.astype(np.int64),
+        values=values,
+    )
+
+
+def _one_output(model: Any) -> None:
+    if model.n_outputs_ != 1:
+        raise UnsupportedModelError(
+            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
+            "with a tree fitted to it alone."
+        )
+
+
+@reads(DecisionTreeClassifier)
+@reads(ExtraTreeClassifier)
+def _classifier(model: Any, domain: Domain) -> TreeSum:
+    check_fitted(model, "tree_")
+    _one_output(model)
+    check_width(model, domain)
+    nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :])
+    return TreeSum.of(domain, [nodes], rule=Argmax(plain_labels(model.classes_)))
+
+
+@reads(DecisionTreeRegressor)
+@reads(ExtraTreeRegressor)
+def _regressor(model: Any, domain: Domain) -> TreeSum:
+    check_fitted(model, "tree_")
+    _one_output(model)
+    check_width(model, domain)
+    return TreeSum.of(domain, [nodes_of(model.tree_, model.tree_.value[:, 0, :])], rule=Score())
+
+
+@compares(DecisionTreeClassifier)
+@compares(DecisionTreeRegressor)
+def _compare(model: Any, domain: Domain) -> Predict:
+    """Ask a tree without scikit-learn's checks of its input, which take longer than explaining it."""
+
+    def predict(codes: Codes) -> list[Any]:
+        table = numbers_of(domain, codes).astype(np.float32)
+        return model.predict(table, check_input=False).tolist()
+
+    return predict
+
+
+def _check_forest(model: Any, domain: Domain) -> None:
+    check_fitted(model, "estimators_")
+    if model.n_outputs_ != 1:
+        raise UnsupportedModelError(
+            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
+            "with a forest fitted to it alone."
+        )
+    check_width(model, domain)
+    for tree in model.estimators_:
+        check_own_predict(tree)
+
+
+@reads(RandomForestClassifier)
+@reads(ExtraTreesClassifier)
+def _forest_classifier(model: Any, domain: Domain) -> TreeSum:
+    _check_forest(model, domain)
+    trees = [nodes_of(e.tree_, e.tree_.value[:, 0, :]) for e in model.estimators_]
+    return TreeSum.of(domain, trees, rule=Argmax(plain_labels(model.classes_)))
+
+
+@reads(RandomForestRegressor)
+@reads(ExtraTreesRegressor)
+def _forest_regressor(model: Any, domain: Domain) -> TreeSum:
+    _check_forest(model, domain)
+    trees = [nodes_of(e.tree_, e.tree_.value[:, 0, :]) for e in model.estimators_]
+    return TreeSum.of(domain, trees, rule=Score(Fraction(1, len(trees))))
+
+
+def _prior(model: Any) -> npt.NDArray[np.float64]:
+    """Return the scores that boosting starts from, if they are the same everywhere."""
+    if not isinstance(model.init_, str | DummyClassifier | DummyRegressor):
+        raise UnsupportedModelError(
+            f"{type(model).__name__} starts from {type(model.init_).__name__}, which is not constant; "
+            "fit it with init=None or init='zero'."
+        )
+    return model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
+
+
+def _stages(model: Any, *, sign: float = 1.0) -> list[TreeNodes]:
+    n_scores = model.estimators_.shape[1]
+    return [
+        nodes_of(e.tree_, spread(sign * (model.learning_rate * e.tree_.value[:, 0, 0]), k, n_scores))
+        for stage in model.estimators_
+        for k, e in enumerate(stage)
+    ]
+
+
+@reads(GradientBoostingClassifier)
+def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
+    check_fitted(model, "estimators_")
+    check_width(model, domain)
+    labels = plain_labels(model.classes_)
+    base = [Fraction(float(b)) for b in _prior(model)]
+    if len(base) > 1:
+        return TreeSum.of(domain, _stages(model), rule=Argmax(labels), base=base)
+    # The library gives a score of exactly 0 to the second class; so "above zero" is asked of
+    # the negated score, for the first class.
+    first, second = labels
+    return TreeSum.of(domain, _stages(model, sign=-1.0), rule=Positive((second, first)), base=[-base[0]])
+
+
+@reads(GradientBoostingRegressor)
+def _boosted_regressor(model: Any, domain: Domain) -> TreeSum:
+    check_fitted(model, "estimators_")
+    check_width(model, domain)
+    base = [Fraction(float(b)) for b in _prior(model)]
+    return TreeSum.of(domain, _stages(model), rule=Score(), base=base)
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+_WORD = 32
+_IDENTITY_LOSSES = ("squared_error", "absolute_error", "quantile")
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Which model column each of the trees' columns is, and its categories, if any."""
+
+    order: tuple[int, ...]
+    categories: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, model: Any, domain: Domain) -> _Columns:
+        is_categorical = model.is_categorical_
+        if is_categorical is None:
+            return cls(tuple(range(model.n_features_in_)), ())
+        encoder = model._preprocessor.named_transformers_["encoder"]
+        # NaN is no category of its own: every node says where missing values go.
+        categories = tuple(tuple(c for c in found.tolist() if not _is_missing(c)) for found in encoder.categories_)
+        # The encoder's columns come first, in their order; the others follow.
+        order = [*np.flatnonzero(is_categorical).tolist(), *np.flatnonzero(~is_categorical).tolist()]
+        for column in order[: len(categories)]:
+            codes_of_column(domain, column)
+        return cls(tuple(order), categories)
+
+
+def _is_missing(category: object) -> bool:
+    return category is None or (isinstance(category, float) and math.isnan(category))
+
+
+def _members(bitset: npt.NDArray[np.uint32]) -> list[int]:
+    return [k for k in range(len(bitset) * _WORD) if int(bitset[k // _WORD]) >> k % _WORD & 1]
+
+
+def _split(node: Any, columns: _Columns, bitsets: npt.NDArray[np.uint32]) -> tuple[Split, bool]:
+    """Return what the node's test selects, and whether what it selects goes left."""
+    if not node["is_categorical"]:
+        # A threshold of infinity sets missing values apart: every number goes left.
+        return Cut(min(float(node["num_threshold"]), _LARGEST), closed=True), True
+    categories = columns.categories[int(node["feature_idx"])]
+    # The bit sets have room for more numbers than there are categories.
+    listed = [k for k in _members(bitsets[int(node["bitset_idx"])]) if k < len(categories)]
+    left = frozenset(categories[k] for k in listed)
+    # Categories that the encoder has not seen go with the missing ones. The set must be that of the other
+    # side, so that whatever is not in it goes where they go.
+    if node["missing_go_to_left"]:
+        return frozenset(categories) - left, False
+    return left, True
+
+
+def _nodes(predictor: Any, columns: _Columns, score: int, n_scores: int) -> TreeNodes:
+    nodes = predictor.nodes
+    is_leaf = nodes["is_leaf"].astype(np.bool_)
+    column = [-1 if leaf else columns.order[f] for leaf, f in zip(is_leaf, nodes["feature_idx"].tolist(), strict=True)]
+    tests = [None if n["is_leaf"] else _split(n, columns, predictor.raw_left_cat_bitsets) for n in nodes]
+    straight = np.array([test is None or test[1] for test in tests])
+    left, right = nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)
+    return TreeNodes(
+        column=np.array(column, dtype=np.int64),
+        splits=[None if test is None else test[0] for test in tests],
+        left=np.where(is_leaf, -1, np.where(straight, left, right)),
+        right=np.where(is_leaf, -1, np.where(straight, right, left)),
+        values=spread(nodes["value"].astype(np.float64), score, n_scores),
+    )
+
+
+def _trees_and_base(model: Any, domain: Domain) -> tuple[list[TreeNodes], list[Fraction]]:
+    check_fitted(model, "_predictors")
+    check_width(model, domain)
+    columns = _Columns.of(model, domain)
+    # One number per score, however the array is shaped.
+    base = [Fraction(float(b)) for b in np.asarray(model._baseline_prediction).reshape(-1)]
+    trees = [
+        _nodes(predictor, columns, k, len(base)) for stage in model._predictors for k, predictor in enumerate(stage)
+    ]
+    return trees or [constant(len(base))], base
+
+
+@reads(HistGradientBoostingClassifier)
+def _histogram_classifier(model: Any, domain: Domain) -> TreeSum:
+    trees, base = _trees_and_base(model, domain)
+    labels = plain_labels(model.classes_)
+    if len(base) > 1:
+        return TreeSum.of(domain, trees, rule=Argmax(labels), base=base)
+    first, second = labels
+    return TreeSum.of(domain, trees, rule=Positive((first, second)), base=base)
+
+
+@reads(HistGradientBoostingRegressor)
+def _histogram_regressor(model: Any, domain: Domain) -> TreeSum:
+    if model.loss not in _IDENTITY_LOSSES:
+        raise UnsupportedModelError(
+            f"HistGradientBoostingRegressor(loss={model.loss!r}) predicts the exponential of a sum of trees, "
+            f"which has no exact form; fit it with one of the losses {', '.join(_IDENTITY_LOSSES)}."
+        )
+    trees, base = _trees_and_base(model, domain)
+    return TreeSum.of(domain, trees, rule=Score(), base=base)

@@ -1,0 +1,389 @@
+"""XGBoost model files (JSON and UBJSON), parsed without XGBoost.
+
+A file is not trusted: whatever is missing, of the wrong type, out of range, cyclic or not finite
+raises :class:`~axfi_kc.errors.ModelFileError`. What the numbers mean is settled in
+:mod:`axfi_kc.compilers.readers.xgboost`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.compilers.readers.checks import (
+    Floats,
+    Ints,
+    Literal,
+    check_finite,
+    check_range,
+    check_size,
+    count,
+    counts,
+    float_lists,
+    floats,
+    int_lists,
+    ints,
+    parse_json,
+    part,
+    rounded,
+)
+from axfi_kc.compilers.readers.ubjson import parse_ubjson
+from axfi_kc.errors import ModelFileError, UnsupportedModelError
+
+__all__ = ["XGBoostFile", "XGBoostTree", "parse_document", "parse_xgboost"]
+
+
+_MOST_SCORES = 100_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class XGBoostTree:
+    """One tree; the root is node 0, and every node is reached from it exactly once.
+
+    Attributes
+    ----------
+    column
+        The column tested at each node, -1 at a leaf.
+    threshold
+        ``float32(x) < threshold`` goes left; meaningless at leaves and at categorical splits.
+    listed
+        At a categorical split, the category numbers that go right; None elsewhere.
+    left, right
+        The children; -1 at a leaf.
+    values
+        Leaf values, shape ``(nodes, 1)`` or, for vector leaves, ``(nodes, targets)``.
+    """
+
+    column: Ints
+    threshold: Floats
+    listed: tuple[frozenset[int] | None, ...]
+    left: Ints
+    right: Ints
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class XGBoostFile:
+    """What a model file says, checked.
+
+    Attributes
+    ----------
+    version
+        The XGBoost version that wrote the file.
+    objective
+        The name of the objective, such as ``"binary:logistic"``.
+    base_score
+        The global bias as stored: one float32 number, or one per score.
+    n_classes, n_targets, n_columns
+        The parameters of those names (`n_classes` is 0 unless multi-class).
+    names
+        Column names; empty where the model has none.
+    categories
+        Per column, the category that each category number stands for; empty where the file
+        does not say so.
+    trees
+        All trees.
+    score
+        Which score each tree adds to.
+    weight
+        What each tree is multiplied by (DART); otherwise 1.
+    rounds
+        The trees of boosting round r are ``rounds[r]:rounds[r + 1]``.
+    best_iteration
+        The last round that early stopping keeps; None without early stopping.
+    """
+
+    version: tuple[int, ...]
+    objective: str
+    base_score: tuple[float, ...]
+    n_classes: int
+    n_targets: int
+    n_columns: int
+    names: tuple[str, ...]
+    categories: tuple[tuple[Any, ...], ...]
+    trees: tuple[XGBoostTree, ...]
+    score: tuple[int, ...]
+    weight: tuple[float, ...]
+    rounds: tuple[int, ...]
+    best_iteration: int | None
+
+    @property
+    def n_scores(self) -> int:
+        """The number of scores the trees add up to."""
+        return max(self.n_classes, self.n_targets, 1)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read ({error.strerror}); give the path of a saved model.") from error
+
+
+def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoostFile:
+    """Return what a model file says.
+
+    Parameters
+    ----------
+    source
+        The path of a file that ``save_model`` wrote as JSON or UBJSON, or its bytes.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not such a file, or is damaged.
+    UnsupportedModelError
+        If its booster is not made of trees.
+
+    Notes
+    -----
+    Linear in the size of the file.
+    """
+    data = bytes(source) if isinstance(source, bytes | bytearray) else _bytes_of(Path(source))
+    head = data[:64].lstrip()
+    if head[:1] != b"{":
+        raise ModelFileError(
+            f"Expected an XGBoost model in JSON or UBJSON, which begins with '{{', but found {data[:4]!r}; "
+            "write the model with save_model('model.json') or save_model('model.ubj')."
+        )
+    # After its brace UBJSON has the length of a key, never a quote.
+    is_text = head[1:].lstrip()[:1] in (b'"', b"}", b"")
+    return parse_document(parse_json(data) if is_text else parse_ubjson(data))
+
+
+def parse_document(document: Any) -> XGBoostFile:
+    """Return what the parsed JSON or UBJSON `document` of a model says."""
+    learner = part(document, "learner", dict)
+    booster = part(learner, "gradient_booster", dict)
+    model, weight_drop = _model_of(booster)
+    params = part(learner, "learner_model_param", dict)
+    n_columns, n_classes = count(params, "num_feature"), count(params, "num_class", 0, most=_MOST_SCORES)
+    n_targets = count(params, "num_target", 1, most=_MOST_SCORES)
+    trees = _trees(part(model, "trees", list), n_columns)
+    n_scores = max(n_classes, n_targets, 1)
+    score = ints(model, "tree_info", len(trees))
+    check_range(score, n_scores, "tree_info")
+    # DART drops trees in training and weighs those that stay.
+    weight = np.ones(len(trees)) if weight_drop is None else floats(booster, "weight_drop", len(trees))
+    check_finite(weight, "weight_drop")
+    best = part(learner, "attributes", dict, {}).get("best_iteration")
+    return XGBoostFile(
+        version=tuple(ints(document, "version").tolist()),
+        objective=part(part(learner, "objective", dict), "name", str),
+        base_score=_base_score(params.get("base_score"), n_scores),
+        n_classes=n_classes,
+        n_targets=n_targets,
+        n_columns=n_columns,
+        names=_names(learner, n_columns),
+        categories=_categories(model.get("cats"), n_columns),
+        trees=trees,
+        score=tuple(score.tolist()),
+        weight=tuple(float(w) for w in weight),
+        rounds=_rounds(model, len(trees), n_scores),
+        # Attributes are text; "-1" stands for no early stopping.
+        best_iteration=None if best in (None, "-1") else count({"best_iteration": best}, "best_iteration"),
+    )
+
+
+def _model_of(booster: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    name = part(booster, "name", str)
+    if name == "gbtree":
+        return part(booster, "model", dict), None
+    if name == "dart":
+        return part(part(booster, "gbtree", dict), "model", dict), part(booster, "weight_drop", list | np.ndarray)
+    raise UnsupportedModelError(
+        f"Expected an XGBoost model of trees (booster gbtree or dart), but this one is {name!r}; "
+        "a gblinear model is better trained, and explained, as a scikit-learn linear model."
+    )
+
+
+def _base_score(text: Any, n_scores: int) -> tuple[float, ...]:
+    items = str(text).removeprefix("[").removesuffix("]").split(",")
+    try:
+        found = rounded([Literal(item) for item in items])
+    except ValueError as error:
+        raise ModelFileError(f"base_score should be a number or a list, but {str(text)[:40]!r} was found.") from error
+    check_finite(found, "base_score")
+    if len(found) not in (1, n_scores):
+        raise ModelFileError(f"base_score should hold 1 or {n_scores} numbers, but it holds {len(found)}.")
+    return tuple(found.tolist())
+
+
+def _names(learner: Any, n_columns: int) -> tuple[str, ...]:
+    names = part(learner, "feature_names", list, [])
+    if names and (len(names) != n_columns or not all(isinstance(n, str) for n in names)):
+        raise ModelFileError(f"feature_names should hold {n_columns} strings, but it holds {len(names)} items.")
+    return tuple(str(n) for n in names)
+
+
+def _rounds(model: Any, n_trees: int, n_scores: int) -> tuple[int, ...]:
+    if "iteration_indptr" in model:
+        rounds = ints(model, "iteration_indptr").tolist()
+    else:  # before 2.0: every round has as many trees
+        parallel = count(part(model, "gbtree_model_param", dict), "num_parallel_tree", 1)
+        # A round has one tree per score, times the trees that are grown in parallel.
+        rounds = list(range(0, n_trees + 1, max(parallel, 1) * n_scores))
+    if not rounds or rounds[0] != 0 or rounds[-1] != n_trees or any(a > b for a, b in pairwise(rounds)):
+        raise ModelFileError(f"The rounds of boosting should divide {n_trees} trees, but they end at {rounds[-1:]}.")
+    return tuple(rounds)
+
+
+def _categories(cats: Any, n_columns: int) -> tuple[tuple[Any, ...], ...]:
+    """Return the named categories of each column (written since 3.1; empty where there are none)."""
+    encodings = part(cats, "enc", list, []) if cats is not None else []
+    if not encodings:
+        return ()
+    check_size(encodings, "enc", n_columns)
+    return tuple(_category_names(e) for e in encodings)
+
+
+def _category_names(encoding: Any) -> tuple[Any, ...]:
+    values = part(encoding, "values", list | np.ndarray)
+    if "offsets" not in encoding:
+        numbers = values.tolist() if isinstance(values, np.ndarray) else values
+        odd = next((x for x in numbers if not isinstance(x, Literal | int | float | str)), None)
+        if odd is not None:
+            raise ModelFileError(f"Categories should be numbers or text, but {str(odd)[:40]!r} was found.")
+        return tuple(float(x) if isinstance(x, Literal) else x for x in numbers)
+    offsets, raw = ints(encoding, "offsets"), ints(encoding, "values")
+    check_range(offsets, len(raw) + 1, "offsets")
+    text = raw.astype(np.uint8).tobytes()
+    try:
+        return tuple(text[a:b].decode("utf-8") for a, b in pairwise(offsets.tolist()))
+    except UnicodeDecodeError as error:
+        raise ModelFileError("The names of categories should be UTF-8, but they are not.") from error
+
+
+def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
+    """Return all trees; each entry is taken and checked for all of them together."""
+    lefts = int_lists(documents, "left_children")
+    sizes = [len(left) for left in lefts]
+    rights = int_lists(documents, "right_children", sizes)
+    columns = int_lists(documents, "split_indices", sizes)
+    thresholds = float_lists(documents, "split_conditions", sizes)
+    listed = _listed(documents, sizes)
+    # Pruned nodes stay in the arrays; only those that the root reaches count, and they are numbered anew.
+    orders = [_reachable(left, right) for left, right in zip(lefts, rights, strict=True)]
+    inners = [order[left[order] != -1] for left, order in zip(lefts, orders, strict=True)]
+    check_range(_joined([c[k] for c, k in zip(columns, inners, strict=True)]), n_columns, "split_indices")
+    _check_split_types(documents, inners, listed)
+    numeric = [[k for k in inner.tolist() if sets[k] is None] for inner, sets in zip(inners, listed, strict=True)]
+    # At a categorical split the number is a leftover, which may be anything.
+    check_finite(_joined([t[k] for t, k in zip(thresholds, numeric, strict=True)]), "split_conditions")
+    values = _leaf_values(documents, thresholds, lefts, rights)
+    leaves = [order[left[order] == -1] for left, order in zip(lefts, orders, strict=True)]
+    check_finite(_joined([v[k].reshape(-1) for v, k in zip(values, leaves, strict=True)]), "leaf values")
+    return tuple(map(_in_order, orders, lefts, rights, columns, thresholds, listed, values))
+
+
+def _joined(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+
+
+def _in_order(
+    order: Ints,
+    left: Ints,
+    right: Ints,
+    column: Ints,
+    threshold: Floats,
+    listed: list[frozenset[int] | None],
+    values: Floats,
+) -> XGBoostTree:
+    """Return a tree with its nodes renumbered as `order` has them; those it lacks are unreachable."""
+    at_leaf, position = left[order] == -1, np.full(len(left), -1, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    return XGBoostTree(
+        column=np.where(at_leaf, -1, column[order]),
+        threshold=threshold[order],
+        listed=tuple(listed[k] for k in order.tolist()),
+        # a leaf's children may be anything (since 3.2 the right one is the number of the leaf), so none is looked up
+        left=np.where(at_leaf, -1, position[np.where(at_leaf, 0, left[order])]),
+        right=np.where(at_leaf, -1, position[np.where(at_leaf, 0, right[order])]),
+        values=values[order],
+    )
+
+
+def _reachable(left: Ints, right: Ints) -> Ints:
+    """Return the nodes of a tree, root first, after checking that it is one."""
+    n = len(left)
+    lefts, rights = left.tolist(), right.tolist()
+    order, seen, stack = [], [False] * n, [0]
+    while stack:
+        node = stack.pop()
+        # A node met twice is a cycle or a shared subtree; either would make the walk go wrong.
+        if not 0 <= node < n or seen[node]:
+            fault = "twice" if 0 <= node < n else "but does not exist"
+            raise ModelFileError(f"A tree has {n} nodes, each with one parent, but node {node} is a child {fault}.")
+        seen[node] = True
+        order.append(node)
+        if lefts[node] != -1:
+            stack += [rights[node], lefts[node]]
+    return np.array(order, dtype=np.int64)
+
+
+def _listed(documents: list[Any], sizes: list[int]) -> list[list[frozenset[int] | None]]:
+    """Return the categories listed at each categorical split of each tree."""
+    listed: list[list[frozenset[int] | None]] = [[None] * n for n in sizes]
+    known = [t for t, tree in enumerate(documents) if "categories_nodes" in tree]
+    holders = [documents[t] for t in known]
+    nodes, categories = int_lists(holders, "categories_nodes"), int_lists(holders, "categories")
+    numbers = [len(found) for found in nodes]
+    starts = int_lists(holders, "categories_segments", numbers)
+    spans = int_lists(holders, "categories_sizes", numbers)
+    check_range(_joined(categories), 2**32, "categories")
+    for t, *entries in zip(known, nodes, categories, starts, spans, strict=True):
+        if len(entries[0]):
+            _list_categories(listed[t], *entries)
+    return listed
+
+
+def _list_categories(
+    listed: list[frozenset[int] | None], nodes: Ints, categories: Ints, starts: Ints, sizes: Ints
+) -> None:
+    """Put the categories of one tree where they belong."""
+    check_range(nodes, len(listed), "categories_nodes")
+    check_range(starts, len(categories) + 1, "categories_segments")
+    check_range(starts + sizes, len(categories) + 1, "categories_sizes")
+    for node, start, size in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+        listed[node] = frozenset(categories[start : start + size].tolist())
+
+
+def _check_split_types(documents: list[Any], inners: list[Ints], listed: list[list[frozenset[int] | None]]) -> None:
+    """Raise unless exactly the splits marked categorical list categories."""
+    known = [t for t, tree in enumerate(documents) if "split_type" in tree]
+    kinds = int_lists([documents[t] for t in known], "split_type", [len(listed[t]) for t in known])
+    for t, types in zip(known, kinds, strict=True):
+        marked = types.tolist()
+        odd = next((k for k in inners[t].tolist() if (marked[k] == 1) != (listed[t][k] is not None)), None)
+        if odd is not None:
+            raise ModelFileError(
+                f"A categorical split should list its categories, and no other, but node {odd} differs."
+            )
+
+
+def _leaf_values(documents: list[Any], scalars: list[Floats], lefts: list[Ints], rights: list[Ints]) -> list[Floats]:
+    """Return the leaf value, or vector, of each node of each tree."""
+    # Without vectors the value of a leaf stands where inner nodes have their threshold.
+    widths = counts(documents, "tree_param", "size_leaf_vector", 1)
+    return [
+        scalar[:, np.newaxis] if width <= 1 else _vectors(tree, width, left, right)
+        for tree, width, scalar, left, right in zip(documents, widths, scalars, lefts, rights, strict=True)
+    ]
+
+
+def _vectors(tree: Any, width: int, left: Ints, right: Ints) -> Floats:
+    if "leaf_weights" not in tree:
+        return floats(tree, "base_weights", len(left) * width).reshape(-1, width)
+    # Since 3.2 leaves are numbered, and a leaf's number stands where its right child would.
+    n_leaves = len(part(tree, "leaf_weights", list | np.ndarray)) // width
+    vectors = floats(tree, "leaf_weights", n_leaves * width).reshape(-1, width)
+    number = np.where(left == -1, right, 0)
+    check_range(number, n_leaves, "right_children")
+    return vectors[number]

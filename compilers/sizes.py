@@ -1,0 +1,242 @@
+"""Sizes of one model in several target languages, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.budget import Budget, Watch
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.queries.recounting import recount
+from axfi_kc.circuits.targets import TARGETS, language_of, target_of
+from axfi_kc.compilers.compiled_model import base_circuit, question_about
+from axfi_kc.compilers.feature_orders import ORDERS, Order, feature_order
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import Number
+from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["COLUMNS", "SizeRow", "compare_sizes", "size_rows"]
+
+
+DEFAULT_BUDGET = Budget(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """One model in one language, code, order and vtree.
+
+    Attributes
+    ----------
+    target, code, order, vtree
+        How it was compiled; code and vtree are None where the language has none.
+    nodes, edges, bytes, seconds
+        What that took, the compilation of the model included; None where it did not succeed.
+    count
+        How many points have the output; None where a feature is real.
+    probability
+        The probability of the output.
+    agrees
+        Whether count and probability are those of the first row that succeeded, whose probability was
+        also computed by a second, independent route; None where that route did not finish.
+    note
+        Why there are no figures; or which library held the diagram.
+    """
+
+    target: str
+    code: str | None
+    order: str
+    vtree: str | None
+    nodes: int | None = None
+    edges: int | None = None
+    bytes: int | None = None
+    seconds: float | None = None
+    count: int | None = None
+    probability: Fraction | None = None
+    agrees: bool | None = None
+    note: str = ""
+
+
+COLUMNS = tuple(SizeRow.__dataclass_fields__)
+
+
+def compare_sizes(
+    model: Any,
+    domain: Domain,
+    *,
+    output: Any = None,
+    delta: Number | None = None,
+    targets: Sequence[str] | None = None,
+    codes: Sequence[str] = ("order",),
+    orders: Sequence[Order] = ORDERS,
+    vtrees: Sequence[Any] = ("right", "balanced"),
+    reorder: bool = False,
+    budget: Budget = DEFAULT_BUDGET,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Compile "the model's output is `output`" into each target and return their sizes.
+
+    Parameters
+    ----------
+    model, domain, output, delta
+        As in :func:`axfi_kc.compile_model`.
+    targets
+        The languages; all of ``axfi_kc.circuits.targets.TARGETS`` by default.
+    codes
+        How features of several cells are written in bits, for the languages that need it: ``"order"``,
+        ``"binary"``, ``"direct"``.
+    orders
+        The orders of the features: ``"influence"``, ``"force"``, ``"given"``, or lists of names.
+    vtrees
+        For SDDs: ``"right"``, ``"balanced"``, or nested pairs of names.
+    reorder
+        Whether to add a row for each after a search for a better order: sifting of MDDs and OBDDs,
+        PySDD's search for a vtree.
+    budget
+        What each row may cost; a row that does not fit says so in its note.
+    progress
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per combination: target, code, order, vtree, nodes, edges, bytes, seconds, count,
+        probability, agrees, note.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Integer
+    >>> bits = Domain([Integer(f"x{i}", 0, 1) for i in range(4)])
+    >>> frame = compare_sizes(lambda p: sum(p) >= 2, bits, orders=["given"], vtrees=["balanced"])
+    >>> frame[["target", "nodes", "count", "agrees"]].to_string(index=False).split()[4:12]
+    ['mdd', '6', '11', 'True', 'obdd', '6', '11', 'True']
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError.of("pandas", "frames", "A table of sizes") from error
+    plan = _plan(tuple(TARGETS) if targets is None else targets, codes, orders, vtrees, reorder)
+    rows: Any = size_rows(model, domain, plan, output=output, delta=delta, budget=budget)
+    if progress:
+        from tqdm.auto import tqdm
+
+        rows = tqdm(rows, total=len(plan), unit="circuit", desc="compiling")
+    frame = pd.DataFrame([[getattr(row, c) for c in COLUMNS] for row in rows], columns=list(COLUMNS))
+    return frame.astype({"nodes": "Int64", "edges": "Int64", "bytes": "Int64", "agrees": "boolean"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to compile."""
+
+    target: str
+    order: Order
+    code: str | None
+    vtree: Any
+    reorder: bool = False
+
+    @property
+    def row(self) -> SizeRow:
+        order = self.order if isinstance(self.order, str) else " ".join(self.order)
+        if self.reorder:
+            order += f", {language_of(self.target).searched}"
+        return SizeRow(self.target, self.code, order, None if self.vtree is None else str(self.vtree))
+
+
+def _plan(
+    targets: Sequence[str], codes: Sequence[str], orders: Sequence[Order], vtrees: Sequence[Any], reorder: bool
+) -> list[_Way]:
+    """Return all combinations; a choice that a target does not have is left out."""
+    found = []
+    for target in targets:
+        language = language_of(target)
+        known = language.options
+        of_codes = codes if "code" in known else [None]
+        of_vtrees = vtrees if "vtree" in known else [None]
+        again = [False, True] if reorder and language.search is not None else [False]
+        found += [_Way(target, o, c, v, r) for o, c, v, r in product(orders, of_codes, of_vtrees, again)]
+    return found
+
+
+def size_rows(
+    model: Any,
+    domain: Domain,
+    plan: Sequence[_Way],
+    *,
+    output: Any = None,
+    delta: Number | None = None,
+    budget: Budget = DEFAULT_BUDGET,
+) -> Iterator[SizeRow]:
+    """Compile in each way of `plan` and yield its row as soon as it is known."""
+    form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
+    made: dict[tuple[bool, str], tuple[Circuit | str, float]] = {}
+    first: SizeRow | None = None
+
+    def circuit_of(way: _Way) -> tuple[Circuit | str, float]:
+        key = language_of(way.target).direct, str(way.order)
+        if key not in made:
+            begin = time.perf_counter()
+            try:
+                found: Circuit | str = base_circuit(
+                    form, wanted, similarity, target=way.target, similar=True, order=way.order, budget=budget
+                )
+            except BudgetError as error:
+                found = str(error)
+            made[key] = found, time.perf_counter() - begin
+        return made[key]
+
+    for way in plan:
+        circuit, seconds = circuit_of(way)
+        if isinstance(circuit, str):
+            yield replace(way.row, note=circuit)
+            continue
+        features = feature_order(way.order, domain, form.uses())
+        row = _measured(way, circuit, seconds, features, budget)
+        if row.nodes is not None:
+            first = first or replace(row, agrees=_confirmed(circuit, row, budget))
+            same = (row.count, row.probability) == (first.count, first.probability)
+            row = replace(row, agrees=first.agrees if same else False)
+        yield row
+
+
+def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
+    watch = Watch(budget)
+    language = language_of(way.target)
+    options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": budget}
+    options |= {language.search: True} if way.reorder and language.search is not None else {}
+    begin = time.perf_counter()
+    try:
+        made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in language.options})
+        seconds = before + time.perf_counter() - begin
+        countable = all(axis.counts is not None for axis in circuit.grid.axes)
+        count = made.count(budget=watch.rest()) if countable else None
+        probability = made.probability(budget=watch.rest())
+    except (BudgetError, CircuitError, MissingExtraError) as error:
+        return replace(way.row, note=str(error))
+    return replace(
+        way.row,
+        nodes=made.size.nodes,
+        edges=made.size.edges,
+        bytes=made.bytes,
+        seconds=seconds,
+        count=count,
+        probability=probability,
+        note=getattr(made, "backend", ""),
+    )
+
+
+def _confirmed(circuit: Circuit, row: SizeRow, budget: Budget) -> bool | None:
+    """Tell whether a second, independent route gives the same probability; None where it does not finish."""
+    axes = circuit.grid.axes
+    try:
+        again = recount(circuit, [axis.numerators for axis in axes], budget=budget)
+    except BudgetError:
+        return None
+    return Fraction(again, prod(axis.denominator for axis in axes)) == row.probability
