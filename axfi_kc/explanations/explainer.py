@@ -23,9 +23,8 @@ from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.explanations.explanation import Batch, Explanation
 from axfi_kc.explanations.files.streaming import Run, SavedBatch, write_results
 from axfi_kc.explanations.workers import in_workers, with_progress
-from axfi_kc.models import Model
+from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import check_predictions, own_predictor
-from axfi_kc.models.similarity import Similarity
 from axfi_kc.scores.axfi import DEFAULT_SCORES, check_complete, find_scores
 
 __all__ = ["Batch", "Explainer", "Explanation", "Manners"]

@@ -42,7 +42,6 @@ __all__ = [
     "ints",
     "parse_json",
     "part",
-    "plain_labels",
     "rounded",
     "spread",
 ]
@@ -110,11 +109,6 @@ def check_known_categories(domain: Domain, column: int, categories: Sequence[Any
             f"The model knows {len(known)} categories of {domain.columns[column]!r}, but feature {name!r} "
             f"also holds {odd!r}; give the domain the categories the model was trained on."
         )
-
-
-def plain_labels(labels: Any) -> tuple[Any, ...]:
-    """Return class labels as Python values."""
-    return tuple(np.asarray(labels).tolist())
 
 
 def spread(

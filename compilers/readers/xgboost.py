@@ -22,13 +22,12 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
-from axfi_kc.compilers.readers import check_own_predict, reads
+from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
 from axfi_kc.compilers.readers.checks import (
     check_columns,
     check_known_categories,
     check_whole_codes,
     parse_json,
-    plain_labels,
     spread,
 )
 from axfi_kc.compilers.readers.xgboost_files import XGBoostFile, parse_document, parse_xgboost
