@@ -30,6 +30,11 @@ class Domain:
         :class:`Categorical`, :class:`Integer` and :class:`Real` features, in the order of
         the model's columns.
 
+    Attributes
+    ----------
+    columns
+        The names of the model's columns; a one-hot feature owns several.
+
     Examples
     --------
     The domain of the paper's running example:
@@ -40,7 +45,9 @@ class Domain:
     """
 
     features: tuple[Feature, ...]
+    columns: tuple[str, ...] = field(repr=False, compare=False)
     _position: dict[str, int] = field(repr=False, compare=False)
+    _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are real
 
     def __init__(self, features: Iterable[Feature]) -> None:
         given = tuple(features)
@@ -50,12 +57,15 @@ class Domain:
                 f"A domain is made of Categorical, Integer and Real features, at least one, but {strange!r} was given."
             )
         names = [f.name for f in given]
-        columns = [c for f in given for c in f.columns]
+        columns = tuple(c for f in given for c in f.columns)
         for what, items in (("feature", names), ("column", columns)):
             twice = next((n for n, k in Counter(items).items() if k > 1), None)
             if twice is not None:
                 raise DomainError(f"Each {what} needs a name of its own, but {twice!r} occurs twice; rename one.")
+        floats = [f.floats for f in given if isinstance(f, Real)]
         object.__setattr__(self, "features", given)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "_bounds", np.array(floats).T if len(floats) == len(given) else None)
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
 
     @classmethod
@@ -119,11 +129,6 @@ class Domain:
     def names(self) -> tuple[str, ...]:
         """The features' names, in order."""
         return tuple(self._position)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the model's columns; a one-hot feature owns several."""
-        return tuple(c for f in self.features for c in f.columns)
 
     @property
     def size(self) -> int | None:
@@ -198,7 +203,20 @@ class Domain:
 
     def encode_point(self, x: Any) -> npt.NDArray[np.float64]:
         """Return the codes of one point: an array, a Series, a dict or a one-row DataFrame."""
-        return self.encode(one_row(x, self.features))[0]
+        codes = self._numbers(x)
+        return self.encode(one_row(x, self.features))[0] if codes is None else codes
+
+    def _numbers(self, x: Any) -> npt.NDArray[np.float64] | None:
+        """Return a point of real features that is plainly right; None if a closer look is needed, or an error."""
+        # A row of numbers needs no table of columns, and to make one would take most of the time of a single tree.
+        if self._bounds is None or getattr(getattr(x, "dtype", None), "kind", "") != "f" or np.ndim(x) != 1:
+            return None
+        if hasattr(x, "index") and tuple(x.index) != self.names:
+            return None
+        codes = np.asarray(x, dtype=np.float64)
+        if codes.shape != self._bounds.shape[1:] or not ((codes >= self._bounds[0]) & (codes <= self._bounds[1])).all():
+            return None
+        return codes
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the values that `codes` stand for."""

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import one_row
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
 from axfi_kc.errors import ConstantModelError, DomainError
@@ -193,7 +192,7 @@ class Explainer(Manners):
         BudgetError
             If the budget was spent; it carries the CXps that are certain so far.
         """
-        codes = self.domain.encode(one_row(x, self.domain.features))
+        codes = self.domain.encode_point(x)[np.newaxis]
         self._check(codes)
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes)
