@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
+from axfi_kc.domain.from_tables import Table, as_table, infer_features, one_row, unknown
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
 
@@ -190,6 +190,9 @@ class Domain:
         Linear in the number of values.
         """
         table = as_table(X, self.features)
+        plain = self._plain(table)
+        if plain is not None:
+            return plain
         codes = np.empty((table.rows, len(self)), dtype=np.float64)
         for i, feature in enumerate(self.features):
             if feature.name in table.columns:
@@ -200,6 +203,13 @@ class Domain:
             else:
                 codes[:, i] = feature.encode(table.column(feature.name))
         return codes
+
+    def _plain(self, table: Table) -> npt.NDArray[np.float64] | None:
+        """Return rows of real features that are plainly right; None if a closer look is needed, or an error."""
+        columns = [table.columns.get(name) for name in self._position]
+        if self._bounds is None or any(column is None or column.dtype.kind != "f" for column in columns):
+            return None
+        return self._within(np.column_stack(columns).astype(np.float64, copy=False))
 
     def encode_point(self, x: Any) -> npt.NDArray[np.float64]:
         """Return the codes of one point: an array, a Series, a dict or a one-row DataFrame."""
@@ -214,9 +224,11 @@ class Domain:
         if hasattr(x, "index") and tuple(x.index) != self.names:
             return None
         codes = np.asarray(x, dtype=np.float64)
-        if codes.shape != self._bounds.shape[1:] or not ((codes >= self._bounds[0]) & (codes <= self._bounds[1])).all():
-            return None
-        return codes
+        return self._within(codes) if codes.shape == self._bounds.shape[1:] else None
+
+    def _within(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+        low, high = self._bounds if self._bounds is not None else (np.inf, -np.inf)
+        return codes if ((codes >= low) & (codes <= high)).all() else None
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the values that `codes` stand for."""

@@ -140,10 +140,13 @@ class Literal(str):
     """The text of a JSON number with a fraction or exponent, kept for exact rounding."""
 
 
-def parse_json(data: bytes) -> Any:
-    """Return the parsed JSON text `data`; numbers that are not integers stay :class:`Literal`."""
+def parse_json(data: bytes, *, trusted: bool = False) -> Any:
+    """Return the parsed JSON text `data`; numbers that are not integers stay :class:`Literal`.
+
+    What a library in memory has just written is `trusted` to have no key twice.
+    """
     try:
-        return json.loads(data, parse_float=Literal, object_pairs_hook=distinct_keys)
+        return json.loads(data, parse_float=Literal, object_pairs_hook=None if trusted else distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"Expected a model in JSON, but the file does not parse ({error}); save the model again."
