@@ -206,8 +206,8 @@ class Domain:
 
     def _plain(self, table: Table) -> npt.NDArray[np.float64] | None:
         """Return rows of real features that are plainly right; None if a closer look is needed, or an error."""
-        columns = [table.columns.get(name) for name in self._position]
-        if self._bounds is None or any(column is None or column.dtype.kind != "f" for column in columns):
+        columns = [table.columns[name] for name in self._position if name in table.columns]
+        if self._bounds is None or len(columns) < len(self) or any(column.dtype.kind != "f" for column in columns):
             return None
         return self._within(np.column_stack(columns).astype(np.float64, copy=False))
 
