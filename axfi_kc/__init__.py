@@ -12,16 +12,19 @@ import sys
 from axfi_kc import errors
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
-from axfi_kc.circuits import files, queries, targets
+from axfi_kc.circuits import circuit, queries, targets
+from axfi_kc.circuits import files as formats
 from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
 from axfi_kc.compilers import read_model, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
+from axfi_kc.domain import grid
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations import axioms
+from axfi_kc.explanations import page as report
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.explanations.cxps import (
     AXp,
@@ -38,14 +41,25 @@ from axfi_kc.explanations.files import Comparison, SavedExplanation, compare
 from axfi_kc.explanations.files.streaming import SavedBatch, read_results
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import CircuitModel, TableModel
+from axfi_kc.scores import family_indices as family_scores
 from axfi_kc.scores.axfi import banzhaf_like, shapley_like
 from axfi_kc.scores.forest import CXpForest
+from axfi_kc.scores.shap import circuits as shap_circuits
 from axfi_kc.scores.shap.circuits import shap_scores
 from axfi_kc.verification import Report, verify
 
-# Paths that people typed before the rooms were built: the same modules under their old names.
-formats = files
-sys.modules.update({f"{__name__}.queries": queries, f"{__name__}.targets": targets, f"{__name__}.formats": formats})
+# Paths that the documentation named before the rooms were built: the same modules under their old names.
+_OLD_PATHS = {
+    "circuit": circuit,
+    "family_scores": family_scores,
+    "formats": formats,
+    "grid": grid,
+    "queries": queries,
+    "report": report,
+    "shap_circuits": shap_circuits,
+    "targets": targets,
+}
+sys.modules.update({f"{__name__}.{old}": module for old, module in _OLD_PATHS.items()})
 
 __all__ = [
     "AXp",

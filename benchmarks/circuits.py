@@ -30,8 +30,7 @@ from axfi_kc.circuits.files import read_nnf, write_nnf
 from axfi_kc.circuits.targets import CODES, TARGETS, target_of
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.feature_orders import ORDERS
-from axfi_kc.models import LinearModel, Positive
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import LinearModel, Positive, Similarity
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -11,7 +11,7 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.compilers.model_circuits import compile_circuit
 from axfi_kc.compilers.model_diagrams import compile_mdd
 from axfi_kc.compilers.readers import read_model
-from axfi_kc.compilers.readers.xgboost import read_xgboost
+from axfi_kc.compilers.readers.xgboost_files import read_xgboost
 
 __all__ = [
     "base_circuit",

@@ -24,8 +24,7 @@ from axfi_kc.compilers.readers import read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import DomainError, SimilarityError
-from axfi_kc.models import Model
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Model, Similarity
 
 __all__ = ["CompiledModel", "base_circuit", "compile_model", "compile_target", "question_about"]
 

@@ -12,9 +12,8 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.compilers.model_diagrams import Task, compile_mdd, diagram_of
-from axfi_kc.models import Boxes, CircuitModel, Model, TreeSum, Uses, boxes_of
+from axfi_kc.models import Boxes, CircuitModel, Model, Similarity, TreeSum, Uses, boxes_of
 from axfi_kc.models.circuit_model import ordered_diagram
-from axfi_kc.models.similarity import Similarity
 
 __all__ = ["compile_circuit", "direct_circuit"]
 

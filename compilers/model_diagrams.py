@@ -20,9 +20,8 @@ from axfi_kc.compilers.tree_diagrams import (
     leaf_sets_of_tree,
 )
 from axfi_kc.errors import BudgetError, UnsupportedModelError
-from axfi_kc.models import Boxes, Model, TableModel, TreeSum
+from axfi_kc.models import Boxes, Model, Similarity, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
-from axfi_kc.models.similarity import Similarity
 
 __all__ = ["DEFAULT_ORDER", "Task", "compile_mdd", "diagram_of"]
 

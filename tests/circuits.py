@@ -14,7 +14,7 @@ from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.compilers import compile_circuit
 from axfi_kc.domain.grid import Grid
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Similarity
 from tests.strategies import domains
 
 Points = set[tuple[int, ...]]

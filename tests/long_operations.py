@@ -21,8 +21,7 @@ from axfi_kc.explanations import axioms
 from axfi_kc.explanations.counterfactuals import adversarial_example, search_account
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import minimal_hitting_sets
-from axfi_kc.models import CircuitModel
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import CircuitModel, Similarity
 from axfi_kc.scores import family_indices as family_scores
 from axfi_kc.scores.power_indices import shapley_shubik_index
 from axfi_kc.scores.shap.circuits import shap_scores_batch

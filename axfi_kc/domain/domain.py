@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
+from axfi_kc.domain.from_tables import Table, as_table, infer_features, one_row, unknown
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
 
@@ -30,6 +30,11 @@ class Domain:
         :class:`Categorical`, :class:`Integer` and :class:`Real` features, in the order of
         the model's columns.
 
+    Attributes
+    ----------
+    columns
+        The names of the model's columns; a one-hot feature owns several.
+
     Examples
     --------
     The domain of the paper's running example:
@@ -40,7 +45,9 @@ class Domain:
     """
 
     features: tuple[Feature, ...]
+    columns: tuple[str, ...] = field(repr=False, compare=False)
     _position: dict[str, int] = field(repr=False, compare=False)
+    _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are real
 
     def __init__(self, features: Iterable[Feature]) -> None:
         given = tuple(features)
@@ -50,12 +57,15 @@ class Domain:
                 f"A domain is made of Categorical, Integer and Real features, at least one, but {strange!r} was given."
             )
         names = [f.name for f in given]
-        columns = [c for f in given for c in f.columns]
+        columns = tuple(c for f in given for c in f.columns)
         for what, items in (("feature", names), ("column", columns)):
             twice = next((n for n, k in Counter(items).items() if k > 1), None)
             if twice is not None:
                 raise DomainError(f"Each {what} needs a name of its own, but {twice!r} occurs twice; rename one.")
+        floats = [f.floats for f in given if isinstance(f, Real)]
         object.__setattr__(self, "features", given)
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "_bounds", np.array(floats).T if len(floats) == len(given) else None)
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
 
     @classmethod
@@ -121,11 +131,6 @@ class Domain:
         return tuple(self._position)
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the model's columns; a one-hot feature owns several."""
-        return tuple(c for f in self.features for c in f.columns)
-
-    @property
     def size(self) -> int | None:
         """The number of points, exactly; None when some feature is real."""
         sizes = [f.size for f in self.features]
@@ -185,6 +190,9 @@ class Domain:
         Linear in the number of values.
         """
         table = as_table(X, self.features)
+        plain = self._plain(table)
+        if plain is not None:
+            return plain
         codes = np.empty((table.rows, len(self)), dtype=np.float64)
         for i, feature in enumerate(self.features):
             if feature.name in table.columns:
@@ -196,9 +204,31 @@ class Domain:
                 codes[:, i] = feature.encode(table.column(feature.name))
         return codes
 
+    def _plain(self, table: Table) -> npt.NDArray[np.float64] | None:
+        """Return rows of real features that are plainly right; None if a closer look is needed, or an error."""
+        columns = [table.columns[name] for name in self._position if name in table.columns]
+        if self._bounds is None or len(columns) < len(self) or any(column.dtype.kind != "f" for column in columns):
+            return None
+        return self._within(np.column_stack(columns).astype(np.float64, copy=False))
+
     def encode_point(self, x: Any) -> npt.NDArray[np.float64]:
         """Return the codes of one point: an array, a Series, a dict or a one-row DataFrame."""
-        return self.encode(one_row(x, self.features))[0]
+        codes = self._numbers(x)
+        return self.encode(one_row(x, self.features))[0] if codes is None else codes
+
+    def _numbers(self, x: Any) -> npt.NDArray[np.float64] | None:
+        """Return a point of real features that is plainly right; None if a closer look is needed, or an error."""
+        # A row of numbers needs no table of columns, and to make one would take most of the time of a single tree.
+        if self._bounds is None or getattr(getattr(x, "dtype", None), "kind", "") != "f" or np.ndim(x) != 1:
+            return None
+        if hasattr(x, "index") and tuple(x.index) != self.names:
+            return None
+        codes = np.asarray(x, dtype=np.float64)
+        return self._within(codes) if codes.shape == self._bounds.shape[1:] else None
+
+    def _within(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+        low, high = self._bounds if self._bounds is not None else (np.inf, -np.inf)
+        return codes if ((codes >= low) & (codes <= high)).all() else None
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the values that `codes` stand for."""

@@ -188,6 +188,7 @@ class Integer:
     low: int
     high: int
     measure: Uniform | Weights
+    columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
 
     def __init__(self, name: str, low: int, high: int, *, weights: Sequence[Number] | Weights | None = None) -> None:
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
@@ -199,16 +200,12 @@ class Integer:
         object.__setattr__(self, "low", int(least))
         object.__setattr__(self, "high", int(most))
         object.__setattr__(self, "measure", _weights(name, weights, self.size))
+        object.__setattr__(self, "columns", (self.name,))
 
     @property
     def size(self) -> int:
         """The number of values."""
         return self.high - self.low + 1
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one model column that carries this feature."""
-        return (self.name,)
 
     def describe(self) -> str:
         """Return the values in words."""
@@ -252,7 +249,8 @@ class Real:
     low: Fraction
     high: Fraction
     measure: Uniform | Histogram
-    _floats: tuple[float, float] = field(repr=False, compare=False)  # the least and the largest within
+    columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
+    floats: tuple[float, float] = field(repr=False, compare=False)  # the least and the largest within
 
     def __init__(self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None) -> None:
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
@@ -267,17 +265,13 @@ class Real:
         object.__setattr__(self, "low", least)
         object.__setattr__(self, "high", most)
         object.__setattr__(self, "measure", histogram if histogram is not None else Uniform())
-        object.__setattr__(self, "_floats", (_float_above(least), -_float_above(-most)))
+        object.__setattr__(self, "columns", (self.name,))
+        object.__setattr__(self, "floats", (_float_above(least), -_float_above(-most)))
 
     @property
     def size(self) -> None:
         """An interval has no number of values."""
         return
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one model column that carries this feature."""
-        return (self.name,)
 
     def describe(self) -> str:
         """Return the values in words."""
@@ -286,7 +280,7 @@ class Real:
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, column)
-        wrong = (numbers < self._floats[0]) | (numbers > self._floats[1])
+        wrong = (numbers < self.floats[0]) | (numbers > self.floats[1])
         if wrong.any():
             raise _outside(self, _first(numbers, wrong))
         return numbers

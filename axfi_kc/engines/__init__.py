@@ -31,8 +31,7 @@ from axfi_kc.engines.found import (
 )
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
-from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, TableModel, TreeSum
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, TableModel, TreeSum
 
 __all__ = [
     "ENGINES",

@@ -16,16 +16,14 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import one_row
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
 from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.explanations.explanation import Batch, Explanation
 from axfi_kc.explanations.files.streaming import Run, SavedBatch, write_results
 from axfi_kc.explanations.workers import in_workers, with_progress
-from axfi_kc.models import Model
+from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import check_predictions, own_predictor
-from axfi_kc.models.similarity import Similarity
 from axfi_kc.scores.axfi import DEFAULT_SCORES, check_complete, find_scores
 
 __all__ = ["Batch", "Explainer", "Explanation", "Manners"]
@@ -194,7 +192,7 @@ class Explainer(Manners):
         BudgetError
             If the budget was spent; it carries the CXps that are certain so far.
         """
-        codes = self.domain.encode(one_row(x, self.domain.features))
+        codes = self.domain.encode_point(x)[np.newaxis]
         self._check(codes)
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes)

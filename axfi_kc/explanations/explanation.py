@@ -23,8 +23,7 @@ from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.rounding import Rounding, rounding_of
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import some_hitting_sets, sorted_sets
-from axfi_kc.models import Model
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Model, Similarity
 from axfi_kc.scores.axfi import KnownCXps, check_complete, find_score, score_numerators
 from axfi_kc.scores.forest import CXpForest, SharedForest
 

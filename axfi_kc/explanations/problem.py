@@ -15,8 +15,7 @@ from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
 from axfi_kc.engines import Engine, engine_for
-from axfi_kc.models import Model
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Model, Similarity
 
 __all__ = ["Problem"]
 

@@ -19,7 +19,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
 from axfi_kc.engines import WeightedSets, engine_for
 from axfi_kc.explanations.problem import Problem
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Similarity
 
 __all__ = ["Rounding", "rounding_of"]
 

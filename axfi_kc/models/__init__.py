@@ -3,7 +3,7 @@
 A form is a function on cells (see :mod:`axfi_kc.domain.grid`), free of the library that trained it.
 """
 
-from axfi_kc.models.base import GriddedModel, ListedModel, Model, Uses
+from axfi_kc.models.base import GriddedModel, ListedModel, Model, Similarity, Uses
 from axfi_kc.models.box_model import Boxes, boxes_of, relabelled
 from axfi_kc.models.circuit_model import CircuitModel
 from axfi_kc.models.linear_model import LinearModel, Lookup, Slope
@@ -21,6 +21,7 @@ __all__ = [
     "Model",
     "Positive",
     "Score",
+    "Similarity",
     "Slope",
     "Split",
     "TableModel",

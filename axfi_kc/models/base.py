@@ -1,4 +1,4 @@
-"""What every model form answers for itself.
+"""What every model form answers for itself, and which of its outputs count as similar.
 
 To add a form, write one file with a subclass of :class:`Model` (of :class:`GriddedModel` if its outputs
 are a function of cells, of :class:`ListedModel` if it also lists them), and register an engine for it
@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
-from axfi_kc.domain.measures import counted
+from axfi_kc.domain.measures import Number, counted, exact
+from axfi_kc.errors import SimilarityError
 
-__all__ = ["LINK_ERROR", "GriddedModel", "ListedModel", "Model", "Uses", "adding_error"]
+__all__ = ["LINK_ERROR", "GriddedModel", "ListedModel", "Model", "Similarity", "Uses", "adding_error"]
 
 
 LINK_ERROR = 8  # units in the last place that a sigmoid, a softmax or an average may lose
@@ -180,3 +181,47 @@ class ListedModel(GriddedModel):
 def adding_error(n: int, unit: Fraction) -> Fraction:
     """Return by how much the rounded sum of n numbers may be off, relative to the sum of their absolute values."""
     return n * unit / (1 - n * unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """Which outputs count as similar to which.
+
+    Classification (`delta` is None): equal outputs. Regression: outputs at most `delta` apart.
+
+    Examples
+    --------
+    >>> Similarity().holds("a", "b"), Similarity(Fraction(3, 2)).holds(1, 2.5)
+    (False, True)
+    """
+
+    delta: Fraction | None = None
+
+    @classmethod
+    def of(cls, model: Model, delta: Number | None) -> Similarity:
+        """Return the similarity that fits `model`.
+
+        Raises
+        ------
+        SimilarityError
+            For a regression without `delta`, a classifier with one, or a negative one.
+        """
+        if delta is None:
+            if model.is_regression:
+                raise SimilarityError(
+                    "A regression needs delta, the largest difference in output that counts as similar, "
+                    "but none was given; pass delta=... ."
+                )
+            return cls()
+        if model.is_regression is False:
+            raise SimilarityError(f"delta={delta} was given, but the model is a classifier; leave delta out.")
+        bound = exact(delta, "delta")
+        if bound < 0:
+            raise SimilarityError(f"delta must not be negative, but {delta} was given.")
+        return cls(bound)
+
+    def holds(self, output: Any, other: Any) -> bool:
+        """Tell whether two outputs are similar."""
+        if self.delta is None:
+            return bool(output == other)
+        return abs(exact(output, "regression output") - exact(other, "regression output")) <= self.delta

@@ -13,12 +13,14 @@ import itertools
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
 from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
 
-__all__ = ["check_own_predict", "read_model", "reads"]
+__all__ = ["check_own_predict", "plain_labels", "read_model", "reads"]
 
 
 READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
@@ -81,6 +83,11 @@ def check_own_predict(model: Any) -> None:
 
 reads = _read.register
 """Decorator: ``@reads(SomeModelClass)`` registers a function from (model, domain) to a form."""
+
+
+def plain_labels(labels: Any) -> tuple[Any, ...]:
+    """Return class labels as Python values."""
+    return tuple(np.asarray(labels).tolist())
 
 
 def supported() -> list[str]:

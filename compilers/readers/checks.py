@@ -42,7 +42,6 @@ __all__ = [
     "ints",
     "parse_json",
     "part",
-    "plain_labels",
     "rounded",
     "spread",
 ]
@@ -112,11 +111,6 @@ def check_known_categories(domain: Domain, column: int, categories: Sequence[Any
         )
 
 
-def plain_labels(labels: Any) -> tuple[Any, ...]:
-    """Return class labels as Python values."""
-    return tuple(np.asarray(labels).tolist())
-
-
 def spread(
     values: npt.NDArray[np.float64], score: int | npt.NDArray[np.int64], n_scores: int
 ) -> npt.NDArray[np.float64]:
@@ -146,10 +140,13 @@ class Literal(str):
     """The text of a JSON number with a fraction or exponent, kept for exact rounding."""
 
 
-def parse_json(data: bytes) -> Any:
-    """Return the parsed JSON text `data`; numbers that are not integers stay :class:`Literal`."""
+def parse_json(data: bytes, *, trusted: bool = False) -> Any:
+    """Return the parsed JSON text `data`; numbers that are not integers stay :class:`Literal`.
+
+    What a library in memory has just written is `trusted` to have no key twice.
+    """
     try:
-        return json.loads(data, parse_float=Literal, object_pairs_hook=distinct_keys)
+        return json.loads(data, parse_float=Literal, object_pairs_hook=None if trusted else distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(
             f"Expected a model in JSON, but the file does not parse ({error}); save the model again."

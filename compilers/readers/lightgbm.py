@@ -17,13 +17,12 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 
-from axfi_kc.compilers.readers import check_own_predict, reads
+from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
 from axfi_kc.compilers.readers.checks import (
     check_columns,
     check_whole_codes,
     codes_of_column,
     constant,
-    plain_labels,
     spread,
 )
 from axfi_kc.compilers.readers.lightgbm_files import LightGBMText, LightGBMTree, parse_lightgbm

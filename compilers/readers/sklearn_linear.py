@@ -23,8 +23,8 @@ from sklearn.linear_model import (
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.svm import LinearSVC
 
-from axfi_kc.compilers.readers import reads
-from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width, plain_labels
+from axfi_kc.compilers.readers import plain_labels, reads
+from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.domain.measures import exact, shown

@@ -39,15 +39,15 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
-from axfi_kc.compilers.readers import check_own_predict, reads
-from axfi_kc.compilers.readers.checks import codes_of_column, constant, plain_labels, spread
+from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
+from axfi_kc.compilers.readers.checks import codes_of_column, constant, spread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 from axfi_kc.models.own_predict import Codes, Predict, compares, numbers_of
 
-__all__ = ["check_fitted", "check_width", "nodes_of", "plain_labels"]
+__all__ = ["check_fitted", "check_width", "nodes_of"]
 
 
 _LEAF = -1

@@ -25,13 +25,13 @@ from axfi_kc.models import (
     Model,
     Positive,
     Score,
+    Similarity,
     TableModel,
     TreeNodes,
     TreeSum,
     boxes_of,
     relabelled,
 )
-from axfi_kc.models.similarity import Similarity
 
 DOMAIN = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])
 XOR = TableModel.from_function(DOMAIN, lambda p: (p[0] > 0) != (p[1] > 0))

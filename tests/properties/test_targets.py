@@ -17,8 +17,7 @@ from axfi_kc.compilers import compile_target
 from axfi_kc.compilers.feature_orders import ORDERS
 from axfi_kc.engines import engine_through
 from axfi_kc.errors import BudgetError
-from axfi_kc.models import CircuitModel, LinearModel, Lookup, Positive
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import CircuitModel, LinearModel, Lookup, Positive, Similarity
 from tests.oracle import Judge, box, space_of
 from tests.strategies import Case, cases, domains, points
 

@@ -158,3 +158,19 @@ def test_cells_of_an_integer_feature() -> None:
 def test_repr_stays_short() -> None:
     wide = ax.Domain([ax.Categorical(f"f{i}", range(100)) for i in range(50)])
     assert len(repr(wide)) < 400
+
+
+@pytest.mark.parametrize("point", [[0.5, 2.0], [0.0, 1.0], [1.0, 3.0]])
+def test_points_of_real_features_are_the_same_however_given(point: list[float]) -> None:
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 1, 3)])
+    given = [point, np.array(point), np.array(point, dtype=np.float32), dict(zip("ab", point, strict=True))]
+    given += [pd.Series(point, index=list("ab")), pd.Series(point[::-1], index=list("ba")), pd.Series(point)]
+    for x in given:
+        assert domain.encode_point(x).tolist() == point
+
+
+@pytest.mark.parametrize("point", [[0.5, 3.5], [np.nan, 2.0], [-0.1, 2.0], [0.5], [0.5, 2.0, 1.0]])
+def test_rows_of_numbers_are_checked(point: list[float]) -> None:
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 1, 3)])
+    with pytest.raises(DomainError):
+        domain.encode_point(np.array(point))

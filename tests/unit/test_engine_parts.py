@@ -35,8 +35,7 @@ from axfi_kc.engines.linear.union_weights import UnionWeigher, share_below, unio
 from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.families import SetFamily
-from axfi_kc.models import LinearModel, Lookup, Score, Slope, TableModel
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import LinearModel, Lookup, Score, Similarity, Slope, TableModel
 
 Point = tuple[Fraction, ...]
 _exceeds = getattr(exceeds, "py_func", exceeds)  # compiled code can call it, and nobody else

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from fractions import Fraction
@@ -182,3 +183,14 @@ def test_frames_of_pandas_extension_types() -> None:
     domain = ax.Domain.from_data(frame, integer=["a"])
     assert [f.kind for f in domain.features] == ["integer", "categorical"]
     assert np.array_equal(domain.encode(frame), [[1, 0], [2, 1], [3, 0]])
+
+
+DOCUMENTED = (
+    *("circuit", "engines", "errors", "families", "family_scores", "formats", "grid", "models"),
+    *("plots", "queries", "report", "shap_circuits", "targets"),
+)
+
+
+@pytest.mark.parametrize("path", DOCUMENTED)
+def test_documented_paths_import(path: str) -> None:
+    assert importlib.import_module(f"axfi_kc.{path}") is getattr(ax, path)

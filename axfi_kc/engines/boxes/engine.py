@@ -20,8 +20,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget, interruptible, paced
 from axfi_kc.domain.measures import exact
 from axfi_kc.engines.found import Found, cell_worths, features_of_members, members_of_words
-from axfi_kc.models import Boxes, TableModel, TreeSum, boxes_of
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Boxes, Similarity, TableModel, TreeSum, boxes_of
 
 __all__ = ["BoxEngine"]
 

@@ -19,8 +19,7 @@ from axfi_kc.domain.grid import Grid
 from axfi_kc.engines.found import Found, cell_worths
 from axfi_kc.engines.per_output import PerOutput, unfinished
 from axfi_kc.families.masks import sorted_sets
-from axfi_kc.models import CircuitModel, Model
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import CircuitModel, Model, Similarity
 
 if TYPE_CHECKING:
     from axfi_kc.engines.circuit.regions import InstanceBoxes, Region, Worths

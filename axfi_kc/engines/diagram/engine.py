@@ -19,8 +19,7 @@ from axfi_kc.engines.found import Found, SymbolicSets, cell_worths
 from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import sorted_sets
-from axfi_kc.models import Model
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Model, Similarity
 
 __all__ = ["DiagramEngine"]
 

@@ -16,9 +16,8 @@ from axfi_kc.domain.grid import Cut
 from axfi_kc.engines.found import Found, cell_worths
 from axfi_kc.engines.per_output import PerOutput, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
-from axfi_kc.models import Positive, TreeNodes, TreeSum
+from axfi_kc.models import Positive, Similarity, TreeNodes, TreeSum
 from axfi_kc.models.margins import Margins
-from axfi_kc.models.similarity import Similarity
 
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble

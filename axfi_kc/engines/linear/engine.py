@@ -24,9 +24,8 @@ from axfi_kc.engines.linear.union_weights import UnionWeigher
 from axfi_kc.engines.linear.weights import BatchWeigher, SideWeigher
 from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.errors import BudgetError
-from axfi_kc.models import Argmax, LinearModel, Positive
+from axfi_kc.models import Argmax, LinearModel, Positive, Similarity
 from axfi_kc.models.linear_model import dyadic
-from axfi_kc.models.similarity import Similarity
 
 __all__ = ["LinearEngine"]
 

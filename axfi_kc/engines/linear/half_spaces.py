@@ -21,9 +21,8 @@ import numpy.typing as npt
 
 from axfi_kc.domain.features import Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram
-from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Slope
+from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Similarity, Slope
 from axfi_kc.models.linear_model import part_values
-from axfi_kc.models.similarity import Similarity
 
 __all__ = ["Side", "common_unit", "sides_of"]
 

@@ -31,8 +31,7 @@ from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, sto
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
 from axfi_kc.explanations.workers import in_workers, is_parallel, with_progress
 from axfi_kc.json_text import number_of, number_text
-from axfi_kc.models import Model
-from axfi_kc.models.similarity import Similarity
+from axfi_kc.models import Model, Similarity
 from axfi_kc.scores.axfi import Score, find_score, over_one_denominator, score_numerators
 
 __all__ = ["Run", "SavedBatch", "fingerprint", "read_results", "write_results"]
