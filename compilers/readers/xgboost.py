@@ -1,6 +1,4 @@
-"""XGBoost estimators and boosters in memory, read through their own JSON.
-
-XGBoost models as sums of trees.
+"""XGBoost estimators, boosters and files as sums of trees.
 
 A point goes left iff ``float32(x) < threshold``; at a categorical split the listed categories go
 right. The library adds float32 numbers in float32; the neutral form has the exact sum of the same
