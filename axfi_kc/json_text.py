@@ -1,6 +1,4 @@
-"""JSON objects in which no key occurs twice: whoever reads one reads the same.
-
-Exact numbers and values in JSON.
+"""JSON without loss: exact numbers and values, and objects in which no key occurs twice.
 
 A number whose kind is known (a weight, a score, a bound) is an int up to 2**53 and otherwise text:
 ``"a/b"`` or the integer itself, in hexadecimal beyond what Python converts from decimal. A value

@@ -1,9 +1,8 @@
-"""Model front ends, and the compilation of models into circuits.
+"""Trained models read into neutral forms, and forms compiled into circuits.
 
 :func:`read_model` turns a trained model into a neutral form; :func:`compile_circuit` turns a
 form and the output it is compared with into a circuit, :func:`compile_mdd` into a complete
-diagram, :func:`compile_target` into any target language. :func:`read_xgboost` reads a model file,
-without the library that wrote it.
+diagram, :func:`compile_target` into any target language.
 """
 
 from axfi_kc.compilers.compiled_model import base_circuit, compile_target

@@ -1,7 +1,4 @@
-"""Models compiled into circuits, to be asked for sizes, counts and probabilities.
-
-Models in any target language.
-"""
+"""Models compiled into circuits of any target language, to be asked for sizes, counts and probabilities."""
 
 from __future__ import annotations
 

@@ -1,15 +1,11 @@
-"""Single trees as ordered diagrams over cells, shared between all trees of a sum.
+"""Ordered diagrams of "a sum of trees is above 0".
 
-A tree tests features in any order. In an ordered diagram each path tests them in one order, so a
-node *is* what remains of the tree once the earlier features are known. Nodes are normalised: the
-least value below a node is 0 and what was taken off is an amount on the arc, so residual trees
-that differ by a constant are one node.
-
-Ordered diagrams of "a sum of trees is above 0".
-
-Top-down over the features: what remains below a point of the search is a multiset of residual
-trees and a partial sum. Sub-diagrams are remembered per multiset, each with the interval of
-partial sums for which it is the same; without the intervals almost nothing would be met twice.
+Each tree first becomes an ordered diagram, so that a node *is* what remains of the tree once the
+earlier features are known. The least value below a node is 0 and what was taken off is an amount on
+the arc, so residual trees that differ by a constant are one node, shared by all trees. Then the sum is
+compiled top-down: what remains is a multiset of residual trees and a partial sum. Sub-diagrams are
+remembered per multiset, each with the interval of partial sums for which it is the same; without the
+intervals almost nothing would be met twice.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Circuits over the cells of a domain: what they can be asked, the languages that hold them, their files."""
+"""The circuit over cells of a domain, what it can be asked, the languages that hold it, and its files."""

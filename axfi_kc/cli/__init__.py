@@ -1,4 +1,4 @@
-"""The command ``axfi-kc``."""
+"""The command ``axfi-kc``: a module per group of commands, ``options`` and ``inputs`` they share."""
 
 from axfi_kc.cli.main import main
 

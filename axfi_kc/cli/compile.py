@@ -1,7 +1,4 @@
-"""``axfi-kc compile``: a model as a circuit.
-
-``axfi-kc sizes``: one model in several target languages.
-"""
+"""``axfi-kc compile`` and ``sizes``: a model as a circuit, in one language or several."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""``axfi-kc explain``: one row of a table.
-
-``axfi-kc batch``: many rows of a table.
-
-``axfi-kc report``: an HTML file of one row, or of many.
-
-The pictures of one explanation, into a folder.
-
-``axfi-kc demo``: a tumour of scikit-learn's breast cancer data.
-"""
+"""``axfi-kc explain``, ``batch``, ``report`` and ``demo``: rows of a table, to the terminal, files and pictures."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Tables for the terminal, and numbers for programs.
-
-A sign of life on anything that takes longer than a second, on terminals only.
-"""
+"""What commands print: tables for people, numbers for programs, and progress on terminals after a second."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numbers: read exactly, shown to people, and probability measures on one feature.
+"""Numbers, read exactly and shown to people, and probability measures on one feature.
 
-Numbers given as floats are taken for the rationals they denote. Whatever prints a value, a score or a
-count (tables, messages, pages, pictures) prints it with :func:`shown`, :func:`amount` or :func:`counted`.
+Floats are taken for the rationals they denote. Whatever prints a value, a score or a count (tables,
+messages, pages, pictures) prints it with :func:`shown`, :func:`amount` or :func:`counted`.
 """
 
 from __future__ import annotations

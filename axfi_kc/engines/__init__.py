@@ -1,8 +1,12 @@
 """Engines: how the CXps of a model form, and their weights, are found.
 
-To add one: write a class that is an :class:`Engine` in a module of its own, made of a model and a
-similarity; keep per output what is expensive with :class:`~axfi_kc.engines.per_output.PerOutput`; take the
-budget with each question; and name the class in ``ENGINES`` below, under the form it explains.
+To add one:
+
+1. write a class that is an :class:`Engine` in a folder of its own, made of a model and a similarity;
+2. name it in :data:`ENGINES` below, under the form that it explains;
+3. take the budget with each question, and keep per output what is expensive
+   (:class:`~axfi_kc.engines.per_output.PerOutput`);
+4. let the brute force of ``tests/support``, which knows nothing but the definitions, judge it.
 """
 
 from __future__ import annotations

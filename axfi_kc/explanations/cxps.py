@@ -1,11 +1,9 @@
-"""Contrastive and abductive explanations of one problem.
+"""Contrastive and abductive explanations of one problem, listed or as views of families too large to list.
 
 A set S of features is a weak CXp if some point that agrees with the instance outside S has a
 dissimilar output, and a weak AXp if every point that agrees with the instance on S has a
 similar one. CXps and AXps are the subset-minimal ones; each family consists of the minimal
 hitting sets of the other.
-
-As many CXps and AXps as a page or a terminal can show, of families that may be too large to list.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The front door: explain the instances of one model over one domain.
-
-The manners of a scikit-learn estimator, for an object whose parameters never change.
-"""
+"""The front door: explain the instances of one model over one domain, in the shape of a scikit-learn estimator."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Explanations as DataFrames.
-
-What explanations and batches can be turned into: dicts, JSON, DataFrames, HTML.
-"""
+"""What explanations and batches can be turned into: DataFrames, dicts, JSON, HTML."""
 
 from __future__ import annotations
 

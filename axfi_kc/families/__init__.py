@@ -1,4 +1,4 @@
-"""Families of feature sets that may be too large to list."""
+"""Sets of features: masks, hitting sets, and families on zero-suppressed diagrams, too large to list."""
 
 from axfi_kc.families.set_family import SetFamily
 from axfi_kc.families.weighted_dag import WeightedDag

@@ -1,11 +1,13 @@
 """What every model form answers for itself, and which of its outputs count as similar.
 
-To add a form, write one file with a subclass of :class:`Model` (of :class:`GriddedModel` if its outputs
-are a function of cells, of :class:`ListedModel` if it also lists them), and register an engine for it
-(:func:`axfi_kc.engines.engine_for`). Where the form has a shorter way to a diagram, a circuit or a
-counterfactual than any model on cells has, register that too: ``diagram_of`` in
-:mod:`axfi_kc.compilers.model_diagrams`, ``direct_circuit`` in :mod:`axfi_kc.compilers.model_circuits`, ``region_in``
-in :mod:`axfi_kc.explanations.counterfactuals.regions`.
+To add one:
+
+1. write a file here with a subclass of :class:`Model`; of :class:`GriddedModel` if its outputs are a function of
+   cells, of :class:`ListedModel` if it also lists them;
+2. name an engine for it in :data:`axfi_kc.engines.ENGINES`; explaining, files, pages and ``verify`` then work;
+3. where it has a shorter way than any model on cells has, register that beside the others of its kind: ``diagram_of``
+   in :mod:`axfi_kc.compilers.model_diagrams`, ``direct_circuit`` in :mod:`axfi_kc.compilers.model_circuits`,
+   ``region_in`` in :mod:`axfi_kc.explanations.counterfactuals.regions`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Sums of decision trees: one tree, a forest, a boosted ensemble.
 
-Exact sums of leaf vectors, many points at a time.
-
 Leaf values are floats, so all of them are integers over one denominator. Integers that int64
 cannot add without overflow are cut into limbs of 40 bits, each limb is added by itself, and the
 carries are settled once at the end.

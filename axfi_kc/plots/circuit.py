@@ -1,7 +1,4 @@
-"""A circuit as layers of nodes, decisions on top.
-
-Circuits as networkx graphs and in Graphviz's language, labelled in the user's own terms.
-"""
+"""A circuit as a picture, a networkx graph or Graphviz text, labelled in the user's own terms."""
 
 from __future__ import annotations
 

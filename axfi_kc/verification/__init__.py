@@ -1,7 +1,4 @@
-"""An independent checker of explanations.
-
-Of the library it uses the domain and nothing else; an import contract says so.
-"""
+"""An independent checker of explanations: it shares the domain and the asking of ``predict``, nothing that explains."""
 
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.report import Check, Report

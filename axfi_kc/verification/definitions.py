@@ -1,7 +1,4 @@
-"""Scores from their definitions: sums over all coalitions of a game, or over all sets of a family.
-
-Whether two families of sets are each other's minimal hitting sets.
-"""
+"""Scores and duality from their definitions: sums over all coalitions or sets, and who hits what."""
 
 from __future__ import annotations
 

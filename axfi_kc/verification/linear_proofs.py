@@ -1,7 +1,4 @@
-"""Linear models: extreme corners, and volumes by inclusion and exclusion over the corners of a box.
-
-Exact volumes of polytopes, face by face.
-"""
+"""Linear models: extreme corners, and volumes of polytopes by inclusion and exclusion and face by face."""
 
 from __future__ import annotations
 

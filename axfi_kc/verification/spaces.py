@@ -1,7 +1,4 @@
-"""The domain cut into pieces around one instance, and the walk over all combinations of them.
-
-Pieces of a feature within which a model cannot tell values apart.
-"""
+"""The domain cut, around one instance, into pieces that a model cannot tell apart, and the walk over them."""
 
 from __future__ import annotations
 

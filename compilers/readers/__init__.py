@@ -1,9 +1,13 @@
-"""Which reader reads which model.
+"""Which reader reads which model; a reader is imported only when a model of its library turns up.
 
-A reader module is imported only when a model of its library turns up, so nobody needs a library
-they do not use. To add a library, enter its top-level package in ``READERS`` below, and in the module named there
-register a function for each of its classes with ``@reads(Class)``. If ``model.predict(table)`` is not how that library
-is asked, register how with ``@predicts(Class)`` of :mod:`axfi_kc.models.own_predict` beside it.
+To add one:
+
+1. write a file here that registers a function for each class of the library: ``@reads(Class)``, from (model, domain)
+   to a form of :mod:`axfi_kc.models`;
+2. enter the library's top-level package and your module in ``READERS`` below;
+3. if ``model.predict(table)`` is not how the library is asked, say how: ``@predicts(Class)`` of
+   :mod:`axfi_kc.models.own_predict`;
+4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it.
 """
 
 from __future__ import annotations

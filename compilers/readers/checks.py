@@ -1,6 +1,4 @@
-"""What the readers of tree ensembles share: columns, categories and leaf vectors.
-
-Entries of a parsed JSON or UBJSON model document, each checked before it is used.
+"""What readers check before they use it: columns, categories, leaf vectors, entries of JSON and UBJSON documents.
 
 Numbers with a fraction or exponent keep their text until it is known that they are float32, so
 that they are rounded once.

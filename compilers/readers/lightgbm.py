@@ -1,6 +1,4 @@
-"""LightGBM estimators and boosters, read through their own text.
-
-LightGBM texts as sums of trees, without LightGBM.
+"""LightGBM estimators and boosters as sums of trees, read from their own text, without LightGBM.
 
 Data and thresholds are float64 and ``x <= threshold`` goes left; but before it compares, the
 library replaces everything within 1e-35 of zero by zero, and with ``zero_as_missing`` zero goes

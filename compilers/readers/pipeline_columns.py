@@ -3,12 +3,8 @@
 A pipeline changes columns before they reach the model. Each changed column is still a function of
 one feature: a chain of non-decreasing steps on a number, or one entry per value of a discrete
 feature. The model is read over an *inner* domain that has the changed columns, and then pulled
-back (:mod:`axfi_kc.compilers.readers.pipeline_columns`).
-
-Models of changed columns as models of the features that were changed.
-
-A linear model is composed with the exact affine maps of its columns. A tree's thresholds are pulled
-back through the *floating-point* maps: the cut in the user's feature is the largest float64 that
+back: a linear model is composed with the exact affine maps of its columns, a tree's thresholds go
+back through the *floating-point* maps. The cut in the user's feature is the largest float64 that
 the library still sends left, found by bisection, so the two agree on every float64 input.
 """
 

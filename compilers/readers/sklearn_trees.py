@@ -1,20 +1,12 @@
-"""scikit-learn decision trees.
+"""scikit-learn's trees, forests and boosting.
 
-The library casts x to float32 and sends it left iff ``x <= threshold``, a float64; a leaf's class
-is the lowest index of its largest probability.
-
-scikit-learn forests and gradient boosting.
-
-Both grow the trees of :mod:`axfi_kc.compilers.readers.sklearn_trees`. A forest adds its trees'
-probabilities, takes the lowest index of the largest sum, and divides a regression by the number
-of trees. Gradient boosting starts from its prior and adds ``learning_rate * leaf``, a product
-that the library rounds to float64; the neutral form holds that rounded product.
-
-scikit-learn histogram gradient boosting.
-
-Thresholds and data are float64 and ``x <= threshold`` goes left. Categories are numbered by an
-encoder of the model's own, which also puts the categorical columns first; a category it has not
-seen is treated as missing, and every node says where missing values go.
+A tree casts x to float32 and sends it left iff ``x <= threshold``, a float64; the class is the
+lowest index of the largest probability. A forest adds its trees' probabilities, or divides a
+regression by their number. Gradient boosting starts from its prior and adds ``learning_rate *
+leaf``, a product that the library rounds to float64; the neutral form holds that rounded product.
+Histogram boosting compares in float64, numbers categories by an encoder of its own, which also puts
+categorical columns first, and takes a category it has not seen for missing; every node says where
+missing values go.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Files of other programs' circuits, read and written without trusting them.
+"""Files of circuits, of this library and of other programs, read and written without trusting them.
 
 To add one:
 
 1. write a file here with ``read_mine(path, domain=None, *, variables=None, code=None, budget=None) -> Circuit`` and
    ``write_mine(circuit, path, *, code="direct")``; keyword parameters that it does not need may be left out;
-2. say below, in one call, what the other rooms must know: ``register(Format((".mine",), read_mine, write_mine))``.
+2. say below, in one call, what the other rooms must know: ``register(Format((".mine",), read_mine, write_mine))``;
 3. ``load_circuit``, ``save_circuit``, ``CompiledModel.save``, the command line and all messages ask :data:`FORMATS`;
 4. read lines through :class:`~axfi_kc.circuits.files.text_lines.Source`, which says where a file is damaged
-   and obeys budgets.
+   and obeys budgets;
+5. enter it in ``tests/fuzz``, and it is fed damaged files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Binary decision diagrams in files of CUDD (DDDMP) and of the library dd (JSON).
-
-Binary decision diagrams with complemented arcs, between files and circuits.
-"""
+"""Binary decision diagrams with complemented arcs, in files of CUDD (DDDMP) and of the library dd (JSON)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Clauses for model counters and compilers, in the format of the Model Counting Competition.
-
-The compiler dsharp, which the wheel of problog brings: clauses into d-DNNF.
-"""
+"""Clauses in the format of the Model Counting Competition, for counters, and for dsharp of problog's wheel."""
 
 from __future__ import annotations
 

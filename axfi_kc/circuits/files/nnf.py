@@ -1,6 +1,6 @@
-"""Negation normal forms in the dialects of c2d (and dsharp) and of d4: ``.nnf`` files.
+"""Negation normal forms in ``.nnf`` files, in the dialects of c2d (and dsharp) and of d4.
 
-The dialect of d4: nodes have numbers, arcs are lines of their own and carry literals.
+d4 numbers its nodes, and gives arcs lines of their own that carry literals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Which Boolean variable of a file says what about which feature.
-
-Grids as text: comment lines by which a file of ours says what its variables mean.
-"""
+"""Which Boolean variable of a file says what about which feature, and the comments in which our own files say so."""
 
 from __future__ import annotations
 

@@ -3,11 +3,7 @@
 The value of a node is its total divided by the whole worth of the features below it. Conjunctions
 then multiply and disjunctions add, whichever features a child mentions, and no scope is kept. Values
 are written N / D**e for one D that all features' wholes divide, and forgotten after the last parent;
-a circuit that is large, with numbers that are not, is done by residues instead.
-
-What the cells of each arc are worth, relative to their whole feature.
-
-Exact totals by residues: the root's value modulo enough primes, put together at the end.
+large circuits are done modulo enough primes, put together at the end.
 """
 
 from __future__ import annotations

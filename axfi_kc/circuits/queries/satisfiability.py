@@ -1,7 +1,4 @@
-"""Questions answered by truth alone: at a point, or somewhere in a box of cells.
-
-The models of a circuit one after the other, as cells or as the domain's own values.
-"""
+"""Whether a circuit holds: at a point, somewhere in a box of cells, and at which points one after the other."""
 
 from __future__ import annotations
 

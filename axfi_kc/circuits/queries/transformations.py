@@ -1,9 +1,4 @@
-"""Circuits made from circuits: conditioning, forgetting, smoothing.
-
-Each goes over the nodes once, children first, and makes them anew in a builder.
-
-The models nearest to a point: how many features they change, and the circuit of them.
-"""
+"""Circuits made from circuits in one pass: conditioning, forgetting, smoothing, the models nearest to a point."""
 
 from __future__ import annotations
 

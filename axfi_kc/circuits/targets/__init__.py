@@ -3,7 +3,7 @@
 To add one:
 
 1. write a file here with a class as :class:`Target` says, and ``mine_of(circuit, *, order=None, budget=None) -> Mine``;
-2. say below, in one call, what the other rooms must know: ``register(Language("mine", mine_of, ordered=True))``.
+2. say below, in one call, what the other rooms must know: ``register(Language("mine", mine_of, ordered=True))``;
 3. ``compile_model``, ``Explainer``, ``compare_sizes``, the command line and all messages ask :data:`TARGETS`;
 4. options are the parameters of ``mine_of``; those called ``order``, ``code``, ``vtree`` and ``budget`` are filled in;
 5. derive a class of ``tests/contract`` for it, and it is judged.

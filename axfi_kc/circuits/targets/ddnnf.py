@@ -3,8 +3,6 @@
 Conjunctions of disjoint scopes, disjunctions whose parts exclude each other, decisions and literals:
 the largest language here in which counting is linear. It is not closed: the complement of such a
 circuit, or the conjunction of two, may be exponentially larger.
-
-Deterministic decomposable circuits made smaller.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exact engine for sums of trees: boosted trees and forests.
+"""The engine of sums of trees, boosted trees and forests.
 
 One branch and bound over the space finds all CXps of an instance; a second one covers the
 adversarial examples of each by disjoint boxes, whose measures add up to its weight. Nothing is

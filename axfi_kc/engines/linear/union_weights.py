@@ -3,17 +3,12 @@
 Within the box of a CXp the half-space of a side stays, by minimality, on that side of the instance
 where its own worst corner lies. So half-spaces whose worst corners differ in a real feature are
 disjoint, up to a set of measure zero, and only those with the same corner need a union: of corner
-simplices (:mod:`axfi_kc.engines.linear.union_weights`), summed over the discrete features' values.
-
-Volumes of unions of corner simplices, exactly.
-
-A corner simplex is ``{u >= 0 : a . u <= b}`` with a, b > 0; its volume is ``b**n / (n! * prod(a))``.
-A union of several with the same corner is star-shaped around it, and splits into one part per
-simplex: the points where that simplex reaches furthest. Such a part is the simplex cut by planes
-through its corner, and cutting is done on edges: the zero z of a linear f on an edge between
-vertices p and q, f(p) < 0 < f(q), splits a simplex into one with q replaced by z and one with p
-replaced by z, whose volumes are to the whole as ``-f(p)`` and ``f(q)`` to ``f(q) - f(p)``. No
-floating point, no degenerate case: vertices on a plane simply belong to both sides.
+simplices ``{u >= 0 : a . u <= b}``, summed over the discrete features' values. Such a union is
+star-shaped around its corner, and splits into one part per simplex: the points where that simplex
+reaches furthest. A part is cut out by planes through the corner, and cutting is done on edges: the
+zero z of a linear f on an edge between vertices p and q, f(p) < 0 < f(q), splits a simplex into one
+with q replaced by z and one with p replaced by z, whose volumes are to the whole as ``-f(p)`` and
+``f(q)`` to ``f(q) - f(p)``. Vertices on a plane belong to both sides, so no case is degenerate.
 """
 
 from __future__ import annotations

@@ -7,11 +7,7 @@ is spent before its other end is reached. So the examples of real features form 
 of volume ``s**r / r!`` over the product of the swings, and discrete features are summed over their
 gaps, by dynamic programming on what is spent. A histogram is a sum of steps, each of which starts
 at a gap: its density is treated like the values of a discrete feature, times one more dimension.
-
-Weights of a whole batch of CXps at once, where every feature is real and uniform.
-
-The closed form of :mod:`axfi_kc.engines.linear.weights` without discrete features, in arrays of
-Python integers: ``s**k / (k! * product of swings)``, over one denominator per instance.
+Where every feature is real and uniform, a whole batch is weighed at once.
 """
 
 from __future__ import annotations

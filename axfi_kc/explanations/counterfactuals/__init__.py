@@ -4,8 +4,6 @@ The nearest one has the least total change over the CXp's features: for a numeri
 change divided by the width of its domain, for a categorical one 1. A random one is drawn from the
 domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
 put to the model.
-
-Adversarial examples of one CXp: the nearest one, and random ones.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
-"""Where the points of one CXp are dissimilar, asked for whole boxes of cells at a time.
+"""What the features of one CXp can change to, and where that is dissimilar, for whole boxes at a time.
 
 A box is a range of choices per feature of the CXp, the other features being the instance's. A
 region says whether a box may hold a dissimilar point and whether all its points are; on a single
-choice per feature both answers agree and are exact.
-
-What a feature can change to: its cells other than the instance's own, and how far they are.
-
-Distances are exact. A numeric feature's change is divided by the width of its domain, a
-categorical feature's is 1. Points are float64, so the nearest point of an open end is the float
-next to it.
+choice per feature both answers agree and are exact. So are distances. Points are float64, so the
+nearest point of an open end is the float next to it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""Explanations in JSON, exactly, and back without the model.
+"""Explanations as documents: exact JSON, read back without the model, and blocks of JSON Lines or Parquet.
 
-Scores as a file states them, whatever their names, for whoever wants to check them.
-
-Blocks of explanations as JSON Lines or Parquet, in bytes.
-
-What a worker sends back is what goes to the file, so the process that writes has nothing to do but
-write. A JSON line and a row of Parquet hold the same: row number and label, instance and output,
-the CXps with exact weights, and the scores, exact and as the nearest floats.
+A JSON line and a row of Parquet hold the same: row number and label, instance and output, the CXps with
+exact weights, and the scores, exact and as the nearest floats. Workers make the bytes, so the process
+that writes has nothing to do but write. Scores that a file states are kept for whoever checks them.
 """
 
 from __future__ import annotations

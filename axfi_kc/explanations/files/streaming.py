@@ -1,9 +1,8 @@
 """Results that go to a file as they are made, and runs that go on where they were stopped.
 
 Workers make the bytes of whole blocks, and one process appends them in order; see
-:mod:`axfi_kc.explanations.files.stores` for the two formats.
-
-A name for content: equal models, domains, options and data have equal fingerprints.
+:mod:`axfi_kc.explanations.files.stores` for the two formats. A run is known by its fingerprint: equal
+models, domains, options and data have equal ones.
 """
 
 from __future__ import annotations

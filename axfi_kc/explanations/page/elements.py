@@ -1,10 +1,6 @@
-"""HTML that cannot be broken by what people call their features.
+"""The parts of a page: escaped text, sortable tables, bars, strips and the CXp-Forest as SVG.
 
 Whatever is not :class:`Markup` is text and gets escaped, so that forgetting to escape is not possible.
-
-Bars, strips and the CXp-Forest as SVG within the page.
-
-Tables whose columns sort when their heads are clicked, or reached with Tab and pressed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The sections about one explanation.
-
-What a CXp says, in words and in the user's own units.
-
-The sections about a batch of explanations.
-"""
+"""The sections of a page about one explanation, or about a batch, in words and in the user's own units."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The model as the checker reads it: its own trees or coefficients, straight from the library's dump.
-
-From scores to "not similar": a few sums, one of which is above zero.
-"""
+"""The model as the checker reads it from the library's dump: scores, and the sums whose signs say "not similar"."""
 
 from __future__ import annotations
 

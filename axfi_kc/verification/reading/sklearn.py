@@ -1,7 +1,4 @@
-"""scikit-learn models, read from their fitted arrays.
-
-scikit-learn's histogram boosting, read from its fitted nodes.
-"""
+"""scikit-learn's trees, forests and boosting, read from their fitted arrays and nodes."""
 
 from __future__ import annotations
 
