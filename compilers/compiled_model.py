@@ -196,7 +196,7 @@ def compile_model(
     --------
     The paper's running example:
 
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
     >>> ones = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
     >>> compiled = compile_model(lambda p: int(p in ones), domain)
@@ -307,8 +307,7 @@ def compile_target(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> from axfi_kc.models import TableModel
     >>> from axfi_kc.circuits.targets import TARGETS
     >>> xor = TableModel.from_outputs(Domain([Integer("a", 0, 1), Integer("b", 0, 1)]), [0, 1, 1, 0])

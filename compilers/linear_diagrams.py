@@ -57,8 +57,7 @@ def compile_linear(
     --------
     At least two of four bits, with at most two nodes per level:
 
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> from axfi_kc.circuits.queries import count
     >>> bits = Domain([Integer(f"x{i}", 0, 1) for i in range(4)])
     >>> model = LinearModel.of_columns(bits, [[1, 1, 1, 1]], intercepts=[-1], rule=Positive((0, 1)))

@@ -69,8 +69,7 @@ def compile_mdd(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
     >>> compile_mdd(TableModel.from_outputs(domain, [0, 1, 1, 0]), 0, Similarity()).size
     Size(nodes=3, edges=4)

@@ -168,8 +168,7 @@ def load_circuit(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_circuit(build.circuit(build.literal(0, [1])), file := Path(folder, "one.nnf"))

@@ -147,7 +147,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> from axfi_kc.circuits.targets import obdd_of
     >>> build = CircuitBuilder(Grid.of_values(domain := Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -73,7 +73,7 @@ def write_cnf(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1, weights=[1, 2]), Integer("b", 0, 1)])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = write_cnf(build.circuit(build.literal(0, [1])), file := Path(folder, "a.cnf"))
@@ -222,7 +222,7 @@ def read_cnf(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits import queries
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "either.cnf")
     ...     _ = file.write_text("p cnf 2 1\n1 2 0\n")

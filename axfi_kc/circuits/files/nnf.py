@@ -232,7 +232,7 @@ def read_nnf(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits import queries
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "either.nnf")
@@ -345,8 +345,7 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Categorical
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Categorical, Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Categorical("a", "xyz")])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")

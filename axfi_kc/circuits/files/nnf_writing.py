@@ -42,9 +42,7 @@ def nnf_of(circuit: Circuit, *, code: str = "direct") -> Nnf:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     >>> nnf = nnf_of(build.circuit(build.literal(1, [1])))
     >>> nnf.n_variables, nnf.parts

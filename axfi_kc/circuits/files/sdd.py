@@ -227,7 +227,7 @@ def read_sdd(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits import queries
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "either.sdd")
     ...     _ = file.write_text("sdd 5\nL 1 0 1\nT 2\nL 3 0 -1\nL 4 2 2\nD 0 1 2 1 2 3 4\n")

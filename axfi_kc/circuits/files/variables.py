@@ -36,8 +36,7 @@ class Variables:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Categorical, Integer
+    >>> from axfi_kc.domain import Categorical, Domain, Integer
     >>> grid = Grid.of_values(Domain([Categorical("a", "xyz"), Integer("b", 0, 1)]))
     >>> [bit.name for bit in Variables.of_code(grid).bits]
     ['x0_0', 'x0_1', 'x0_2', 'x1_0']

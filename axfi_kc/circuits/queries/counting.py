@@ -258,9 +258,7 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budg
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> weighted_count(build.circuit(build.literal(0, [1, 2])), [[1, 2, Fraction(1, 2)], [3, 4]])
     Fraction(35, 2)

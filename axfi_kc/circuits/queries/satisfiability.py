@@ -42,9 +42,7 @@ def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
     >>> evaluate(circuit, (2, 1)), evaluate(circuit, (0, 1))
@@ -152,9 +150,7 @@ def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 5, 7), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.literal(0, [1]))
     >>> list(cell_models(circuit)), list(models(circuit))

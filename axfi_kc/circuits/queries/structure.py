@@ -81,9 +81,7 @@ def is_decomposable(circuit: Circuit) -> bool:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> a, b, c = build.literal(0, [1, 2]), build.literal(1, [1]), build.literal(0, [0, 1])
     >>> [is_decomposable(build.circuit(build.conjunction(parts))) for parts in ([a, b], [a, c])]
@@ -165,9 +163,7 @@ def checked_order(circuit: Circuit, order: Sequence[int] | None) -> list[int]:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.decision(1, [([0], build.literal(0, [1]))]))
     >>> checked_order(circuit, None), checked_order(circuit, (0, 1))

@@ -66,8 +66,7 @@ class Target(Protocol):
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
     >>> isinstance(mdd_of(build.circuit(build.literal(0, [1]))), Target)
     True
@@ -241,8 +240,7 @@ def target_of(name: str, circuit: Circuit, **options: Any) -> Target:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
     >>> one = build.circuit(build.literal(0, [1]))
     >>> [target_of(name, one).count() for name in TARGETS] == [1] * len(TARGETS)

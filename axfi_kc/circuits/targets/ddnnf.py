@@ -42,9 +42,7 @@ def shrunk(circuit: Circuit) -> Circuit:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 2) for name in "abc"])))
     >>> ways = [([k], build.decision(1, [([1], build.literal(2, [k]))])) for k in range(3)]
     >>> circuit = build.circuit(build.decision(0, ways))
@@ -140,9 +138,7 @@ class Ddnnf(InArrays):
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = ddnnf_of(build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])])))
     >>> either.converted, either.count(), either.probability()
@@ -188,9 +184,7 @@ def ddnnf_of(
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 2) for name in "abc"])))
     >>> ways = [([k], build.decision(1, [([1], build.literal(2, [k]))])) for k in range(3)]
     >>> same = build.circuit(build.decision(0, ways))

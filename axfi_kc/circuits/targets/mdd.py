@@ -72,9 +72,7 @@ class Mdd(InArrays):
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> a, b = mdd_of(build.circuit(build.literal(0, [2]))), mdd_of(build.circuit(build.literal(1, [1])))
     >>> a.conjoin(b).count(), a.disjoin(b).count(), a.negate().count()
@@ -143,9 +141,7 @@ def mdd_of(
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])]))
     >>> mdd_of(either, order=[1, 0]).size, mdd_of(either).count()

@@ -62,8 +62,7 @@ class Obdd:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> obdd = obdd_of(build.circuit(build.literal(0, [2])), code="direct")
     >>> [bit.name for bit in obdd.bits]
@@ -269,8 +268,7 @@ def obdd_of(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> from axfi_kc.circuits.targets import CODES
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 4), Integer("b", 0, 1)])))
     >>> middle = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))

@@ -57,8 +57,7 @@ class Sdd:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> sdd = sdd_of(build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])])))
     >>> sdd.count(), sdd.negate().count(), sdd.conjoin(sdd.negate()).count(), sdd.probability()
@@ -261,8 +260,7 @@ def sdd_of(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 1) for name in "abcdef"])))
     >>> pairs = [build.conjunction([build.literal(i, [1]), build.literal(i + 3, [1])]) for i in range(3)]
     >>> circuit = build.circuit(build.disjunction(pairs))

@@ -187,8 +187,7 @@ def feature_vtree(grid: Grid, vtree: Any, *, order: Sequence[int]) -> Vtree:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> grid = Grid.of_values(Domain([Integer(name, 0, 1) for name in "abc"]))
     >>> feature_vtree(grid, (("a", "c"), "b"), order=[0, 1, 2]).leaves
     (0, 2, -1, 1, -1)

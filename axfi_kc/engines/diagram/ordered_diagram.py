@@ -55,9 +55,7 @@ class OrderedDiagram:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = build.decision(0, [([0], build.literal(1, [1])), ([1, 2], build.true)])
     >>> diagram = OrderedDiagram(build.circuit(either))
