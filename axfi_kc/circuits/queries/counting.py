@@ -13,6 +13,7 @@ Exact totals by residues: the root's value modulo enough primes, put together at
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from axfi_kc.errors import CircuitError
 
 __all__ = [
     "N_BITS",
+    "Counted",
     "Shares",
     "count",
     "is_implicant",
@@ -178,6 +180,24 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     if check and recount(circuit, worths, budget=None if budget is None else account.rest()) != found:
         raise refusal("counting", "a deterministic circuit, but counting this one another way gives another number")
     return found
+
+
+class Counted(ABC):
+    """A target that is counted on its circuit, which is deterministic and decomposable."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_circuit(self) -> Circuit:
+        """Return the points as a circuit over cells."""
+
+    def count(self, *, budget: Budget | None = None) -> int:
+        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
+        return count(self.to_circuit(), budget=budget)
+
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
+        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
+        return probability(self.to_circuit(), budget=budget)
 
 
 def is_valid(circuit: Circuit, *, budget: Budget | None = None) -> bool:
