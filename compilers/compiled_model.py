@@ -82,27 +82,17 @@ class CompiledModel:
         ----------
         check
             Whether to count a second time, by an independent route; see :func:`axfi_kc.circuits.queries.count`.
-        budget
-            What it may cost.
 
         Raises
         ------
         CircuitError
             If one of them is real: then points are uncountable; ask for the probability.
-        BudgetError
-            If the budget was spent.
         """
         fixed = [self.domain.index(name) for name in self.fixed]
         return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
 
     def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability of the output, given what is fixed.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
-        """
+        """Return the probability of the output, given what is fixed."""
         return self.target.probability(budget=budget)
 
     def condition(self, values: Mapping[str, Any], *, budget: Budget | None = None) -> CompiledModel:
@@ -116,8 +106,6 @@ class CompiledModel:
         ------
         UnknownFeatureError, DomainError
             For a name or a value that is not the domain's.
-        BudgetError
-            If the budget was spent.
         """
         watch = Watch(budget)
         both = [name for name in values if name in self.fixed]
