@@ -1,4 +1,4 @@
-"""Families of feature sets that may be too large to list."""
+"""Families of feature sets that may be too large to list; a BudgetError says that an operation's budget was spent."""
 
 from axfi_kc.families.set_family import SetFamily
 from axfi_kc.families.weighted_dag import WeightedDag

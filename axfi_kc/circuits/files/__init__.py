@@ -1,5 +1,8 @@
 """Files of other programs' circuits, read and written without trusting them.
 
+A reader raises ModelFileError for a damaged file, CircuitError for one that does not fit the domain, and
+BudgetError when its budget is spent.
+
 To add one:
 
 1. write a file here with ``read_mine(path, domain=None, *, variables=None, code=None, budget=None) -> Circuit`` and
@@ -145,7 +148,7 @@ def load_circuit(
     domain
         The features, each value a cell. A node list brings its own, and so does an ``.nnf`` of this library.
     variables
-        What each variable says, where it is not the numbering of a code.
+        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
     code
         How the features' values are written; by default what the format's reader takes.
     budget
@@ -154,11 +157,9 @@ def load_circuit(
     Raises
     ------
     ModelFileError
-        If the file is damaged or its suffix unknown.
+        If the file is damaged, does not fit the variables, or its suffix is unknown.
     CircuitError
-        If it does not fit the domain.
-    BudgetError
-        If the budget is spent.
+        If it does not fit the domain, or neither domain nor variables are given where the file does not say them.
 
     Notes
     -----

@@ -35,18 +35,11 @@ def _spans(vtree: Vtree) -> list[range]:
 
 
 def write_vtree(vtree: Vtree, path: FilePath) -> None:
-    """Write a vtree over bits; bit k is variable k + 1.
-
-    Parameters
-    ----------
-    vtree
-        Over the bits of a diagram.
-    path
-        The file; it is replaced if it exists.
+    """Write a vtree over bits; bit k is variable k + 1, and nodes are numbered from left to right.
 
     Notes
     -----
-    Linear. Nodes are numbered from left to right, as the SDD library does.
+    Linear.
 
     Examples
     --------
@@ -66,26 +59,7 @@ def write_vtree(vtree: Vtree, path: FilePath) -> None:
 
 
 def read_vtree(path: FilePath, *, budget: Budget | None = None) -> Vtree:
-    """Return the vtree in a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    budget
-        What reading may cost; a node of it is a line of the file.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged.
-    BudgetError
-        If the budget is spent.
-
-    Notes
-    -----
-    Linear.
-    """
+    """Return the vtree in a file (cost: linear); a node of the budget is a line."""
     return _parse_vtree(Source(path, budget=budget))[0]
 
 
@@ -159,27 +133,10 @@ def read_sdd(
 
     Parameters
     ----------
-    path
-        The ``.sdd`` file.
-    domain
-        The features, each value a cell; may be left out for a file of this library, which describes them.
+    path, domain, variables, code, budget
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; the code is by default what the file says, or "direct".
     vtree
         The ``.vtree`` file; with it, every node is checked to respect the vtree.
-    variables
-        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
-    code
-        How the features' values are written; by default what the file says, or else "direct".
-    budget
-        What reading may cost; a node of it is a line of the file, or a node made of it.
-
-    Raises
-    ------
-    ModelFileError
-        If a file is damaged, does not fit the variables, or a node does not respect the vtree.
-    CircuitError
-        If neither domain nor variables are given.
-    BudgetError
-        If the budget is spent.
 
     Notes
     -----

@@ -3,11 +3,8 @@
 The value of a node is its total divided by the whole worth of the features below it. Conjunctions
 then multiply and disjunctions add, whichever features a child mentions, and no scope is kept. Values
 are written N / D**e for one D that all features' wholes divide, and forgotten after the last parent;
-a circuit that is large, with numbers that are not, is done by residues instead.
-
-What the cells of each arc are worth, relative to their whole feature.
-
-Exact totals by residues: the root's value modulo enough primes, put together at the end.
+a circuit that is large, with numbers that are not, is done by residues instead: the root's value modulo
+enough primes, put together at the end.
 """
 
 from __future__ import annotations
@@ -116,8 +113,6 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Acco
         What the cells of each arc are worth.
     whole
         The product of the features' whole worths.
-    account
-        Under which it is done.
 
     Notes
     -----
@@ -165,8 +160,6 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     CircuitError
         If a feature is real: then points are uncountable; ask for the probability. If the circuit is
         not decomposable, or points are seen to be counted twice.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -261,15 +254,11 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budg
         Deterministic and decomposable.
     worths
         For each feature a number per cell, not negative; floats are taken exactly.
-    budget
-        What it may cost, in seconds and bytes.
 
     Raises
     ------
     CircuitError
         If the worths do not fit the cells, or one is negative.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----

@@ -19,8 +19,6 @@ def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bo
     ------
     CircuitError
         If there is no order of the features that both respect.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -46,8 +44,6 @@ def entails(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
     ------
     CircuitError
         If there is no order of the features that both respect.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----

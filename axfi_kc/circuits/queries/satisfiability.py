@@ -1,7 +1,4 @@
-"""Questions answered by truth alone: at a point, or somewhere in a box of cells.
-
-The models of a circuit one after the other, as cells or as the domain's own values.
-"""
+"""Questions answered by truth alone, at a point or somewhere in a box of cells; and models, one after the other."""
 
 from __future__ import annotations
 
@@ -68,19 +65,7 @@ def allowed_cells(circuit: Circuit, box: Mapping[int, Collection[int]]) -> Allow
 
 
 def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> bool:
-    """Tell whether some point satisfies the circuit.
-
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    fixed
-        ``{feature: cell}``: only points in these cells are asked for.
-
-    Raises
-    ------
-    CircuitError
-        If the circuit is not decomposable (looked up once per circuit).
+    """Tell whether some point satisfies a decomposable circuit, of those in the cells ``{feature: cell}`` of `fixed`.
 
     Notes
     -----
@@ -92,16 +77,10 @@ def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> b
 def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
     """Tell whether some point of a box satisfies a decomposable circuit.
 
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    allowed
-        Flags as :func:`allowed_cells` makes them; a caller with many boxes changes them in place.
-
     Notes
     -----
-    Linear: a million nodes take milliseconds.
+    Linear: a million nodes take milliseconds. A caller with many boxes changes the flags, which
+    :func:`allowed_cells` makes, in place.
     """
     require_decomposable(circuit, "consistency")
     # a feature without an allowed cell empties the box, even if the circuit does not mention it
@@ -110,14 +89,9 @@ def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
 
 
 def entails_clause(circuit: Circuit, clause: Mapping[int, Collection[int]]) -> bool:
-    """Tell whether every model satisfies a clause, ``{feature: cells}``: some feature lies in its cells.
+    """Tell whether every model of a decomposable circuit satisfies a clause, ``{feature: cells}``.
 
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    clause
-        The empty clause holds nowhere.
+    It holds where some feature lies in its cells; the empty clause holds nowhere.
 
     Notes
     -----

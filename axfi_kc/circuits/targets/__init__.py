@@ -1,5 +1,7 @@
 """Target languages: circuits in the hands of other libraries or our own, and the way back.
 
+Whatever takes a budget raises BudgetError when it is spent.
+
 To add one:
 
 1. write a file here with a class as :class:`Target` says, and ``mine_of(circuit, *, order=None, budget=None) -> Mine``;

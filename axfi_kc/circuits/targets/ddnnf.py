@@ -3,8 +3,6 @@
 Conjunctions of disjoint scopes, disjunctions whose parts exclude each other, decisions and literals:
 the largest language here in which counting is linear. It is not closed: the complement of such a
 circuit, or the conjunction of two, may be exponentially larger.
-
-Deterministic decomposable circuits made smaller.
 """
 
 from __future__ import annotations
@@ -168,11 +166,6 @@ def ddnnf_of(
         features; this makes it larger.
     budget
         What the ordered diagram may cost, if there has to be one.
-
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----

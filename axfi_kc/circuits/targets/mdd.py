@@ -121,8 +121,6 @@ def mdd_of(
     ------
     CircuitError
         If the order is none.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----

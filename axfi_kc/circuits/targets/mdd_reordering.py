@@ -165,19 +165,11 @@ def _slide(levels: _Levels, window: int) -> None:
 def sifted(mdd: Mdd, *, budget: Budget | None = None) -> Mdd:
     """Return the diagram in an order that moving a single feature does not make smaller.
 
-    Parameters
-    ----------
-    mdd
-        Any ordered diagram.
-    budget
-        What it may cost; a node is one that is rewritten. When it is spent, the best order so far is
-        returned.
-
     Notes
     -----
-    Each feature goes to every place and stays at the best one, the features with most nodes first;
-    rounds go on until one changes nothing. A move is given up when the diagram has grown to twice
-    its size.
+    A budget is taken as by :func:`reordered`. Each feature goes to every place and stays at the best one, the
+    features with most nodes first; rounds go on until one changes nothing. A move is given up when the diagram
+    has grown to twice its size.
 
     Examples
     --------

@@ -221,8 +221,7 @@ def obdd_of(
     circuit
         Decisions, conjunctions and disjunctions; neither decomposability nor determinism is needed.
     code
-        How a feature of more than two cells is written: "order" (bit k says: cell > k), "binary"
-        (as few bits as possible) or "direct" (bit k says: cell = k).
+        How a feature of more than two cells is written; see :func:`~axfi_kc.circuits.targets.bits_of`.
     order
         Every feature once, from the top down; the bits of a feature stay together. By default the
         circuit's own order, or the domain's where the circuit has none.

@@ -231,8 +231,7 @@ def sdd_of(
     circuit
         Of any kind; neither decomposability nor determinism is needed.
     code
-        How a feature of more than two cells is written: "order" (bit k says: cell > k), "binary"
-        (as few bits as possible) or "direct" (bit k says: cell = k).
+        How a feature of more than two cells is written; see :func:`~axfi_kc.circuits.targets.bits_of`.
     vtree
         Over the features: "right" (right-linear: the elements of a node are then the arcs of an MDD),
         "balanced", nested pairs of feature names such as ``(("a", "b"), "c")``, or a
@@ -256,8 +255,6 @@ def sdd_of(
         If the code, the order or the vtree is none, or too deep.
     MissingExtraError
         If PySDD is not installed.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
