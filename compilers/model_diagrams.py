@@ -50,16 +50,8 @@ def compile_mdd(
 
     Parameters
     ----------
-    model
-        Any neutral form.
-    output
-        An output of the model; for a regression any exact number.
-    similarity
-        Which outputs count as similar.
-    similar
-        Whether to compile the similar points instead.
-    order
-        The order of the features; see :func:`~axfi_kc.compilers.feature_orders.feature_order`.
+    model, output, similarity, similar, order
+        As in :func:`~axfi_kc.compilers.compiled_model.compile_target`.
     budget
         What the compilation may cost; its nodes are sub-diagrams, residual trees and partial sums.
 
@@ -87,10 +79,11 @@ def compile_mdd(
         advice="allow more, try another order, or explain without it (target='auto')",
         unit="sub-diagrams",
     )
-    found = _attempt(model, Task(output, similarity, similar, order, budget, account.spend))
-    if found is None:
-        raise account.error()  # made here: an error raised below would hold the unfinished nodes by its traceback
-    return found
+    try:
+        return diagram_of(model, Task(output, similarity, similar, order, budget, account.spend))
+    except BudgetError:
+        pass  # by its traceback it would hold the unfinished nodes
+    raise account.error()
 
 
 class Task(NamedTuple):
@@ -110,14 +103,6 @@ class Task(NamedTuple):
     def features(self, model: Model) -> list[int]:
         """Return the features, first to last."""
         return feature_order(self.order, model.domain, model.uses())
-
-
-def _attempt(model: Model, task: Task) -> Circuit | None:
-    """Return the circuit, or None when the budget is spent: then nothing refers to the nodes any more."""
-    try:
-        return diagram_of(model, task)
-    except BudgetError:
-        return None
 
 
 @singledispatch

@@ -93,11 +93,6 @@ class OrderedDiagram:
         budget
             What the families may cost, in steps and seconds.
 
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
-
         Notes
         -----
         A union, a minimisation and a removal of supersets for each node, polynomial in the
@@ -171,8 +166,6 @@ class OrderedDiagram:
             Its CXps.
         worths
             Per feature, what each cell is worth.
-        account
-            Under which it is done, if there is a budget.
 
         Notes
         -----
@@ -232,11 +225,6 @@ class OrderedDiagram:
             Per feature, what each cell is worth, and what all of this is divided by.
         budget
             What it may cost; its nodes are pairs.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
 
         Notes
         -----

@@ -3,9 +3,7 @@
 Within the box of a CXp the half-space of a side stays, by minimality, on that side of the instance
 where its own worst corner lies. So half-spaces whose worst corners differ in a real feature are
 disjoint, up to a set of measure zero, and only those with the same corner need a union: of corner
-simplices (:mod:`axfi_kc.engines.linear.union_weights`), summed over the discrete features' values.
-
-Volumes of unions of corner simplices, exactly.
+simplices, summed over the discrete features' values.
 
 A corner simplex is ``{u >= 0 : a . u <= b}`` with a, b > 0; its volume is ``b**n / (n! * prod(a))``.
 A union of several with the same corner is star-shaped around it, and splits into one part per
@@ -78,8 +76,6 @@ def share_below(vertices: Rows, *, account: Account | None = None) -> Fraction:
     ----------
     vertices
         Per vertex, the functions' values there.
-    account
-        Under which it is done, if there is a budget.
 
     Raises
     ------
@@ -207,8 +203,6 @@ class UnionWeigher:
             it does not.
         shift
             See :func:`axfi_kc.models.linear_model.dyadic`.
-        account
-            Under which it is done, if there is a budget.
 
         Raises
         ------

@@ -8,10 +8,8 @@ of volume ``s**r / r!`` over the product of the swings, and discrete features ar
 gaps, by dynamic programming on what is spent. A histogram is a sum of steps, each of which starts
 at a gap: its density is treated like the values of a discrete feature, times one more dimension.
 
-Weights of a whole batch of CXps at once, where every feature is real and uniform.
-
-The closed form of :mod:`axfi_kc.engines.linear.weights` without discrete features, in arrays of
-Python integers: ``s**k / (k! * product of swings)``, over one denominator per instance.
+Where every feature is real and uniform, a whole batch of CXps is weighed at once, in arrays of Python
+integers: ``s**k / (k! * product of swings)``, over one denominator per instance.
 """
 
 from __future__ import annotations
@@ -131,8 +129,6 @@ class SideWeigher:
             How far h falls below what is needed, times ``2**shift``.
         shift
             See :func:`axfi_kc.models.linear_model.dyadic`.
-        account
-            Under which it is done, if there is a budget.
 
         Notes
         -----
@@ -237,8 +233,6 @@ class BatchWeigher:
             Per instance; see :meth:`axfi_kc.engines.linear.half_spaces.Side.losses`.
         starts, words
             The CXps of each instance.
-        account
-            Under which it is done.
         """
         if not len(words):
             return np.empty(0, dtype=object), []
