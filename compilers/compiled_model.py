@@ -78,27 +78,17 @@ class CompiledModel:
         ----------
         check
             Whether to count a second time, by an independent route; see :func:`axfi_kc.circuits.queries.count`.
-        budget
-            What it may cost.
 
         Raises
         ------
         CircuitError
             If one of them is real: then points are uncountable; ask for the probability.
-        BudgetError
-            If the budget was spent.
         """
         fixed = [self.domain.index(name) for name in self.fixed]
         return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
 
     def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability of the output, given what is fixed.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
-        """
+        """Return the probability of the output, given what is fixed."""
         return self.target.probability(budget=budget)
 
     def condition(self, values: Mapping[str, Any], *, budget: Budget | None = None) -> CompiledModel:
@@ -112,8 +102,6 @@ class CompiledModel:
         ------
         UnknownFeatureError, DomainError
             For a name or a value that is not the domain's.
-        BudgetError
-            If the budget was spent.
         """
         watch = Watch(budget)
         both = [name for name in values if name in self.fixed]
@@ -192,7 +180,7 @@ def compile_model(
     --------
     The paper's running example:
 
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
     >>> ones = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
     >>> compiled = compile_model(lambda p: int(p in ones), domain)
@@ -303,8 +291,7 @@ def compile_target(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> from axfi_kc.models import TableModel
     >>> from axfi_kc.circuits.targets import TARGETS
     >>> xor = TableModel.from_outputs(Domain([Integer("a", 0, 1), Integer("b", 0, 1)]), [0, 1, 1, 0])

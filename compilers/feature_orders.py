@@ -57,7 +57,7 @@ def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
 
     Examples
     --------
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
     >>> feature_order(["b", "a"], domain, Uses(np.zeros(2), []))
     [1, 0]

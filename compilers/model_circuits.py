@@ -43,8 +43,7 @@ def compile_circuit(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> from axfi_kc.models import TableModel
     >>> from axfi_kc.circuits.queries import count
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])

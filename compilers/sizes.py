@@ -112,7 +112,7 @@ def compare_sizes(
 
     Examples
     --------
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> bits = Domain([Integer(f"x{i}", 0, 1) for i in range(4)])
     >>> frame = compare_sizes(lambda p: sum(p) >= 2, bits, orders=["given"], vtrees=["balanced"])
     >>> frame[["target", "nodes", "count", "agrees"]].to_string(index=False).split()[4:12]

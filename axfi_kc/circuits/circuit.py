@@ -134,8 +134,7 @@ class Circuit:
 
         Examples
         --------
-        >>> from axfi_kc.domain.domain import Domain
-        >>> from axfi_kc.domain.features import Integer
+        >>> from axfi_kc.domain import Domain, Integer
         >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
         >>> both = build.circuit(build.conjunction([build.literal(0, [1]), build.literal(1, [1])]))
         >>> def deeper(below):
@@ -243,8 +242,7 @@ class CircuitBuilder:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     >>> b_is_1 = build.literal(1, [1])
     >>> build.circuit(build.decision(0, [([0], build.false), ([1], b_is_1)])).size

@@ -5,21 +5,30 @@ Above all, what they make once for each output they meet is kept here from quest
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Budget, Meter
 from axfi_kc.domain.domain import Domain
+from axfi_kc.engines.found import Found, cell_worths
 from axfi_kc.errors import BudgetError
 from axfi_kc.families.masks import sorted_sets
+from axfi_kc.models import Model, Similarity
 
-__all__ = ["PerOutput", "unfinished"]
+__all__ = ["InstanceEngine", "PerOutput", "one_by_one", "unfinished"]
 
 
 _KEPT = 16  # a classifier has few outputs, a regression many
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+Codes = npt.NDArray[np.float64]
+Cells = npt.NDArray[np.int64]
+Weighting = tuple[str, tuple[tuple[int, ...], ...]]  # the kind of weights, and what each cell is worth
 
 
 class PerOutput(Generic[K, T]):
@@ -54,6 +63,55 @@ class PerOutput(Generic[K, T]):
                 self._made.clear()
             self._made[output] = found
         return found
+
+
+class InstanceEngine(ABC):
+    """Explains one instance after the other, by a search on cells."""
+
+    def __init__(self, model: Model, similarity: Similarity) -> None:
+        self._model = model
+        self._similarity = similarity
+        self._at = PerOutput(self._made)
+
+    def explain(
+        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+    ) -> Found:
+        """Return the CXps and weights of each instance.
+
+        Raises
+        ------
+        BudgetError
+            If the budget for one instance was spent; it carries the CXps certified so far.
+        """
+        self._prepare()
+        cells, outputs = self._model.cells_and_outputs(codes)
+        worths, wholes = cell_worths(self._model.grid, weights)
+        limit = cells.shape[1] if max_size is None else max_size
+        weighed, nodes = [], []
+        for v, output in zip(cells, outputs, strict=True):
+            meter = Meter(budget)
+            weighed.append(self._explain_one(v, self._at(output, budget), (weights, worths), limit, meter))
+            nodes.append(meter.nodes)
+        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Compile the kernels, or load them from disk, before a budget's clock starts."""
+
+    @abstractmethod
+    def _made(self, output: Hashable, budget: Budget | None) -> Any:
+        """Return what is searched for instances with this output."""
+
+    @abstractmethod
+    def _explain_one(
+        self, v: Cells, searched: Any, weights: Weighting, max_size: int, meter: Meter
+    ) -> tuple[list[int], list[int]]:
+        """Return the CXps of the instance with cells v, sorted, and their totals."""
+
+
+def one_by_one(explain: Callable[[Codes], Found], codes: Codes) -> Found:
+    """Return what `explain` finds for each instance alone: a budget is each instance's own."""
+    return Found.joined([explain(codes[n : n + 1]) for n in range(len(codes))])
 
 
 def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetError:

@@ -29,8 +29,6 @@ def force_order(start: Sequence[int], sets: Sequence[Collection[int]], *, accoun
         Every element once, in the order to begin with, which also breaks ties.
     sets
         Sets of these elements.
-    account
-        Under which it is done, if there is a budget.
 
     Notes
     -----

@@ -54,8 +54,6 @@ def minimal_sets(family: Iterable[int], *, account: Account | None = None) -> li
     ----------
     family
         Sets.
-    account
-        Under which it is done, if there is a budget.
 
     Raises
     ------

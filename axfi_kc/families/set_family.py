@@ -59,15 +59,11 @@ class SetFamily:
         order
             The elements from the top of the diagram down; by default those that occur together are
             neighbours. The diagram, and all that is computed on it, may be exponentially larger in a bad order.
-        budget
-            What it may cost.
 
         Raises
         ------
         CircuitError
             If an element of a set is not in the order.
-        BudgetError
-            If the budget was spent.
         """
         sets = list(masks)
         account = Account(budget, goal="family of sets", advice="allow more, or limit max_size")
@@ -228,11 +224,6 @@ class SetFamily:
 
     def with_elements(self, *, budget: Budget | None = None) -> dict[int, dict[int, int]]:
         """Return for each element that occurs the number of sets with it, by size.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
 
         Notes
         -----

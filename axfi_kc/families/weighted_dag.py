@@ -101,8 +101,6 @@ class WeightedDag:
         shares
             An integer for each size; sizes left out count 0. The numerator of a set is its weight times
             ``whole ** size``.
-        account
-            Under which it is done, if there is a budget.
 
         Notes
         -----

@@ -15,7 +15,7 @@ from axfi_kc import AxfiError, Categorical, Domain, Integer
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files import Variables, read_sdd, read_vtree, write_sdd, write_vtree
-from axfi_kc.circuits.files.sdd import VtreeNodes
+from axfi_kc.circuits.targets import Vtree
 from axfi_kc.circuits.targets.bit_codes import CODES
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, ModelFileError
@@ -25,14 +25,14 @@ AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
 XYZ = Domain([Categorical("a", "xyz"), Integer("b", 0, 1), Integer("c", 0, 3)])
 
 
-def _random_vtree(rng: random.Random, n: int) -> VtreeNodes:
+def _random_vtree(rng: random.Random, n: int) -> Vtree:
     left, right, leaves = [-1] * n, [-1] * n, rng.sample(range(n), n)
     roots = list(range(n))
     while len(roots) > 1:
         a, b = (roots.pop(rng.randrange(len(roots))) for _ in range(2))
         roots.append(len(left))
         left, right, leaves = [*left, a], [*right, b], [*leaves, -1]
-    return VtreeNodes(tuple(left), tuple(right), tuple(leaves))
+    return Vtree(tuple(left), tuple(right), tuple(leaves))
 
 
 def _manager(path: Path) -> tuple[Any, Any]:
@@ -125,7 +125,7 @@ def test_vtrees_are_read_back_and_understood_by_pysdd(tmp_path: Path, seed: int)
     assert _nested(again) == _nested(vtree)
 
 
-def _nested(vtree: VtreeNodes) -> Any:
+def _nested(vtree: Vtree) -> Any:
     found: list[Any] = []
     for left, right, leaf in zip(vtree.left, vtree.right, vtree.leaves, strict=True):
         found.append(leaf if left < 0 else (found[left], found[right]))

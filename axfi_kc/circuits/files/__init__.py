@@ -1,5 +1,8 @@
 """Files of circuits, of this library and of other programs, read and written without trusting them.
 
+A reader raises ModelFileError for a damaged file, CircuitError for one that does not fit the domain, and
+BudgetError when its budget is spent.
+
 To add one:
 
 1. write a file here with ``read_mine(path, domain=None, *, variables=None, code=None, budget=None) -> Circuit`` and
@@ -146,7 +149,7 @@ def load_circuit(
     domain
         The features, each value a cell. A node list brings its own, and so does an ``.nnf`` of this library.
     variables
-        What each variable says, where it is not the numbering of a code.
+        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
     code
         How the features' values are written; by default what the format's reader takes.
     budget
@@ -155,11 +158,9 @@ def load_circuit(
     Raises
     ------
     ModelFileError
-        If the file is damaged or its suffix unknown.
+        If the file is damaged, does not fit the variables, or its suffix is unknown.
     CircuitError
-        If it does not fit the domain.
-    BudgetError
-        If the budget is spent.
+        If it does not fit the domain, or neither domain nor variables are given where the file does not say them.
 
     Notes
     -----
@@ -169,8 +170,7 @@ def load_circuit(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_circuit(build.circuit(build.literal(0, [1])), file := Path(folder, "one.nnf"))

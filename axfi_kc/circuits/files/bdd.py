@@ -15,7 +15,6 @@ from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
 from axfi_kc.circuits.files.variables import Variables
 from axfi_kc.circuits.targets.obdd import Obdd
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 
 __all__ = [
@@ -67,13 +66,7 @@ def bdd_of(obdd: Obdd) -> Bdd:
 
 
 def variable_numbers(names: Sequence[str], variables: Variables) -> list[int]:
-    """Return the variable that each name is.
-
-    Raises
-    ------
-    CircuitError
-        If a name is none of the bits', or there are fewer names than bits: then the cells are others.
-    """
+    """Return the variable that each name is; with fewer names than bits, the file's cells are others."""
     number = {bit.name: k for k, bit in enumerate(variables.bits, 1) if bit is not None}
     unknown = next((name for name in names if name not in number), None)
     if unknown is not None:
@@ -144,7 +137,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Grid, Integer
     >>> from axfi_kc.circuits.targets import obdd_of
     >>> build = CircuitBuilder(Grid.of_values(domain := Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -194,42 +187,19 @@ def read_dddmp(
 
     Parameters
     ----------
-    path
-        The file.
-    domain
-        The features, each value a cell.
+    path, domain, code, budget
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; there must be one root.
     variables
-        Bits by name, where the names are not those of a code; then `domain` and `code` are not used.
-    code
-        How the features' values are written.
-    budget
-        What reading may cost; a node of it is a line of the file (in JSON, an integer), or a node made of it.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, or has other than one root.
-    CircuitError
-        If a name is no bit's, or neither domain nor variables are given.
-    BudgetError
-        If the budget is spent.
+        Bits by name, where the names are not those of a code.
 
     Notes
     -----
     Linear in nodes and sets of cells. Where the bits of each feature are neighbours in the order, the circuit
     is an ordered decision diagram over features.
     """
-    known = _known(domain, variables, code)
+    known = Variables.given(domain, variables, code, kind="A diagram's file")
     source = Source(path, budget=budget)
     return circuit_of(nnf_of_bdd(_parse_dddmp(source), known), known, account=source.account)
-
-
-def _known(domain: Domain | None, variables: Variables | None, code: str) -> Variables:
-    if variables is not None:
-        return variables
-    if domain is None:
-        raise CircuitError("A diagram's file does not say what its variables mean; pass domain= or variables=.")
-    return Variables.of_code(Grid.of_values(domain), code=code)
 
 
 def _parse_dddmp(source: Source) -> Bdd:
@@ -312,25 +282,8 @@ def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, c
     return Bdd(names, nodes, reference(-1, root))
 
 
-def _is_below(nodes: Sequence[tuple[int, int, int]], node: int, level: int) -> bool:
-    """Tell whether a node is known and its variable further down than `level`."""
-    return node < len(nodes) and nodes[node][0] > level
-
-
 def write_dd_json(obdd: Obdd, path: FilePath) -> None:
-    """Write a diagram as dd's JSON, which dd's managers load.
-
-    Parameters
-    ----------
-    obdd
-        The diagram; its bits' names become the variables'.
-    path
-        The file; it is replaced if it exists.
-
-    Notes
-    -----
-    Linear; one node a line, as dd wants it.
-    """
+    """Write a diagram as dd's JSON, which dd's managers load: one node a line, as dd wants it (cost: linear)."""
     bdd = bdd_of(obdd)
     levels = {name: level for level, name in enumerate(bdd.names)}
     end = {TRUE: '"T"', -TRUE: '"F"'}
@@ -352,27 +305,12 @@ def read_dd_json(
 ) -> Circuit:
     """Return the circuit of a diagram in dd's JSON.
 
-    Parameters
-    ----------
-    path
-        The file; one root.
-    domain, variables, code, budget
-        As in :func:`read_dddmp`.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, or has other than one root.
-    CircuitError
-        If a name is no bit's, or neither domain nor variables are given.
-    BudgetError
-        If the budget is spent.
-
     Notes
     -----
-    As in :func:`read_dddmp`. dd itself writes the constants, as roots, in a way that cannot be read.
+    Parameters and cost are those of :func:`read_dddmp`. dd itself writes the constants, as roots, in a way that
+    cannot be read.
     """
-    known = _known(domain, variables, code)
+    known = Variables.given(domain, variables, code, kind="A diagram's file")
     source = Source(path, budget=budget)
     return circuit_of(nnf_of_bdd(_parse_dd_json(source), known), known, account=source.account)
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.nnf import parse_nnf
-from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, undecomposable
-from axfi_kc.circuits.files.nnf_writing import nnf_of
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.circuits.files.variables import Variables
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.grid import Axis, Grid
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFileError
 
 __all__ = ["compile_with_dsharp", "parse_count_answer", "read_cnf", "write_cnf"]
@@ -70,7 +69,7 @@ def write_cnf(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1, weights=[1, 2]), Integer("b", 0, 1)])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = write_cnf(build.circuit(build.literal(0, [1])), file := Path(folder, "a.cnf"))
@@ -162,7 +161,8 @@ def _weights(variables: Variables, clauses: _Clauses) -> dict[int, tuple[Fractio
             bits_of.setdefault(bit.feature, []).append((variable, bit))
     found: dict[int, tuple[Fraction, Fraction]] = {}
     for feature, bits in bits_of.items():
-        shares = _shares(variables.grid.axes[feature])
+        axis = variables.grid.axes[feature]
+        shares = [Fraction(numerator, axis.denominator) for numerator in axis.numerators]
         if len(shares) == 2:
             found[bits[0][0]] = shares[1], shares[0]
             continue
@@ -172,10 +172,6 @@ def _weights(variables: Variables, clauses: _Clauses) -> dict[int, tuple[Fractio
             carrier = bits[cell][0] if is_direct else clauses.gate(CONJUNCTION, literals)
             found[carrier] = share, Fraction(1)
     return found
-
-
-def _shares(axis: Axis) -> list[Fraction]:
-    return [Fraction(numerator, axis.denominator) for numerator in axis.numerators]
 
 
 def read_cnf(
@@ -192,23 +188,10 @@ def read_cnf(
     ----------
     path
         The file; weights and other comments are not read.
-    domain
-        The features, each value a cell.
+    domain, code, budget
+        As in :func:`~axfi_kc.circuits.files.load_circuit`.
     variables
-        What each variable says, where it is not the numbering of a code; none may be auxiliary.
-    code
-        How the features' values are written.
-    budget
-        What reading may cost; a node of it is a line of the file, or a node made of it.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged or does not fit the variables.
-    CircuitError
-        If a variable is auxiliary, or neither domain nor variables are given.
-    BudgetError
-        If the budget is spent.
+        Likewise; none may be auxiliary.
 
     Notes
     -----
@@ -219,7 +202,7 @@ def read_cnf(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits import queries
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "either.cnf")
     ...     _ = file.write_text("p cnf 2 1\n1 2 0\n")
@@ -227,9 +210,7 @@ def read_cnf(
     3
     """
     source = Source(path, budget=budget)
-    if variables is None and domain is None:
-        raise CircuitError("A file of clauses does not say what its variables mean; pass domain= or variables=.")
-    known = variables or Variables.of_code(Grid.of_values(domain), code=code)  # type: ignore[arg-type]
+    known = Variables.given(domain, variables, code, kind="A file of clauses")
     if known.has_auxiliary:
         raise CircuitError(
             "Clauses cannot be read with auxiliary variables, which only a d-DNNF can forget; compile the file first."
@@ -360,8 +341,6 @@ def compile_with_dsharp(
     ------
     MissingExtraError
         If problog is not installed, or has no dsharp for this system.
-    BudgetError
-        If the budget is spent.
     ModelFileError, CircuitError
         If what it wrote is no decomposable circuit.
 

@@ -5,13 +5,13 @@ d4 numbers its nodes, and gives arcs lines of their own that carry literals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
-from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
-from axfi_kc.circuits.files.nnf_writing import nnf_of
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, children_first, circuit_of, nnf_of
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.domain.domain import Domain
@@ -75,27 +75,14 @@ class _Lines:
             self.source.fail_at(number, f"literals of the variables 1 to {self.n_variables}")
         self.arcs_of.setdefault(numbers[0], []).append((number, *numbers[1:-1]))
 
-    def children_first(self) -> list[int]:
+    def children_first(self) -> Iterator[int]:
         """Return the nodes below the root, each after its children."""
         self._check_arcs()
-        order: list[int] = []
-        left = {_ROOT: len(self.arcs_of.get(_ROOT, ()))}  # arcs of an open node still to follow
-        stack = [_ROOT]
-        while stack:
-            node = stack[-1]
-            if not left[node]:
-                left[node] = -1  # closed
-                self.source.account.spend(1)
-                order.append(stack.pop())
-                continue
-            left[node] -= 1
-            arc = self.arcs_of[node][left[node]]
-            if arc[1] not in left:
-                left[arc[1]] = len(self.arcs_of.get(arc[1], ()))
-                stack.append(arc[1])
-            elif left[arc[1]] >= 0:
-                self.source.fail(arc[0], "an acyclic circuit", f"an arc back to node {arc[1]}")
-        return order
+        return children_first(_ROOT, lambda node: [arc[1] for arc in self.arcs_of.get(node, ())], self._fail_at_cycle)
+
+    def _fail_at_cycle(self, node: int, child: int) -> NoReturn:
+        line = next(arc[0] for arc in self.arcs_of[node] if arc[1] == child)
+        self.source.fail(line, "an acyclic circuit", f"an arc back to node {child}")
 
     def _check_arcs(self) -> None:
         for node, arcs in self.arcs_of.items():
@@ -108,20 +95,11 @@ class _Lines:
 
 
 def parse_d4(source: Source, *, n_variables: int) -> Nnf:
-    """Return the nodes of a file in d4's dialect.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, or of the certified variant.
-
-    Notes
-    -----
-    Linear. Nodes that the root does not reach are left out.
-    """
+    """Return the nodes of a file in d4's dialect that the root reaches (cost: linear)."""
     lines = _Lines(source, n_variables)
     nnf, literals, number = Nnf(n_variables), dict[int, int](), dict[int, int]()
     for node in lines.children_first():
+        source.account.spend(1)
         parts: list[int] = []
         for _, child, *carried in lines.arcs_of.get(node, ()):
             for literal in carried:
@@ -199,28 +177,17 @@ def read_nnf(
 
     Parameters
     ----------
-    path
-        The file.
-    domain
-        The features, each value a cell; by default what the file says of itself, if this library wrote it.
-    variables
-        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
-    code
-        How the features' values are written: "direct", "order" or "binary"; by default what the file says,
-        or "direct".
+    path, domain, variables, code, budget
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; the code is by default what the file says, or "direct".
     dialect
         "c2d" or "d4"; by default seen from the text.
-    budget
-        What reading may cost; a node of it is a line of the file, or a node made of it.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, is of the certified variant of d4, or does not fit the variables.
+        If the file is of the certified variant of d4, too.
     CircuitError
         If there are auxiliary variables and the circuit is not decomposable, so that they cannot be forgotten.
-    BudgetError
-        If the budget is spent.
 
     Notes
     -----
@@ -232,7 +199,7 @@ def read_nnf(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits import queries
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "either.nnf")
@@ -260,7 +227,7 @@ def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -
         raise CircuitError(f"A dialect must be 'c2d', 'd4' or None, but {dialect!r} was given; name one of these.")
     for number, line in enumerate(source.lines):
         words = line.split(None, 1)
-        if not words or _is_comment(words[0]):
+        if not words or words[0] == b"c":
             continue
         if (dialect or "c2d") == "c2d" and words[0] == b"nnf":
             return _parse_c2d(source, number)
@@ -268,10 +235,6 @@ def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -
             return parse_d4(source, n_variables=n_variables)
         source.fail_at(number, "the header 'nnf nodes edges variables' of c2d, or a node 'o 1 0' of d4")
     return source.fail(-1, "a circuit", "no line of one")
-
-
-def _is_comment(word: bytes) -> bool:
-    return word == b"c"
 
 
 def _parse_c2d(source: Source, header: int) -> Nnf:
@@ -282,7 +245,7 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
     nnf = Nnf(n_variables)
     for number, line in source.numbered(header + 1):
         words = line.split()
-        if not words or _is_comment(words[0]):
+        if not words or words[0] == b"c":
             continue
         try:
             if b"_" in line:  # Python takes 1_0 for 10
@@ -339,14 +302,13 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     Notes
     -----
     The models of the file over all its variables are the codes of the circuit's points, one each;
-    see :func:`~axfi_kc.circuits.files.nnf_writing.nnf_of` for what is kept and what it costs.
+    see :func:`~axfi_kc.circuits.files.nnf_nodes.nnf_of` for what is kept and what it costs.
 
     Examples
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.features import Categorical
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Categorical, Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Categorical("a", "xyz")])))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")

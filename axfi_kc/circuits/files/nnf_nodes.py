@@ -6,16 +6,19 @@ variable means for the features is translated in one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.variables import Variables
-from axfi_kc.circuits.targets.bit_codes import cells_of, mask_of
+from axfi_kc.circuits.queries.transformations import united_scope
+from axfi_kc.circuits.targets.bit_codes import Fork, bits_of, cells_of, mask_of
 from axfi_kc.errors import CircuitError
+from axfi_kc.families.masks import features_of
 
-__all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "circuit_of", "undecomposable"]
+__all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "children_first", "circuit_of", "nnf_of", "undecomposable"]
 
 
 LITERAL, CONJUNCTION, DISJUNCTION = range(3)
@@ -63,6 +66,26 @@ class Nnf:
         return [node for node in range(len(self.kinds)) if seen[node]]
 
 
+def children_first(
+    root: int, parts_of: Callable[[int], Sequence[int]], on_cycle: Callable[[int, int], NoReturn]
+) -> Iterator[int]:
+    """Yield the nodes below `root`, each after its parts; `on_cycle` gets a node and the part that leads back."""
+    met, closed = {root}, set[int]()
+    stack = [(root, iter(parts_of(root)[::-1]))]
+    while stack:
+        node, rest = stack[-1]
+        part = next(rest, None)
+        if part is None:
+            stack.pop()
+            closed.add(node)
+            yield node
+        elif part not in met:
+            met.add(part)
+            stack.append((part, iter(parts_of(part)[::-1])))
+        elif part not in closed:
+            on_cycle(node, part)
+
+
 def undecomposable(nnf: Nnf, *, account: Account | None = None) -> int | None:
     """Return a conjunction that meets a variable twice, if there is one.
 
@@ -108,8 +131,6 @@ def circuit_of(nnf: Nnf, variables: Variables, *, account: Account | None = None
     ------
     CircuitError
         If there are auxiliary variables and a conjunction meets a variable twice.
-    BudgetError
-        If the budget is spent.
 
     Notes
     -----
@@ -302,3 +323,179 @@ def _are_disjoint(waiting: Iterable[tuple[dict[int, int], list[int]]], feature: 
             return False
         seen |= mask
     return True
+
+
+_Scoped = tuple[int, int]  # a node, and the demanding features below it as an int
+
+
+def nnf_of(circuit: Circuit, *, code: str = "direct") -> Nnf:
+    """Return the circuit over bits whose models are the codes of the circuit's points.
+
+    Parameters
+    ----------
+    circuit
+        Decisions, conjunctions and disjunctions.
+    code
+        How a feature's cells are written; variables are numbered as by ``Variables.of_code``.
+
+    Raises
+    ------
+    CircuitError
+        If the code is unknown.
+
+    Notes
+    -----
+    Every node is made true on codes only, over the bits of the features below it; so a disjunction,
+    and a decision, adds to each part that what the part does not mention is a code. The result is
+    decomposable and deterministic if the circuit is. Linear in the circuit and the cells of its
+    labels, but for these additions: one conjunction for each set of features that some part lacks.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuits.circuit import CircuitBuilder
+    >>> from axfi_kc.domain import Domain, Grid, Integer
+    >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
+    >>> nnf = nnf_of(build.circuit(build.literal(1, [1])))
+    >>> nnf.n_variables, nnf.parts
+    (2, [(2,)])
+    """
+    return _Writer(circuit, code).nnf()
+
+
+class _Writer:
+    """Makes nodes over bits, equal ones once."""
+
+    def __init__(self, circuit: Circuit, code: str) -> None:
+        self._circuit = circuit
+        self._code = code
+        self._first = [0]  # the number of variables before those of feature i
+        for i in range(len(circuit.grid.axes)):
+            self._first.append(self._first[-1] + len(bits_of(circuit.grid, i, code=code)))
+        self._nnf = Nnf(self._first[-1])
+        self._node_of: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.true = self._node(CONJUNCTION, ())
+        self.false = self._node(DISJUNCTION, ())
+        self._members_of: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._codes_of: dict[int, int] = {}
+        # features some of whose bit vectors are no code: only these must be mentioned everywhere
+        sizes = enumerate(circuit.grid.n_cells)
+        self._demanding = [i for i, n in sizes if 1 << (self._first[i + 1] - self._first[i]) != n]
+        self._bit_of = {i: 1 << k for k, i in enumerate(self._demanding)}
+
+    def nnf(self) -> Nnf:
+        """Return the nodes that the root reaches."""
+        root = self._root()
+        nnf, number = Nnf(self._nnf.n_variables), dict[int, int]()
+        del self._nnf.kinds[root + 1 :], self._nnf.parts[root + 1 :]
+        for node in self._nnf.reached():
+            kind, parts = self._nnf.kinds[node], self._nnf.parts[node]
+            if node in self._nnf.choices:
+                nnf.choices[len(nnf.kinds)] = self._nnf.choices[node]
+            number[node] = nnf.add(kind, parts if kind == LITERAL else [number[part] for part in parts])
+        return nnf
+
+    def _root(self) -> int:
+        root, scope = self._circuit.fold(
+            decision=self._decision,
+            conjunction=lambda parts: (self._conjunction([node for node, _ in parts]), united_scope(parts)),
+            disjunction=lambda parts: (self._disjunction(self._evened(parts)), united_scope(parts)),
+            false=(self.false, 0),
+            true=(self.true, 0),
+            forget=True,  # scopes are long ints
+        )[-1]
+        return self._lifted(root, (1 << len(self._demanding)) - 1 & ~scope)
+
+    def _evened(self, parts: Sequence[_Scoped]) -> list[int]:
+        """Return parts that all mention what one of them does."""
+        scope = united_scope(parts)
+        return [self._lifted(node, scope & ~own) for node, own in parts]
+
+    def _node(self, kind: int, parts: tuple[int, ...]) -> int:
+        key = kind, parts
+        node = self._node_of.get(key)
+        if node is None:
+            node = self._node_of[key] = self._nnf.add(kind, parts)
+        return node
+
+    def _conjunction(self, parts: Sequence[int]) -> int:
+        if self.false in parts:
+            return self.false
+        kept = tuple(dict.fromkeys(part for part in parts if part != self.true))
+        return kept[0] if len(kept) == 1 else self._node(CONJUNCTION, kept)
+
+    def _disjunction(self, parts: Sequence[int]) -> int:
+        if self.true in parts:
+            return self.true
+        kept = tuple(dict.fromkeys(part for part in parts if part != self.false))
+        return kept[0] if len(kept) == 1 else self._node(DISJUNCTION, kept)
+
+    def _fork(self, variable: int, high: int, low: int) -> int:
+        if high == low:
+            return high
+        made = self._disjunction(
+            [
+                self._conjunction([self._node(LITERAL, (variable,)), high]),
+                self._conjunction([self._node(LITERAL, (-variable,)), low]),
+            ]
+        )
+        if high != self.false and low != self.false:
+            self._nnf.choices[made] = variable
+        return made
+
+    def _decision(self, feature: int, labels: list[int], parts: list[_Scoped]) -> _Scoped:
+        sets = self._circuit.cell_sets
+        ways = [
+            self._conjunction([self._members(feature, sets[k]), end])
+            for k, end in zip(labels, self._evened(parts), strict=True)
+        ]
+        return self._disjunction(ways), united_scope(parts) | self._bit_of.get(feature, 0)
+
+    def _lifted(self, node: int, missing: int) -> int:
+        """Return "`node`, and the bits of the demanding features `missing` are codes"."""
+        if not missing or node == self.false:
+            return node
+        if missing not in self._codes_of:
+            n_cells = self._circuit.grid.n_cells
+            lacking = [self._demanding[k] for k in features_of(missing)]
+            parts = [self._members(i, tuple(range(n_cells[i]))) for i in lacking]
+            self._codes_of[missing] = self._conjunction(parts)
+        return self._conjunction([node, self._codes_of[missing]])
+
+    def _members(self, feature: int, cells: tuple[int, ...]) -> int:
+        """Return the node of "the bits of `feature` are the code of one of `cells`"."""
+        key = feature, cells
+        if key not in self._members_of:
+            n_cells, before = self._circuit.grid.n_cells[feature], self._first[feature] + 1
+            n_bits = self._first[feature + 1] - self._first[feature]
+
+            def fork(k: int, high: int, low: int) -> int:
+                return self._fork(before + k, high, low)
+
+            make = _binary if self._code == "binary" else _direct if n_bits == n_cells else _order
+            self._members_of[key] = make(n_cells, set(cells), fork, self.true, self.false)
+        return self._members_of[key]
+
+
+def _direct(n_cells: int, cells: Collection[int], fork: Fork, true: int, false: int) -> int:
+    node, zeros = false, true
+    for k in reversed(range(n_cells)):
+        node = fork(k, zeros if k in cells else false, node)
+        zeros = fork(k, false, zeros)
+    return node
+
+
+def _order(n_cells: int, cells: Collection[int], fork: Fork, true: int, false: int) -> int:
+    node, zeros = (true if n_cells - 1 in cells else false), true
+    for k in reversed(range(n_cells - 1)):
+        node = fork(k, node, zeros if k in cells else false)
+        zeros = fork(k, false, zeros)
+    return node
+
+
+def _binary(n_cells: int, cells: Collection[int], fork: Fork, true: int, false: int) -> int:
+    width = (n_cells - 1).bit_length()
+    layer = [true if c in cells else false for c in range(n_cells)]
+    for k in reversed(range(width)):
+        layer += [false] * (len(layer) % 2)
+        layer = [fork(k, layer[c + 1], layer[c]) for c in range(0, len(layer), 2)]
+    return layer[0]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
-from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, children_first, circuit_of
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.circuits.files.variables import Variables
 from axfi_kc.domain.domain import Domain
@@ -33,13 +33,6 @@ def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None 
         ``["OR", [numbers]]``; and ``root``, a number.
     budget
         What reading may cost; a node of it is an integer of the file, or a node made of it.
-
-    Raises
-    ------
-    ModelFileError
-        If it is not such a list.
-    BudgetError
-        If the budget is spent.
 
     Notes
     -----
@@ -66,13 +59,7 @@ def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None 
 
 
 def load_node_list(path: FilePath, domain: Domain | None = None, *, budget: Budget | None = None) -> Circuit:
-    """Return the circuit of a node list in a file, over its own features.
-
-    Raises
-    ------
-    ModelFileError
-        If it is not such a list, or a domain is given and is another one.
-    """
+    """Return the circuit of a node list in a file, over its own features; a domain that is given must be the same."""
     circuit, found = read_node_list(path, budget=budget)
     if domain is not None and domain != found:
         raise ModelFileError(
@@ -155,30 +142,19 @@ def _node(name: str, node: int, kind: Any, content: Any, n_variables: int) -> tu
     return _GATES[kind], [part for part in parts if part is not None]
 
 
-def _children_first(name: str, nodes: Mapping[int, tuple[int, list[int]]], root: int | None) -> list[int]:
+def _children_first(name: str, nodes: Mapping[int, tuple[int, list[int]]], root: int | None) -> Iterator[int]:
     """Return the nodes below the root, each after its children."""
     if root is None or root not in nodes:
         raise _error(name, "the root among the nodes", root)
-    order: list[int] = []
-    left = {root: _degree(nodes[root])}  # parts of an open node still to follow; -1 once it is closed
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        if not left[node]:
-            left[node] = -1
-            order.append(stack.pop())
-            continue
-        left[node] -= 1
-        part = nodes[node][1][left[node]]
-        if part not in nodes:
-            raise _error(name, f"the parts of node {node} among the nodes", part)
-        if part not in left:
-            left[part] = _degree(nodes[part])
-            stack.append(part)
-        elif left[part] >= 0:
-            raise _error(name, "an acyclic circuit", f"a way from node {part} back to itself")
-    return order
 
+    def parts_of(node: int) -> list[int]:
+        kind, parts = nodes[node]
+        strange = next((part for part in parts if part not in nodes), None) if kind != LITERAL else None
+        if strange is not None:
+            raise _error(name, f"the parts of node {node} among the nodes", strange)
+        return parts if kind != LITERAL else []
 
-def _degree(node: tuple[int, list[int]]) -> int:
-    return 0 if node[0] == LITERAL else len(node[1])
+    def fail(_: int, part: int) -> NoReturn:
+        raise _error(name, "an acyclic circuit", f"a way from node {part} back to itself")
+
+    return children_first(root, parts_of, fail)

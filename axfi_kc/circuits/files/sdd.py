@@ -3,52 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
+from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.domain import Domain
 
-__all__ = ["VtreeNodes", "load_sdd", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
+__all__ = ["load_sdd", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
 
 
 _NODE = "'F id', 'T id', 'L id vtree literal' or 'D id vtree n (prime sub)...' with a new id and children above it"
 
 
-class _VtreeLike(Protocol):
-    """A full binary tree in arrays, children before parents, the root last."""
-
-    @property
-    def left(self) -> Sequence[int]: ...
-    @property
-    def right(self) -> Sequence[int]: ...
-    @property
-    def leaves(self) -> Sequence[int]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class VtreeNodes:
-    """A vtree in arrays, children before parents, the root last.
-
-    Attributes
-    ----------
-    left, right
-        The children of each node; -1 at a leaf.
-    leaves
-        The bit of a leaf, from 0; -1 at an inner node.
-    """
-
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-    leaves: tuple[int, ...]
-
-
-def _spans(vtree: _VtreeLike) -> list[range]:
+def _spans(vtree: Vtree) -> list[range]:
     """Return, for each node, the positions of its subtree when nodes are listed from left to right."""
     sizes: list[int] = []
     for left, right in zip(vtree.left, vtree.right, strict=True):
@@ -62,31 +34,18 @@ def _spans(vtree: _VtreeLike) -> list[range]:
     return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
 
 
-def _positions(vtree: _VtreeLike) -> list[int]:
-    """Return the position of each node from left to right: its number in files."""
-    spans = _spans(vtree)
-    return [span.start if left < 0 else spans[left].stop for span, left in zip(spans, vtree.left, strict=True)]
-
-
-def write_vtree(vtree: _VtreeLike, path: FilePath) -> None:
-    """Write a vtree over bits; bit k is variable k + 1.
-
-    Parameters
-    ----------
-    vtree
-        ``left``, ``right`` and ``leaves`` as in :class:`VtreeNodes`.
-    path
-        The file; it is replaced if it exists.
+def write_vtree(vtree: Vtree, path: FilePath) -> None:
+    """Write a vtree over bits; bit k is variable k + 1, and nodes are numbered from left to right.
 
     Notes
     -----
-    Linear. Nodes are numbered from left to right, as the SDD library does.
+    Linear.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_vtree(VtreeNodes((-1, -1, 0), (-1, -1, 1), (0, 1, -1)), file := Path(folder, "a.vtree"))
+    ...     write_vtree(Vtree((-1, -1, 0), (-1, -1, 1), (0, 1, -1)), file := Path(folder, "a.vtree"))
     ...     print(file.read_text())
     ...     read_vtree(file)
     vtree 3
@@ -94,36 +53,13 @@ def write_vtree(vtree: _VtreeLike, path: FilePath) -> None:
     L 2 2
     I 1 0 2
     <BLANKLINE>
-    VtreeNodes(left=(-1, -1, 0), right=(-1, -1, 1), leaves=(0, 1, -1))
+    Vtree(left=(-1, -1, 0), right=(-1, -1, 1), leaves=(0, 1, -1))
     """
-    at = _positions(vtree)
-    lines = [f"vtree {len(at)}"]
-    for node, (left, right, leaf) in enumerate(zip(vtree.left, vtree.right, vtree.leaves, strict=True)):
-        lines.append(f"L {at[node]} {leaf + 1}" if left < 0 else f"I {at[node]} {at[left]} {at[right]}")
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+    Path(path).write_text(vtree.text, encoding="ascii", newline="\n")
 
 
-def read_vtree(path: FilePath, *, budget: Budget | None = None) -> VtreeNodes:
-    """Return the vtree in a file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    budget
-        What reading may cost; a node of it is a line of the file.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged.
-    BudgetError
-        If the budget is spent.
-
-    Notes
-    -----
-    Linear.
-    """
+def read_vtree(path: FilePath, *, budget: Budget | None = None) -> Vtree:
+    """Return the vtree in a file (cost: linear); a node of the budget is a line."""
     return _parse_vtree(Source(path, budget=budget))[0]
 
 
@@ -149,7 +85,7 @@ def _rows(source: Source, word: bytes) -> Iterator[tuple[int, bytes, list[int]]]
         source.fail(-1, wanted, "none" if claimed < 0 else str(found))
 
 
-def _parse_vtree(source: Source) -> tuple[VtreeNodes, dict[int, int]]:
+def _parse_vtree(source: Source) -> tuple[Vtree, dict[int, int]]:
     """Return the vtree, and the node of each number in the file."""
     number: dict[int, int] = {}
     free: set[int] = set()
@@ -172,7 +108,7 @@ def _parse_vtree(source: Source) -> tuple[VtreeNodes, dict[int, int]]:
     if len(free) != 1:
         source.fail(-1, "one root", f"{len(free)} nodes that are no child")
     left, right, leaves = zip(*rows, strict=True)
-    return VtreeNodes(left, right, leaves), number
+    return Vtree(left, right, leaves), number
 
 
 def _description(sdd: Any) -> list[str]:
@@ -197,27 +133,10 @@ def read_sdd(
 
     Parameters
     ----------
-    path
-        The ``.sdd`` file.
-    domain
-        The features, each value a cell; may be left out for a file of this library, which describes them.
+    path, domain, variables, code, budget
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; the code is by default what the file says, or "direct".
     vtree
         The ``.vtree`` file; with it, every node is checked to respect the vtree.
-    variables
-        What each variable says, where it is not the numbering of a code; then `domain` and `code` are not used.
-    code
-        How the features' values are written; by default what the file says, or else "direct".
-    budget
-        What reading may cost; a node of it is a line of the file, or a node made of it.
-
-    Raises
-    ------
-    ModelFileError
-        If a file is damaged, does not fit the variables, or a node does not respect the vtree.
-    CircuitError
-        If neither domain nor variables are given.
-    BudgetError
-        If the budget is spent.
 
     Notes
     -----
@@ -227,7 +146,7 @@ def read_sdd(
     --------
     >>> import tempfile
     >>> from axfi_kc.circuits import queries
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Integer
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "either.sdd")
     ...     _ = file.write_text("sdd 5\nL 1 0 1\nT 2\nL 3 0 -1\nL 4 2 2\nD 0 1 2 1 2 3 4\n")
@@ -333,9 +252,7 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
     Parameters
     ----------
     sdd
-        A diagram with ``vtree``, as in :class:`VtreeNodes`, and ``nodes``: arrays ``vtree_nodes`` (the
-        position of each node's vtree node from left to right, -1 for a constant), ``literals`` (0 for others),
-        ``offsets``, ``primes`` and ``subs``, where node 0 is false and node 1 is true, and the number ``root``.
+        An :class:`~axfi_kc.circuits.targets.sdd.Sdd`, or what has its ``vtree`` and ``nodes``.
     path
         The file; it is replaced if it exists.
     vtree

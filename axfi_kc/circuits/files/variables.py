@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.circuits.files.text_lines import Source, integers
+from axfi_kc.circuits.queries.structure import complete_order
 from axfi_kc.circuits.targets.bit_codes import Bit, bits_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
@@ -33,8 +34,7 @@ class Variables:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Categorical, Integer
+    >>> from axfi_kc.domain import Categorical, Domain, Integer
     >>> grid = Grid.of_values(Domain([Categorical("a", "xyz"), Integer("b", 0, 1)]))
     >>> [bit.name for bit in Variables.of_code(grid).bits]
     ['x0_0', 'x0_1', 'x0_2', 'x1_0']
@@ -63,12 +63,7 @@ class Variables:
         CircuitError
             If the code is unknown, or the order is none.
         """
-        n = len(grid.axes)
-        features = list(range(n)) if order is None else list(order)
-        if sorted(features) != list(range(n)):
-            raise CircuitError(
-                f"An order must hold each feature number from 0 to {n - 1} once, but {features} was given; correct it."
-            )
+        features = complete_order(range(len(grid.axes)) if order is None else order, len(grid.axes))
         return cls(grid, tuple(bit for i in features for bit in bits_of(grid, i, code=code)))
 
     @classmethod
@@ -110,6 +105,15 @@ class Variables:
                 f"variable {max(bits)} does; renumber them."
             )
         return cls(grid, tuple(bits[v] for v in sorted(bits)))
+
+    @classmethod
+    def given(cls, domain: Domain | None, variables: Variables | None, code: str, *, kind: str) -> Variables:
+        """Return `variables`, or those of the code of a domain; a file of this kind does not say them itself."""
+        if variables is not None:
+            return variables
+        if domain is None:
+            raise CircuitError(f"{kind} does not say what its variables mean; pass domain= or variables=.")
+        return cls.of_code(Grid.of_values(domain), code=code)
 
     @property
     def has_auxiliary(self) -> bool:
@@ -224,17 +228,7 @@ def _fractions(texts: Sequence[str]) -> list[Fraction]:
 
 
 def description(grid: Grid, code: str, *, order: Sequence[int] | None = None) -> list[str]:
-    """Return comment lines that say what variables mean; none if values cannot be written down.
-
-    Parameters
-    ----------
-    grid
-        The cells.
-    code
-        How they are written in bits.
-    order
-        The features in the order of their variables; by default the domain's.
-    """
+    """Return comment lines that say what variables mean, in an order of features; none if values cannot be written."""
     if not is_describable(grid):
         return []
     said = [] if order is None else ["c axfi order " + " ".join(map(str, order))]

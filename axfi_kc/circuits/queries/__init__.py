@@ -1,8 +1,9 @@
 """Questions to a circuit, with what each one needs and costs.
 
 Each function goes over the circuit children first, without recursion. What a circuit must be like is
-checked where that is cheap (decomposable, ordered) and stated where it is not (deterministic);
-``languages`` has the table of what each language can be asked.
+checked where that is cheap (decomposable, ordered: else a CircuitError) and stated where it is not
+(deterministic); ``languages`` has the table of what each language can be asked. Where a question takes a
+budget, a BudgetError says that it was spent.
 """
 
 from axfi_kc.circuits.queries.counting import count, is_implicant, is_valid, probability, weighted_count

@@ -9,6 +9,7 @@ large circuits are done modulo enough primes, put together at the end.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from axfi_kc.errors import CircuitError
 
 __all__ = [
     "N_BITS",
+    "Counted",
     "Shares",
     "count",
     "is_implicant",
@@ -110,8 +112,6 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Acco
         What the cells of each arc are worth.
     whole
         The product of the features' whole worths.
-    account
-        Under which it is done.
 
     Notes
     -----
@@ -159,8 +159,6 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     CircuitError
         If a feature is real: then points are uncountable; ask for the probability. If the circuit is
         not decomposable, or points are seen to be counted twice.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -174,6 +172,24 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     if check and recount(circuit, worths, budget=None if budget is None else account.rest()) != found:
         raise refusal("counting", "a deterministic circuit, but counting this one another way gives another number")
     return found
+
+
+class Counted(ABC):
+    """A target that is counted on its circuit, which is deterministic and decomposable."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_circuit(self) -> Circuit:
+        """Return the points as a circuit over cells."""
+
+    def count(self, *, budget: Budget | None = None) -> int:
+        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
+        return count(self.to_circuit(), budget=budget)
+
+    def probability(self, *, budget: Budget | None = None) -> Fraction:
+        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
+        return probability(self.to_circuit(), budget=budget)
 
 
 def is_valid(circuit: Circuit, *, budget: Budget | None = None) -> bool:
@@ -237,15 +253,11 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budg
         Deterministic and decomposable.
     worths
         For each feature a number per cell, not negative; floats are taken exactly.
-    budget
-        What it may cost, in seconds and bytes.
 
     Raises
     ------
     CircuitError
         If the worths do not fit the cells, or one is negative.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -254,9 +266,7 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budg
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> weighted_count(build.circuit(build.literal(0, [1, 2])), [[1, 2, Fraction(1, 2)], [3, 4]])
     Fraction(35, 2)

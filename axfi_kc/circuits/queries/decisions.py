@@ -34,9 +34,7 @@ def with_decisions(circuit: Circuit) -> Circuit:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     >>> a, not_a, b, not_b = (build.literal(i, [c]) for i in (0, 1) for c in (1, 0))
     >>> xor = build.disjunction([build.conjunction([a, not_b]), build.conjunction([not_a, b])])

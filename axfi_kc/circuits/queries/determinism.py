@@ -57,9 +57,7 @@ def determinism(circuit: Circuit, *, budget: Budget | None = None) -> Determinis
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> a, b = build.literal(0, [1, 2]), build.literal(1, [1])
     >>> determinism(build.circuit(build.disjunction([a, b])))

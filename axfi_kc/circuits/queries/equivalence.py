@@ -19,8 +19,6 @@ def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bo
     ------
     CircuitError
         If there is no order of the features that both respect.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -28,9 +26,7 @@ def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bo
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> small, large = build.circuit(build.literal(0, [1])), build.circuit(build.literal(0, [1, 2]))
     >>> is_equivalent(small, large), entails(small, large), entails(large, small)
@@ -48,8 +44,6 @@ def entails(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
     ------
     CircuitError
         If there is no order of the features that both respect.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----

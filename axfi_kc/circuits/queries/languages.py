@@ -81,7 +81,9 @@ def languages_for(operation: str) -> tuple[str, ...]:
     >>> languages_for("equivalence"), languages_for("counting")
     (('mdd', 'obdd'), ('mdd', 'obdd', 'sdd', 'ddnnf'))
     """
-    _check(operation)
+    if operation not in QUERIES and operation not in TRANSFORMATIONS:
+        known = ", ".join([*QUERIES, *TRANSFORMATIONS])
+        raise CircuitError(f"An operation is one of {known}, but {operation!r} was given; use one of them.")
     return tuple(language for language, able in LANGUAGES.items() if operation in able)
 
 
@@ -106,9 +108,3 @@ def refusal(operation: str, needed: str) -> CircuitError:
     *others, last = languages_for(operation)
     able = f"{', '.join(others)} or {last}" if others else last
     return CircuitError(f"{operation.capitalize()} needs {needed}; compile into {able} first.")
-
-
-def _check(operation: str) -> None:
-    if operation not in QUERIES and operation not in TRANSFORMATIONS:
-        known = ", ".join([*QUERIES, *TRANSFORMATIONS])
-        raise CircuitError(f"An operation is one of {known}, but {operation!r} was given; use one of them.")

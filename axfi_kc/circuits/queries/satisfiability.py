@@ -39,9 +39,7 @@ def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
     >>> evaluate(circuit, (2, 1)), evaluate(circuit, (0, 1))
@@ -67,19 +65,7 @@ def allowed_cells(circuit: Circuit, box: Mapping[int, Collection[int]]) -> Allow
 
 
 def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> bool:
-    """Tell whether some point satisfies the circuit.
-
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    fixed
-        ``{feature: cell}``: only points in these cells are asked for.
-
-    Raises
-    ------
-    CircuitError
-        If the circuit is not decomposable (looked up once per circuit).
+    """Tell whether some point satisfies a decomposable circuit, of those in the cells ``{feature: cell}`` of `fixed`.
 
     Notes
     -----
@@ -91,16 +77,10 @@ def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> b
 def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
     """Tell whether some point of a box satisfies a decomposable circuit.
 
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    allowed
-        Flags as :func:`allowed_cells` makes them; a caller with many boxes changes them in place.
-
     Notes
     -----
-    Linear: a million nodes take milliseconds.
+    Linear: a million nodes take milliseconds. A caller with many boxes changes the flags, which
+    :func:`allowed_cells` makes, in place.
     """
     require_decomposable(circuit, "consistency")
     # a feature without an allowed cell empties the box, even if the circuit does not mention it
@@ -109,14 +89,9 @@ def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
 
 
 def entails_clause(circuit: Circuit, clause: Mapping[int, Collection[int]]) -> bool:
-    """Tell whether every model satisfies a clause, ``{feature: cells}``: some feature lies in its cells.
+    """Tell whether every model of a decomposable circuit satisfies a clause, ``{feature: cells}``.
 
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    clause
-        The empty clause holds nowhere.
+    It holds where some feature lies in its cells; the empty clause holds nowhere.
 
     Notes
     -----
@@ -149,9 +124,7 @@ def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 5, 7), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.literal(0, [1]))
     >>> list(cell_models(circuit)), list(models(circuit))

@@ -6,7 +6,6 @@ The answers are kept with the circuit, so that every query can ask for what it n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from weakref import WeakKeyDictionary
 
@@ -20,6 +19,7 @@ from axfi_kc.errors import CircuitError
 
 __all__ = [
     "checked_order",
+    "complete_order",
     "feature_order",
     "is_decision",
     "is_decomposable",
@@ -31,14 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scopes:
-    """A number per node, equal for equal scopes, and the first node that meets a feature twice."""
-
-    numbers: npt.NDArray[np.int64]
-    faulty: int
-
-
+_Scopes = tuple[npt.NDArray[np.int64], int]
 _SCOPES: WeakKeyDictionary[Circuit, _Scopes] = WeakKeyDictionary()
 _FAULTY: WeakKeyDictionary[Circuit, int] = WeakKeyDictionary()
 
@@ -50,8 +43,6 @@ def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
     ----------
     circuit
         Any circuit.
-    account
-        Under which it is done, if there is a budget.
 
     Notes
     -----
@@ -81,9 +72,7 @@ def is_decomposable(circuit: Circuit) -> bool:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> a, b, c = build.literal(0, [1, 2]), build.literal(1, [1]), build.literal(0, [0, 1])
     >>> [is_decomposable(build.circuit(build.conjunction(parts))) for parts in ([a, b], [a, c])]
@@ -106,7 +95,7 @@ def is_smooth(circuit: Circuit) -> bool:
     -----
     Each union of scopes costs what is new in it.
     """
-    numbers = _scopes(circuit).numbers
+    numbers, _ = _scopes(circuit)
     owners = arc_owners(circuit)
     choice = (circuit.kinds == OR) | (circuit.kinds == DECISION)
     below = numbers[circuit.children]
@@ -165,17 +154,18 @@ def checked_order(circuit: Circuit, order: Sequence[int] | None) -> list[int]:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.decision(1, [([0], build.literal(0, [1]))]))
     >>> checked_order(circuit, None), checked_order(circuit, (0, 1))
     ([1, 0], [0, 1])
     """
     n = len(circuit.grid.axes)
-    if order is None:
-        return _common_order([circuit]) or list(range(n))
+    return complete_order((_common_order([circuit]) or range(n)) if order is None else order, n)
+
+
+def complete_order(order: Sequence[int], n: int) -> list[int]:
+    """Return `order`, which must hold each of n features once."""
     if sorted(order) != list(range(n)):
         raise CircuitError(
             f"An order must hold each feature number from 0 to {n - 1} once, but {list(order)} was given; correct it."
@@ -248,11 +238,12 @@ def _faulty(circuit: Circuit) -> int:
         arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children)
         orders = (np.arange(len(met)), np.argsort(np.argsort(met, kind="stable")))
         apart = any(scope_kernels.are_spans_apart(*arrays, places) for places in orders)
-        found = _FAULTY[circuit] = -1 if apart else _scopes(circuit).faulty
+        found = _FAULTY[circuit] = -1 if apart else _scopes(circuit)[1]
     return found
 
 
 def _scopes(circuit: Circuit) -> _Scopes:
+    """Return a number per node, equal for equal scopes, and the first node that meets a feature twice; -1 for none."""
     from axfi_kc.circuits.queries import structure_kernels as scope_kernels
 
     found = _SCOPES.get(circuit)
@@ -260,5 +251,5 @@ def _scopes(circuit: Circuit) -> _Scopes:
         numbers, faulty = scope_kernels.scope_numbers(
             circuit.kinds, circuit.features, circuit.offsets, circuit.children, len(circuit.grid.axes)
         )
-        found = _SCOPES[circuit] = _Scopes(numbers, int(faulty))
+        found = _SCOPES[circuit] = numbers, int(faulty)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -24,6 +24,7 @@ __all__ = [
     "minimum_changes",
     "rebuilt",
     "smooth",
+    "united_scope",
 ]
 
 
@@ -34,26 +35,24 @@ _Scoped = tuple[int, int]  # a node of a builder, and the features that it menti
 def condition(circuit: Circuit, fixed: Mapping[int, int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the remaining features, those in `fixed` (feature: cell) set.
 
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
-
     Notes
     -----
     Linear. Keeps decomposability, determinism and order.
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
     >>> condition(circuit, {0: 2}).size
     Size(nodes=1, edges=1)
     """
     build = CircuitBuilder.like(circuit)
+    return build.circuit(_conditioned(circuit, fixed, build, account_of(budget)))
+
+
+def _conditioned(circuit: Circuit, fixed: Mapping[int, int], build: CircuitBuilder, account: Account) -> int:
+    """Return the root of the conditioned circuit in a builder like it."""
     taken = {i: [c in cells for cells in circuit.cell_sets] for i, c in fixed.items()}
 
     def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
@@ -62,7 +61,7 @@ def condition(circuit: Circuit, fixed: Mapping[int, int], *, budget: Budget | No
         holds = taken[feature]
         return next((c for c, k in zip(below, labels, strict=True) if holds[k]), build.false)
 
-    return build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1])
+    return rebuilt(circuit, build, decide, account)[-1]
 
 
 def account_of(budget: Budget | None) -> Account:
@@ -93,23 +92,7 @@ def copied(circuit: Circuit, build: CircuitBuilder, account: Account | None) -> 
 
 
 def forget(circuit: Circuit, features: Collection[int], *, budget: Budget | None = None) -> Circuit:
-    """Return the circuit of "there are cells of `features` with which the circuit holds".
-
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    features
-        What is projected out.
-    budget
-        What it may cost, in seconds and bytes.
-
-    Raises
-    ------
-    CircuitError
-        If the circuit is not decomposable.
-    BudgetError
-        If the budget was spent.
+    """Return the circuit of "there are cells of `features` with which this decomposable circuit holds".
 
     Notes
     -----
@@ -128,65 +111,31 @@ def forget(circuit: Circuit, features: Collection[int], *, budget: Budget | None
 def forget_one(circuit: Circuit, feature: int, *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there is a cell of `feature` with which the circuit holds".
 
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
-
     Notes
     -----
     Linear for each cell. Needs no property of the circuit: it is the disjunction of its
     conditionings, so decomposability is kept and determinism, as a rule, is not.
     """
     build, account = CircuitBuilder.like(circuit), account_of(budget)
-    made = set()
-    for cell in range(circuit.grid.n_cells[feature]):
-        holds = [cell in cells for cells in circuit.cell_sets]
-
-        def decide(i: int, labels: Sequence[int], below: Sequence[int], holds: Sequence[bool] = holds) -> int:
-            if i != feature:
-                return build.decide(i, labels, below)
-            return next((c for c, k in zip(below, labels, strict=True) if holds[k]), build.false)
-
-        made.add(rebuilt(circuit, build, decide, account)[-1])
-    return build.circuit(build.disjunction(made))
+    cells = range(circuit.grid.n_cells[feature])
+    return build.circuit(build.disjunction(_conditioned(circuit, {feature: c}, build, account) for c in cells))
 
 
 def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
     """Return a circuit with the same models in which all children of a choice mention the same features.
 
-    Parameters
-    ----------
-    circuit
-        Must be decomposable. What it does not mention at all, the result does not mention either.
-    budget
-        What it may cost, in seconds and bytes.
-
-    Raises
-    ------
-    CircuitError
-        If the circuit is not decomposable.
-    BudgetError
-        If the budget was spent.
-
     Notes
     -----
-    Nodes times features. Keeps determinism; counting here needs no smoothing.
+    Needs a decomposable circuit; what that does not mention at all, the result does not either. Nodes times
+    features. Keeps determinism; counting here needs no smoothing.
     """
     require_decomposable(circuit, "smoothing")
     build, account = CircuitBuilder.like(circuit), account_of(budget)
     sets, n_cells = circuit.cell_sets, circuit.grid.n_cells
-    filled: dict[int, int] = {0: build.true}
-
-    def lifted(part: _Scoped, wanted: int) -> int:
-        """Return the part with a literal of all cells for each wanted feature that it does not mention."""
-        missing = wanted & ~part[1]
-        if missing not in filled:
-            filled[missing] = build.conjunction(build.unreduced_literal(i) for i in features_of(missing))
-        return build.conjunction([part[0], filled[missing]])
+    lifted = _lifting(build, build.unreduced_literal)
 
     def decision(feature: int, labels: list[int], parts: list[_Scoped]) -> _Scoped:
-        rest = _union(parts)
+        rest = united_scope(parts)
         below = [lifted(part, rest) for part in parts]
         scope = rest | 1 << feature
         # a decision that all cells pass with one child is no node of a builder, yet must mention its feature
@@ -195,12 +144,12 @@ def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
         return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)]), scope
 
     def disjunction(parts: list[_Scoped]) -> _Scoped:
-        scope = _union(parts)
+        scope = united_scope(parts)
         return build.disjunction(lifted(part, scope) for part in parts), scope
 
     found = circuit.fold(
         decision=decision,
-        conjunction=lambda parts: (build.conjunction(node for node, _ in parts), _union(parts)),
+        conjunction=lambda parts: (build.conjunction(node for node, _ in parts), united_scope(parts)),
         disjunction=disjunction,
         false=(build.false, 0),
         true=(build.true, 0),
@@ -210,38 +159,34 @@ def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
     return build.circuit(found[-1][0])
 
 
-def _union(parts: Sequence[_Scoped]) -> int:
-    """Return the features that some part mentions."""
-    scope = 0
-    for _, own in parts:
-        scope |= own
-    return scope
+def united_scope(parts: Iterable[tuple[int, int] | _Near]) -> int:
+    """Return the features that some part mentions; its scope is its second entry."""
+    return reduce(or_, (part[1] for part in parts), 0)
+
+
+def _lifting(build: CircuitBuilder, literal: Callable[[int], int]) -> Callable[[tuple[int, int] | _Near, int], int]:
+    """Return what adds to a part a literal of each wanted feature that it does not mention."""
+    filled = {0: build.true}
+
+    def lifted(part: tuple[int, int] | _Near, wanted: int) -> int:
+        missing = wanted & ~part[1]
+        if missing not in filled:
+            filled[missing] = build.conjunction(map(literal, features_of(missing)))
+        return build.conjunction([part[0], filled[missing]])
+
+    return lifted
 
 
 def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
-    """Return the least number of features in which a model differs from the point with these cells.
-
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    cells
-        The point.
-
-    Returns
-    -------
-    int or None
-        None if there is no model.
+    """Return the least number of features in which a model differs from the point with these cells; None if none is.
 
     Notes
     -----
-    Linear: conjunctions add, disjunctions take the least.
+    Needs a decomposable circuit. Linear: conjunctions add, disjunctions take the least.
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
     >>> minimum_changes(circuit, (0, 0)), minimum_changes(circuit, (2, 0)), minimum_changes(circuit, (2, 1))
@@ -257,26 +202,10 @@ def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
 def minimised(circuit: Circuit, cells: Sequence[int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the models that differ from the point with these cells in the fewest features.
 
-    Parameters
-    ----------
-    circuit
-        Must be decomposable.
-    cells
-        The point.
-    budget
-        What it may cost, in seconds and bytes.
-
-    Raises
-    ------
-    CircuitError
-        If the circuit is not decomposable.
-    BudgetError
-        If the budget was spent.
-
     Notes
     -----
-    Nodes times features, because each feature that a part does not mention is set to the point's.
-    Keeps determinism.
+    Needs a decomposable circuit. Nodes times features, because each feature that a part does not mention is set
+    to the point's. Keeps determinism.
     """
     require_decomposable(circuit, "minimisation")
     return _Nearest(circuit, cells, account_of(budget)).circuit()
@@ -296,7 +225,8 @@ class _Nearest:
     def __init__(self, circuit: Circuit, cells: Sequence[int], account: Account) -> None:
         self._circuit, self._point, self._account = circuit, cells, account
         self._build = CircuitBuilder(circuit.grid)
-        self._stays: dict[int, int] = {0: self._build.true}
+        # what a part does not mention stays at the point's cells
+        self._lifted = _lifting(self._build, lambda i: self._build.literal(i, [self._point[i]]))
         self._never = len(circuit.grid.axes) + 1  # more changes than there are features: no model
 
     def circuit(self) -> Circuit:
@@ -314,7 +244,7 @@ class _Nearest:
 
     def _decision(self, feature: int, labels: list[int], below: list[_Near]) -> _Near:
         home, sets = self._point[feature], self._circuit.cell_sets
-        rest = reduce(or_, (part.scope for part in below), 0)
+        rest = united_scope(below)
         # an arc whose cells hold the point's own costs nothing there, and one change in its other cells
         ways: list[tuple[int, Sequence[int], _Near]] = []
         for k, part in zip(labels, below, strict=True):
@@ -331,19 +261,11 @@ class _Nearest:
 
     def _conjunction(self, below: list[_Near]) -> _Near:
         least = min(self._never, sum(part.least for part in below))
-        scope = reduce(or_, (part.scope for part in below), 0)
+        scope = united_scope(below)
         return _Near(self._build.conjunction(part.node for part in below), scope, least)
 
     def _disjunction(self, below: list[_Near]) -> _Near:
-        scope = reduce(or_, (part.scope for part in below), 0)
+        scope = united_scope(below)
         least = min((part.least for part in below), default=self._never)
         near = [part for part in below if part.least == least]
         return _Near(self._build.disjunction(self._lifted(part, scope) for part in near), scope, least)
-
-    def _lifted(self, part: _Near, wanted: int) -> int:
-        """Return the part with the features that it does not mention set to the point's cells."""
-        build, missing = self._build, wanted & ~part.scope
-        if missing not in self._stays:
-            literals = [build.literal(i, [self._point[i]]) for i in features_of(missing)]
-            self._stays[missing] = build.conjunction(literals)
-        return build.conjunction([part.node, self._stays[missing]])

@@ -1,5 +1,7 @@
 """Target languages: circuits in the hands of other libraries or our own, and the way back.
 
+Whatever takes a budget raises BudgetError when it is spent.
+
 To add one:
 
 1. write a file here with a class as :class:`Target` says, and ``mine_of(circuit, *, order=None, budget=None) -> Mine``;
@@ -66,8 +68,7 @@ class Target(Protocol):
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
     >>> isinstance(mdd_of(build.circuit(build.literal(0, [1]))), Target)
     True
@@ -241,8 +242,7 @@ def target_of(name: str, circuit: Circuit, **options: Any) -> Target:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2)])))
     >>> one = build.circuit(build.literal(0, [1]))
     >>> [target_of(name, one).count() for name in TARGETS] == [1] * len(TARGETS)

@@ -93,8 +93,7 @@ def bits_of(grid: Grid, feature: int, *, code: str) -> tuple[Bit, ...]:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> grid = Grid.of_values(Domain([Integer("a", 0, 2)]))
     >>> {code: [tuple(bit.cells) for bit in bits_of(grid, 0, code=code)] for code in CODES}
     {'order': [(1, 2), (2,)], 'binary': [(2,), (1,)], 'direct': [(0,), (1,), (2,)]}

@@ -40,9 +40,7 @@ def shrunk(circuit: Circuit) -> Circuit:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 2) for name in "abc"])))
     >>> ways = [([k], build.decision(1, [([1], build.literal(2, [k]))])) for k in range(3)]
     >>> circuit = build.circuit(build.decision(0, ways))
@@ -138,9 +136,7 @@ class Ddnnf(InArrays):
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = ddnnf_of(build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])])))
     >>> either.converted, either.count(), either.probability()
@@ -171,11 +167,6 @@ def ddnnf_of(
     budget
         What the ordered diagram may cost, if there has to be one.
 
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
-
     Notes
     -----
     Linear, unless an ordered diagram has to be made. Equal nodes are shared, conjunctions in
@@ -186,9 +177,7 @@ def ddnnf_of(
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 2) for name in "abc"])))
     >>> ways = [([k], build.decision(1, [([1], build.literal(2, [k]))])) for k in range(3)]
     >>> same = build.circuit(build.decision(0, ways))

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import ClassVar
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Size
+from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order, is_ordered, is_reduced
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.domain.grid import Grid
@@ -22,7 +21,7 @@ from axfi_kc.errors import CircuitError
 __all__ = ["InArrays", "Mdd", "mdd_of"]
 
 
-class InArrays:
+class InArrays(Counted):
     """A target that is a deterministic, decomposable circuit, held in its attribute ``circuit``."""
 
     __slots__ = ()
@@ -49,14 +48,6 @@ class InArrays:
         """Return the circuit that it is."""
         return self.circuit
 
-    def count(self, *, budget: Budget | None = None) -> int:
-        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
-        return queries.count(self.circuit, budget=budget)
-
-    def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
-        return queries.probability(self.circuit, budget=budget)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mdd(InArrays):
@@ -72,9 +63,7 @@ class Mdd(InArrays):
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> a, b = mdd_of(build.circuit(build.literal(0, [2]))), mdd_of(build.circuit(build.literal(1, [1])))
     >>> a.conjoin(b).count(), a.disjoin(b).count(), a.negate().count()
@@ -132,8 +121,6 @@ def mdd_of(
     ------
     CircuitError
         If the order is none.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -143,9 +130,7 @@ def mdd_of(
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])]))
     >>> mdd_of(either, order=[1, 0]).size, mdd_of(either).count()

@@ -73,8 +73,7 @@ class MddNodes:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> grid = Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)]))
     >>> nodes = MddNodes(grid, [0, 1], spend=lambda n: None)
     >>> a, b = nodes.node(0, (2, 3), (0, 1)), nodes.node(1, (1, 2), (0, 1))

@@ -138,9 +138,7 @@ def reordered(mdd: Mdd, *, window: int = 3, budget: Budget | None = None) -> Mdd
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> from axfi_kc.circuits.targets import mdd_of
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 1) for name in "abcdef"])))
     >>> pairs = [build.conjunction([build.literal(i, [1]), build.literal(i + 3, [1])]) for i in range(3)]
@@ -167,26 +165,16 @@ def _slide(levels: _Levels, window: int) -> None:
 def sifted(mdd: Mdd, *, budget: Budget | None = None) -> Mdd:
     """Return the diagram in an order that moving a single feature does not make smaller.
 
-    Parameters
-    ----------
-    mdd
-        Any ordered diagram.
-    budget
-        What it may cost; a node is one that is rewritten. When it is spent, the best order so far is
-        returned.
-
     Notes
     -----
-    Each feature goes to every place and stays at the best one, the features with most nodes first;
-    rounds go on until one changes nothing. A move is given up when the diagram has grown to twice
-    its size.
+    A budget is taken as by :func:`reordered`. Each feature goes to every place and stays at the best one, the
+    features with most nodes first; rounds go on until one changes nothing. A move is given up when the diagram
+    has grown to twice its size.
 
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> from axfi_kc.circuits.targets import mdd_of
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 1) for name in "abcdef"])))
     >>> pairs = [build.conjunction([build.literal(i, [1]), build.literal(i + 3, [1])]) for i in range(3)]

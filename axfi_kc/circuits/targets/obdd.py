@@ -11,37 +11,31 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
+from itertools import groupby
 from typing import Any, ClassVar
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order
 from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
-from axfi_kc.circuits.targets.dd_calls import (
-    FALSE,
-    TRUE,
-    DdAlgebra,
-    Fork,
-    features_after_sifting,
-    is_out_of_memory,
-    manager_of,
-    read,
-)
 from axfi_kc.domain.grid import Grid
-from axfi_kc.errors import AxfiError, BudgetError, CircuitError
+from axfi_kc.errors import AxfiError, BudgetError, CircuitError, MissingExtraError
 
 __all__ = ["Obdd", "obdd_of"]
 
 
 _MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
 _CUDD_NODE = 32  # bytes, on a machine of 64 bits
+_MODULES = {"cudd": "dd.cudd", "python": "dd.autoref"}
+_CACHE_SLOTS = 2**15  # CUDD enlarges it by itself; dd's 2**18 make the smallest diagram take 20 ms instead of 2
+_FALSE, _TRUE = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
-class Obdd:
+class Obdd(Counted):
     """A reduced ordered binary decision diagram of a circuit.
 
     Attributes
@@ -62,8 +56,7 @@ class Obdd:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> obdd = obdd_of(build.circuit(build.literal(0, [2])), code="direct")
     >>> [bit.name for bit in obdd.bits]
@@ -76,7 +69,7 @@ class Obdd:
     code: str
     backend: str
     bits: tuple[Bit, ...]
-    _forks: Mapping[int, Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
+    _forks: Mapping[int, _Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
     _top: int = field(repr=False)
     _held: list[Any] = field(repr=False)  # dd's functions of the diagram, and of "is a code"
     language: ClassVar[str] = "obdd"
@@ -98,7 +91,7 @@ class Obdd:
         A function and its complement are two nodes here, where dd stores one (``root.dag_size``).
         """
         ends = [end for fork in self._forks.values() for end in (fork.low, fork.high)]
-        return Size(nodes=len(self._forks), edges=len(ends) - ends.count(FALSE))
+        return Size(nodes=len(self._forks), edges=len(ends) - ends.count(_FALSE))
 
     @property
     def bytes(self) -> int:
@@ -137,15 +130,7 @@ class Obdd:
         held = _attempt(lambda: [operation(), self._held[1]], len(self.bits))
         if isinstance(held, AxfiError):
             raise held
-        return Obdd(self.grid, self.code, self.backend, self.bits, *read(held[0]), held)
-
-    def count(self, *, budget: Budget | None = None) -> int:
-        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
-        return queries.count(self.to_circuit(), budget=budget)
-
-    def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
-        return queries.probability(self.to_circuit(), budget=budget)
+        return Obdd(self.grid, self.code, self.backend, self.bits, *_read(held[0]), held)
 
     def to_circuit(self) -> Circuit:
         """Return the diagram as a circuit of ordered decisions on cells.
@@ -159,7 +144,7 @@ class Obdd:
     @cached_property
     def _circuit(self) -> Circuit:
         build = CircuitBuilder(self.grid)
-        made = {FALSE: build.false, TRUE: build.true}
+        made = {_FALSE: build.false, _TRUE: build.true}
         entries = self._entries()
         for node, fork in self._forks.items():
             if node in entries:
@@ -204,9 +189,9 @@ class Obdd:
         """
         found: dict[int, tuple[int, int]] = {}
         for node, fork in self._forks.items():
-            if FALSE in (fork.low, fork.high):
+            if _FALSE in (fork.low, fork.high):
                 ones = self._ones[fork.level]
-                end, passed = (fork.high, ones) if fork.low == FALSE else (fork.low, ~ones)
+                end, passed = (fork.high, ones) if fork.low == _FALSE else (fork.low, ~ones)
                 if end in found and self._is_in(end, self.bits[fork.level].feature):
                     end, below = found[end]
                     passed &= below
@@ -236,8 +221,7 @@ def obdd_of(
     circuit
         Decisions, conjunctions and disjunctions; neither decomposability nor determinism is needed.
     code
-        How a feature of more than two cells is written: "order" (bit k says: cell > k), "binary"
-        (as few bits as possible) or "direct" (bit k says: cell = k).
+        How a feature of more than two cells is written; see :func:`~axfi_kc.circuits.targets.bits_of`.
     order
         Every feature once, from the top down; the bits of a feature stay together. By default the
         circuit's own order, or the domain's where the circuit has none.
@@ -269,8 +253,7 @@ def obdd_of(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> from axfi_kc.circuits.targets import CODES
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 4), Integer("b", 0, 1)])))
     >>> middle = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
@@ -310,18 +293,29 @@ class _Plan:
                 f"A diagram may have {_MOST_BITS} bits, but the code {code!r} needs {len(bits)}; take the code "
                 "'binary', or fewer cells."
             )
-        backend, manager = manager_of(self.backend, max_memory=self.max_memory)
+        backend, manager = _manager_of(self.backend, max_memory=self.max_memory)
         manager.declare(*(bit.name for bit in bits))
         held = _attempt(lambda: _encoded(self.circuit, code, code_bits, manager, self.account), len(bits))
         if isinstance(held, AxfiError):
             raise held
-        return Obdd(grid, code, backend, bits, *read(held[0]), held)
+        return Obdd(grid, code, backend, bits, *_read(held[0]), held)
 
 
 def _sifted(obdd: Obdd) -> list[int]:
-    """Return the features in the order that dd's sifting finds; it leaves dd's manager in another order."""
-    seen = features_after_sifting(obdd.root.bdd, obdd.bits, backend=obdd.backend)
-    return [*seen, *(i for i in range(len(obdd.grid.axes)) if i not in seen)]
+    """Sift dd's manager; return the features in the order of their bits' mean levels, those without a bit last.
+
+    CUDD moves the bits of a feature as one group, and may turn the group around; dd's Python manager
+    moves each bit for itself.
+    """
+    manager = obdd.root.bdd
+    groups = {feature: list(own) for feature, own in groupby(obdd.bits, key=lambda bit: bit.feature)}
+    if len(groups) > 1:
+        for own in groups.values() if obdd.backend == "cudd" else ():
+            if len(own) > 1:
+                manager.group({own[0].name: len(own)})
+        import_module(_MODULES[obdd.backend]).reorder(manager)
+    levels = {i: sum(manager.level_of_var(bit.name) for bit in own) / len(own) for i, own in groups.items()}
+    return [*sorted(levels, key=levels.__getitem__), *(i for i in range(len(obdd.grid.axes)) if i not in levels)]
 
 
 def _beside(circuit: Circuit, near: Obdd, account: Account) -> Obdd:
@@ -339,7 +333,7 @@ def _encoded(
     circuit: Circuit, code: str, bits: Mapping[int, Sequence[Bit]], manager: Any, account: Account
 ) -> list[Any]:
     """Return dd's functions of a circuit, and of "is a code"."""
-    encoder = Encoder(circuit, code=code, bits=bits, algebra=DdAlgebra(manager, account))
+    encoder = Encoder(circuit, code=code, bits=bits, algebra=_DdAlgebra(manager, account))
     return [encoder.function(), encoder.valid()]
 
 
@@ -357,6 +351,94 @@ def _attempt(build: Callable[[], list[Any]], n_bits: int) -> list[Any] | AxfiErr
     except BudgetError as spent:
         return BudgetError(str(spent), nodes=spent.nodes, seconds=spent.seconds)
     except ValueError as refused:
-        if not is_out_of_memory(refused):
+        if "NULL" not in str(refused):  # how dd says that CUDD has reached its limit of memory
             raise
         return BudgetError("CUDD reached its limit of memory, and the OBDD is not finished; allow more max_memory.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fork:
+    """A node of the diagram: the level of its bit, where it goes on 0 and where on 1."""
+
+    level: int
+    low: int
+    high: int
+
+
+def _manager_of(backend: str | None, *, max_memory: int | None = None) -> tuple[str, Any]:
+    """Return the name of the backend and an empty manager with a fixed order."""
+    if backend is not None and backend not in _MODULES:
+        raise CircuitError(f"A backend must be 'cudd', 'python' or None, but {backend!r} was given; name one of these.")
+    try:
+        name = backend or "cudd"
+        module = import_module(_MODULES[name])
+    except ImportError:
+        if backend is not None:
+            raise MissingExtraError(
+                f"The backend {backend!r} needs {_MODULES[backend]}, which is not installed; dd's wheels hold CUDD on "
+                "Linux for CPython 3.11 to 3.13 (pip install dd), elsewhere use backend='python'."
+            ) from None
+        name = "python"
+        module = import_module(_MODULES[name])
+    manager = module.BDD() if name == "python" else module.BDD(initial_cache_size=_CACHE_SLOTS)
+    manager.configure(reordering=False)  # CUDD would tear the bits of a feature apart
+    if max_memory is not None:
+        if name == "python":
+            raise CircuitError("A limit of memory is CUDD's, but dd's Python manager was given one; use a budget.")
+        manager.configure(max_memory=max_memory)
+    return name, manager
+
+
+class _DdAlgebra:
+    """The operations of a manager of dd, each one against an account."""
+
+    def __init__(self, manager: Any, account: Account) -> None:
+        self.true = manager.true
+        self.false = manager.false
+        self._manager = manager
+        self._account = account
+
+    def conjoin(self, a: Any, b: Any) -> Any:
+        """Return a and b."""
+        self._account.spend(1)
+        return a & b
+
+    def disjoin(self, a: Any, b: Any) -> Any:
+        """Return a or b."""
+        self._account.spend(1)
+        return a | b
+
+    def fork(self, bit: Bit, high: Any, low: Any) -> Any:
+        """Return `high` where the bit is 1, and `low` where it is 0."""
+        return self._manager.ite(self._manager.var(bit.name), high, low)
+
+    def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
+        """Return what comes with the test that holds."""
+        made = self.false
+        for test, child in parts:
+            self._account.spend(1)
+            made = self._manager.ite(test, child, made)
+        return made
+
+
+def _read(root: Any) -> tuple[dict[int, _Fork], int]:
+    """Return the nodes below `root`, children first, and the number of `root` itself.
+
+    An edge of dd may be complemented, which complements what lies below; edges that differ in this
+    are different nodes here.
+    """
+    number = {int(root.bdd.false): _FALSE, int(root.bdd.true): _TRUE}
+    found: dict[int, tuple[int, int, int]] = {}
+    stack = [root]
+    while stack:
+        edge = stack.pop()
+        if int(edge) not in number and int(edge) not in found:
+            low, high = (~edge.low, ~edge.high) if edge.negated else (edge.low, edge.high)
+            found[int(edge)] = edge.level, int(low), int(high)
+            stack += [low, high]
+    forks: dict[int, _Fork] = {}
+    for key in sorted(found, key=lambda k: -found[k][0]):
+        level, lower, upper = found[key]
+        number[key] = len(number)
+        forks[number[key]] = _Fork(level, number[lower], number[upper])
+    return forks, number[int(root)]

@@ -4,36 +4,49 @@ Cells are written in bits (:mod:`axfi_kc.circuits.targets.bit_codes`), and the b
 subtree of the vtree. A node inside that subtree is a set of cells; a node above it joins whole
 features, so the way back is linear and leads to a circuit that is decomposable and deterministic in
 features. Counts are made on that circuit: PySDD's own wrap around at 2**64.
+
+PySDD must not bring the process down. It recurses along its vtree, so deep ones overflow the stack of an
+ordinary thread; it reads vtrees from files only, so it gets one that was written here; its managers
+free their nodes, so nodes are read into arrays at once.
 """
 
 from __future__ import annotations
 
+import tempfile
+import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order
-from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
-from axfi_kc.circuits.targets.pysdd_calls import SddAlgebra, SddNodes, in_deep_thread, manager_of, nodes_of, vtree_of
+from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, balanced, bits_of, cells_of, mask_of
 from axfi_kc.circuits.targets.vtrees import Vtree, feature_vtree
 from axfi_kc.domain.grid import Grid
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import CircuitError, MissingExtraError
 
-__all__ = ["Sdd", "sdd_of"]
+__all__ = ["Sdd", "SddNodes", "sdd_of"]
 
+
+T = TypeVar("T")
 
 _ABOVE = -1  # the feature of a vtree node that joins several
+_DEEPEST = 3000  # right-linear vtrees of 3,000 variables work in 256 MB of stack, and take half a minute for a chain
+_SHALLOW = 50
+_STACK, _STACK_PER_LEVEL = 64 << 20, 128 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class Sdd:
+class Sdd(Counted):
     """A sentential decision diagram of a circuit.
 
     Attributes
@@ -57,8 +70,7 @@ class Sdd:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> sdd = sdd_of(build.circuit(build.disjunction([build.literal(0, [2]), build.literal(1, [1])])))
     >>> sdd.count(), sdd.negate().count(), sdd.conjoin(sdd.negate()).count(), sdd.probability()
@@ -98,14 +110,6 @@ class Sdd:
         """The bytes of the arrays in `nodes`; PySDD takes several times as much."""
         return self.nodes.n_bytes
 
-    def count(self, *, budget: Budget | None = None) -> int:
-        """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
-        return queries.count(self.to_circuit(), budget=budget)
-
-    def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
-        return queries.probability(self.to_circuit(), budget=budget)
-
     def conjoin(self, other: Sdd) -> Sdd:
         """Return the diagram of the points in both (cost: at worst the product of the sizes, times the vtree's)."""
         self._check(other)
@@ -128,9 +132,9 @@ class Sdd:
             )
 
     def _made(self, operation: Any) -> Sdd:
-        root = in_deep_thread(operation, depth=self.vtree.depth)
+        root = _in_deep_thread(operation, depth=self.vtree.depth)
         held = _kept(root, self._held[1], self.manager)
-        nodes = nodes_of(root)
+        nodes = _nodes_of(root)
         return Sdd(self.grid, self.code, self.feature_vtree, self.vtree, self.bits, nodes, held)
 
     def to_circuit(self) -> Circuit:
@@ -227,8 +231,7 @@ def sdd_of(
     circuit
         Of any kind; neither decomposability nor determinism is needed.
     code
-        How a feature of more than two cells is written: "order" (bit k says: cell > k), "binary"
-        (as few bits as possible) or "direct" (bit k says: cell = k).
+        How a feature of more than two cells is written; see :func:`~axfi_kc.circuits.targets.bits_of`.
     vtree
         Over the features: "right" (right-linear: the elements of a node are then the arcs of an MDD),
         "balanced", nested pairs of feature names such as ``(("a", "b"), "c")``, or a
@@ -252,8 +255,6 @@ def sdd_of(
         If the code, the order or the vtree is none, or too deep.
     MissingExtraError
         If PySDD is not installed.
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -261,8 +262,7 @@ def sdd_of(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer(name, 0, 1) for name in "abcdef"])))
     >>> pairs = [build.conjunction([build.literal(i, [1]), build.literal(i + 3, [1])]) for i in range(3)]
     >>> circuit = build.circuit(build.disjunction(pairs))
@@ -285,18 +285,18 @@ def _sdd(circuit: Circuit, code: str, tree: Vtree, account: Account) -> Sdd:
     code_bits = _bits_by_feature(circuit.grid, code, tree)
     bits = tuple(bit for i in sorted(code_bits) for bit in code_bits[i])
     whole = _bit_vtree(tree, code_bits, bits)
-    manager = manager_of(whole)
-    encoder = Encoder(circuit, code=code, bits=code_bits, algebra=SddAlgebra(manager, _variables(bits), account))
-    root, valid = in_deep_thread(lambda: (encoder.function(), encoder.valid()), depth=whole.depth)
+    manager = _manager_of(whole)
+    encoder = Encoder(circuit, code=code, bits=code_bits, algebra=_SddAlgebra(manager, _variables(bits), account))
+    root, valid = _in_deep_thread(lambda: (encoder.function(), encoder.valid()), depth=whole.depth)
     held = _kept(root, valid, manager)
-    in_deep_thread(manager.garbage_collect, depth=whole.depth)
-    return Sdd(circuit.grid, code, tree, whole, bits, nodes_of(root), held)
+    _in_deep_thread(manager.garbage_collect, depth=whole.depth)
+    return Sdd(circuit.grid, code, tree, whole, bits, _nodes_of(root), held)
 
 
 def _beside(circuit: Circuit, near: Sdd, account: Account) -> Sdd:
     if circuit.grid is not near.grid:
         raise CircuitError("An SDD is made beside one of the same grid, but the circuit has another; leave beside out.")
-    algebra = SddAlgebra(near.manager, _variables(near.bits), account)
+    algebra = _SddAlgebra(near.manager, _variables(near.bits), account)
     code_bits = _bits_by_feature(circuit.grid, near.code, near.feature_vtree)
     return near._made(Encoder(circuit, code=near.code, bits=code_bits, algebra=algebra).function)
 
@@ -324,10 +324,10 @@ def _bit_vtree(tree: Vtree, code_bits: Mapping[int, Sequence[Bit]], bits: Sequen
 def _searched(circuit: Circuit, code: str, tree: Vtree, account: Account) -> list[Vtree]:
     """Return vtrees over features after PySDD's search: where the first bits of features ended up, and the last."""
     found = _sdd(circuit, code, tree, account)
-    in_deep_thread(found.manager.minimize, depth=found.vtree.depth)
+    _in_deep_thread(found.manager.minimize, depth=found.vtree.depth)
     if not found.bits:
         return []
-    after = vtree_of(found.manager)
+    after = _vtree_of(found.manager)
     first, last = dict[int, int](), dict[int, int]()
     for k, bit in enumerate(found.bits):
         first.setdefault(bit.feature, k)
@@ -342,3 +342,160 @@ def _searched(circuit: Circuit, code: str, tree: Vtree, account: Account) -> lis
 
 def _joined(first: Vtree, second: Vtree) -> Vtree:
     return Vtree.right_linear([0, 1]).substituted({0: first, 1: second})
+
+
+def _in_deep_thread(function: Callable[[], T], *, depth: int) -> T:
+    """Return what `function` returns, called where PySDD has enough stack for a vtree of this depth."""
+    if depth <= _SHALLOW:
+        return function()
+    found: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(function())
+        except BaseException as error:  # raised again in the caller's thread
+            errors.append(error)
+
+    before = threading.stack_size(_STACK + _STACK_PER_LEVEL * depth)
+    try:
+        thread = threading.Thread(target=run, name="pysdd")
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    if errors:
+        raise errors.pop()
+    return found.pop()
+
+
+def _manager_of(vtree: Vtree) -> Any:
+    """Return an empty manager of PySDD whose variable k + 1 is the leaf k of `vtree`."""
+    try:
+        from pysdd.sdd import SddManager
+        from pysdd.sdd import Vtree as TheirVtree
+    except ImportError:
+        raise MissingExtraError(
+            "The target 'sdd' needs PySDD, which is not installed: pip install 'PySDD>=1.0.6'."
+        ) from None
+    if vtree.depth > _DEEPEST:
+        raise CircuitError(
+            f"A vtree may be {_DEEPEST} levels deep, but this one has {vtree.depth}; take vtree='balanced'."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vtree"
+        path.write_text(vtree.text, encoding="ascii")
+        theirs = _in_deep_thread(lambda: TheirVtree.from_file(str(path)), depth=vtree.depth)
+    manager = _in_deep_thread(lambda: SddManager.from_vtree(theirs), depth=vtree.depth)
+    manager.auto_gc_and_minimize_off()  # it would free nodes that are still needed, and move bits
+    return manager
+
+
+def _vtree_of(manager: Any) -> Vtree:
+    """Return the vtree that a manager has now, its leaves numbered from 0."""
+    return Vtree.below(
+        manager.vtree(),
+        lambda node: None if node.is_leaf() else (node.left(), node.right()),
+        lambda node: int(node.var()) - 1,
+    )
+
+
+class _SddAlgebra:
+    """The operations of a manager of PySDD, each one against an account."""
+
+    def __init__(self, manager: Any, variables: Mapping[str, int], account: Account) -> None:
+        self.true = manager.true()
+        self.false = manager.false()
+        self._manager = manager
+        self._variables = variables
+        self._account = account
+
+    def conjoin(self, a: Any, b: Any) -> Any:
+        """Return a and b."""
+        return self._paid(self._manager.conjoin(a, b))
+
+    def disjoin(self, a: Any, b: Any) -> Any:
+        """Return a or b."""
+        return self._paid(self._manager.disjoin(a, b))
+
+    def fork(self, bit: Bit, high: Any, low: Any) -> Any:
+        """Return `high` where the bit is 1, and `low` where it is 0."""
+        variable = self._variables[bit.name]
+        one, zero = self._manager.literal(variable), self._manager.literal(-variable)
+        return self.disjoin(self.conjoin(one, high), self.conjoin(zero, low))
+
+    def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
+        """Return the disjunction of each test with what comes with it."""
+        return balanced([self.conjoin(test, child) for test, child in parts], self.disjoin, self.false)
+
+    def _paid(self, made: Any) -> Any:
+        # PySDD counts all nodes it holds, dead ones included; what matters is how much was made. Most operations
+        # make nothing, as PySDD remembers their results, and cost nothing
+        fresh = int(self._manager.count()) - self._account.nodes
+        if fresh > 0:
+            self._account.spend(fresh)
+        return made
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SddNodes:
+    """The nodes of a sentential decision diagram in arrays, children first; 0 is false and 1 is true.
+
+    Attributes
+    ----------
+    vtree_nodes
+        The node's vtree node by its position from left to right (``Vtree.in_order``); -1 for a constant.
+    literals
+        k + 1 or -(k + 1) for bit k; 0 for constants and decisions.
+    offsets, primes, subs
+        The elements of node n are ``zip(primes[s], subs[s])`` with ``s = slice(offsets[n], offsets[n + 1])``.
+    root
+        The number of the root.
+    """
+
+    vtree_nodes: npt.NDArray[np.int32]
+    literals: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    primes: npt.NDArray[np.int32]
+    subs: npt.NDArray[np.int32]
+    root: int
+
+    @property
+    def n_bytes(self) -> int:
+        """The bytes of the arrays."""
+        arrays = (self.vtree_nodes, self.literals, self.offsets, self.primes, self.subs)
+        return sum(a.nbytes for a in arrays)
+
+
+def _nodes_of(root: Any) -> SddNodes:
+    """Return the nodes below `root` (cost: linear, without recursion)."""
+    number: dict[int, int] = {}
+    rows: list[tuple[int, int, list[tuple[int, int]]]] = [(-1, 0, []), (-1, 0, [])]
+    opened: dict[int, list[tuple[Any, Any]]] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        key = int(node.id)
+        if key in number:
+            stack.pop()
+        elif node.is_true() or node.is_false():
+            number[key] = int(node.is_true())
+        elif node.is_literal():
+            number[key] = len(rows)
+            rows.append((int(node.vtree().position()), int(node.literal), []))
+        elif key not in opened:
+            opened[key] = list(node.elements())
+            stack += [part for pair in opened[key] for part in pair]
+        else:
+            pairs = [(number[int(p.id)], number[int(s.id)]) for p, s in opened.pop(key)]
+            number[key] = len(rows)
+            rows.append((int(node.vtree().position()), 0, pairs))
+    flat = [pair for _, _, pairs in rows for pair in pairs]
+    return SddNodes(
+        vtree_nodes=np.array([v for v, _, _ in rows], dtype=np.int32),
+        literals=np.array([literal for _, literal, _ in rows], dtype=np.int32),
+        offsets=np.cumsum([0, *(len(pairs) for _, _, pairs in rows)]).astype(np.int64),
+        primes=np.array([p for p, _ in flat], dtype=np.int32),
+        subs=np.array([s for _, s in flat], dtype=np.int32),
+        root=number[int(root.id)],
+    )

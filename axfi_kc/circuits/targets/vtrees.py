@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,8 +63,8 @@ class Vtree:
         return cls(tuple(left), tuple(right), tuple(marks))
 
     @classmethod
-    def of_nested(cls, nested: Any) -> Vtree:
-        """Return the tree of nested pairs, such as ``((0, 1), 2)``.
+    def of_nested(cls, nested: Any, *, number: Callable[[str], int] | None = None) -> Vtree:
+        """Return the tree of nested pairs, such as ``((0, 1), 2)``; `number` is what a name stands for.
 
         Raises
         ------
@@ -76,26 +76,34 @@ class Vtree:
         >>> Vtree.of_nested(((0, 1), 2)).leaves
         (0, 1, -1, 2, -1)
         """
-        left, right, leaves = list[int](), list[int](), list[int]()
-        stack, made = [(nested, False)], list[int]()
-        while stack:
-            part, opened = stack.pop()
-            if opened:
-                second, first = made.pop(), made.pop()
-            elif isinstance(part, tuple | list) and len(part) == 2:
-                stack += [(part, True), (part[1], False), (part[0], False)]
-                continue
-            elif isinstance(part, int):
-                first = second = _INNER
-            else:
+
+        def leaf(part: Any) -> int:
+            found = number(part) if number is not None and isinstance(part, str) else part
+            if not isinstance(found, int):
                 raise CircuitError(
                     f"A vtree is made of pairs and features, but {str(part)[:40]!r} was found; "
                     "write it like (('a', 'b'), 'c')."
                 )
+            return found
+
+        return cls.below(nested, lambda p: p if isinstance(p, tuple | list) and len(p) == 2 else None, leaf)
+
+    @classmethod
+    def below(cls, top: Any, halves: Callable[[Any], Any], leaf: Callable[[Any], int]) -> Vtree:
+        """Return the tree below `top`, where `halves` are the two parts of a node, None for a leaf (no recursion)."""
+        left, right, leaves = list[int](), list[int](), list[int]()
+        stack, made = [(top, False)], list[int]()
+        while stack:
+            part, opened = stack.pop()
+            both = None if opened else halves(part)
+            if both is not None:
+                stack += [(part, True), (both[1], False), (both[0], False)]
+                continue
+            second, first = (made.pop(), made.pop()) if opened else (_INNER, _INNER)
             made.append(len(leaves))
             left.append(first)
             right.append(second)
-            leaves.append(_INNER if opened else part)
+            leaves.append(_INNER if opened else leaf(part))
         return cls(tuple(left), tuple(right), tuple(leaves))
 
     @property
@@ -125,6 +133,14 @@ class Vtree:
             position += 1
             here = self.right[here]
         return tuple(found)
+
+    @property
+    def text(self) -> str:
+        """The tree as files of the SDD library hold it: leaf k is variable k + 1, nodes are numbered in order."""
+        at, lines = self.in_order, [f"vtree {len(self.leaves)}"]
+        for node, (a, b, leaf) in enumerate(zip(self.left, self.right, self.leaves, strict=True)):
+            lines.append(f"L {at[node]} {leaf + 1}" if a < 0 else f"I {at[node]} {at[a]} {at[b]}")
+        return "\n".join([*lines, ""])
 
     def substituted(self, parts: Mapping[int, Vtree]) -> Vtree:
         """Return the tree with each leaf replaced by its part; leaves without one are left out.
@@ -187,8 +203,7 @@ def feature_vtree(grid: Grid, vtree: Any, *, order: Sequence[int]) -> Vtree:
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain import Domain, Integer
     >>> grid = Grid.of_values(Domain([Integer(name, 0, 1) for name in "abc"]))
     >>> feature_vtree(grid, (("a", "c"), "b"), order=[0, 1, 2]).leaves
     (0, 2, -1, 1, -1)
@@ -202,7 +217,7 @@ def feature_vtree(grid: Grid, vtree: Any, *, order: Sequence[int]) -> Vtree:
             f"A vtree must be one of {', '.join(map(repr, SHAPES))}, nested pairs of features or a Vtree, but "
             f"{vtree!r} was given; name one of these."
         )
-    found = vtree if isinstance(vtree, Vtree) else Vtree.of_nested(_numbered(grid, vtree))
+    found = vtree if isinstance(vtree, Vtree) else Vtree.of_nested(vtree, number=grid.domain.index)
     given = sorted(leaf for a, leaf in zip(found.left, found.leaves, strict=True) if a < 0)
     if given != list(range(len(grid.axes))):
         raise CircuitError(
@@ -210,18 +225,3 @@ def feature_vtree(grid: Grid, vtree: Any, *, order: Sequence[int]) -> Vtree:
             "correct it."
         )
     return found
-
-
-def _numbered(grid: Grid, nested: Any) -> Any:
-    """Return nested pairs with numbers for names."""
-    stack, made = [(nested, False)], list[Any]()
-    while stack:
-        part, opened = stack.pop()
-        if opened:
-            second, first = made.pop(), made.pop()
-            made.append((first, second))
-        elif isinstance(part, tuple | list) and len(part) == 2:
-            stack += [(part, True), (part[1], False), (part[0], False)]
-        else:
-            made.append(grid.domain.index(part) if isinstance(part, str) else part)
-    return made[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import isqrt, prod
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget, interruptible, paced
 from axfi_kc.domain.measures import exact
 from axfi_kc.engines.found import Found, cell_worths, features_of_members, members_of_words
+from axfi_kc.engines.per_output import one_by_one
 from axfi_kc.models import Boxes, Similarity, TableModel, TreeSum, boxes_of
 
 __all__ = ["BoxEngine"]
@@ -45,14 +46,7 @@ class _Literals(NamedTuple):
 
 
 class BoxEngine:
-    """Explains instances of a model given as boxes.
-
-    Parameters
-    ----------
-    model
-        A single tree, a truth table, or boxes.
-    similarity
-        Which outputs count as similar.
+    """Explains instances of a model given as boxes: a single tree, a truth table, or boxes.
 
     Notes
     -----
@@ -73,34 +67,12 @@ class BoxEngine:
     def explain(
         self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
     ) -> Found:
-        """Return the CXps and weights of each instance.
-
-        Parameters
-        ----------
-        codes
-            The instances' codes, a row each.
-        weights
-            The kind of weights.
-        max_size
-            Only CXps of at most so many features.
-        budget
-            What one instance may cost, in seconds and bytes; there is no search, and no node.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
-        """
+        """Return the CXps and weights of each instance; there is no search, and no node of a budget is used."""
         from axfi_kc.engines.boxes import kernels as box_kernels
 
         is_free = budget is None or (budget.seconds is None and budget.bytes is None)
-        if not is_free and len(codes) > 1:  # it is each instance's own
-            return Found.joined(
-                [
-                    self.explain(codes[n : n + 1], weights=weights, max_size=max_size, budget=budget)
-                    for n in range(len(codes))
-                ]
-            )
+        if not is_free and len(codes) > 1:
+            return one_by_one(partial(self.explain, weights=weights, max_size=max_size, budget=budget), codes)
         _compile_kernels()
         account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         cells = self.boxes.grid.locate(codes)

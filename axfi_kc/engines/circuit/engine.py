@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter, Watch
 from axfi_kc.circuits.circuit import CircuitBuilder
@@ -16,19 +14,14 @@ from axfi_kc.compilers import compile_target
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Grid
-from axfi_kc.engines.found import Found, cell_worths
-from axfi_kc.engines.per_output import PerOutput, unfinished
+from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models import CircuitModel, Model, Similarity
 
 if TYPE_CHECKING:
-    from axfi_kc.engines.circuit.regions import InstanceBoxes, Region, Worths
+    from axfi_kc.engines.circuit.regions import Region
 
 __all__ = ["CircuitEngine", "TargetEngine"]
-
-
-Codes = npt.NDArray[np.float64]
-Cells = npt.NDArray[np.int64]
 
 
 @cache
@@ -41,7 +34,7 @@ def _compile_kernels() -> None:
     boxes.weigh([boxes.shrink(boxes.all)], "unit", [[1, 1]])
 
 
-class _RegionEngine(ABC):
+class _RegionEngine(InstanceEngine):
     """Explains instances through the circuit of the points that are not similar to their output.
 
     Notes
@@ -51,78 +44,38 @@ class _RegionEngine(ABC):
     points. A weight takes a pass for each 30 bits of what the CXp's box is worth.
     """
 
-    def __init__(self, model: Model, similarity: Similarity) -> None:
-        self._model = model
-        self._similarity = similarity
-        self._region_at = PerOutput(self._region)
-
-    @abstractmethod
-    def _region(self, output: Hashable, budget: Budget | None) -> Region:
-        """Return the region of the points that are not similar to `output`."""
-
-    def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
-    ) -> Found:
-        """Return the CXps and weights of each instance.
-
-        Raises
-        ------
-        BudgetError
-            If the budget for one instance was spent; it carries the CXps certified so far.
-        """
+    def _prepare(self) -> None:
         _compile_kernels()
-        cells, outputs = self._model.cells_and_outputs(codes)
-        worths, wholes = cell_worths(self._model.grid, weights)
-        limit = cells.shape[1] if max_size is None else max_size
-        weighed, nodes = [], []
-        for v, output in zip(cells, outputs, strict=True):
-            meter = Meter(budget)
-            boxes = self._boxes(v, output, budget)
-            weight_of = self._explain_one(boxes, weights, worths, limit, meter)
-            found = sorted_sets(weight_of)
-            weighed.append((found, [weight_of[Y] for Y in found]))
-            nodes.append(meter.nodes)
-        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
-        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
-        boxes = self._boxes(cells[0], outputs[0], budget)
-        return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
-
-    def _boxes(self, v: Cells, output: Hashable, budget: Budget | None) -> InstanceBoxes:
         from axfi_kc.engines.circuit.regions import InstanceBoxes
 
-        return InstanceBoxes(self._region_at(output, budget), v)
+        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
+        boxes = InstanceBoxes(self._at(outputs[0], budget), cells[0])
+        return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 
     def _explain_one(
-        self, boxes: InstanceBoxes, kind: str, worths: Worths, max_size: int, meter: Meter
-    ) -> dict[int, int]:
+        self, v: Cells, searched: Region, weights: Weighting, max_size: int, meter: Meter
+    ) -> tuple[list[int], list[int]]:
+        from axfi_kc.engines.circuit.regions import InstanceBoxes
         from axfi_kc.engines.circuit.search import find_cxps, weigh
 
+        boxes = InstanceBoxes(searched, v)
         try:
             masks = find_cxps(boxes, max_size=max_size, meter=meter)
-            totals = weigh(boxes, masks, kind, worths, meter=meter)
+            totals = weigh(boxes, masks, *weights, meter=meter)
         except BudgetSpent as spent:
             raise unfinished(boxes.global_masks(spent.found), self._model.domain, meter) from None
-        return dict(zip(boxes.global_masks(masks), totals, strict=True))
+        total_of = dict(zip(boxes.global_masks(masks), totals, strict=True))
+        found = sorted_sets(total_of)
+        return found, [total_of[Y] for Y in found]
 
 
 class CircuitEngine(_RegionEngine):
-    """Explains instances of a model whose outputs are given by circuits.
-
-    Parameters
-    ----------
-    model
-        Its circuits are deterministic and decomposable.
-    similarity
-        Which outputs count as similar.
-    """
+    """Explains instances of a model whose outputs are given by deterministic, decomposable circuits."""
 
     _model: CircuitModel
-
-    def __init__(self, model: CircuitModel, similarity: Similarity) -> None:
-        super().__init__(model, similarity)
 
     @cached_property
     def constant(self) -> Hashable | None:
@@ -135,7 +88,7 @@ class CircuitEngine(_RegionEngine):
         boxes = InstanceBoxes(Region.of(*others), anywhere[0])
         return None if boxes.is_weak(boxes.all) else output
 
-    def _region(self, output: Hashable, _: Budget | None) -> Region:
+    def _made(self, output: Hashable, _: Budget | None) -> Region:
         from axfi_kc.engines.circuit.regions import Region
 
         wanted = [not self._similarity.holds(y, output) for y in self._model.outputs]
@@ -147,10 +100,6 @@ class TargetEngine(_RegionEngine):
 
     Parameters
     ----------
-    model
-        Any neutral form.
-    similarity
-        Which outputs count as similar.
     target
         One of ``axfi_kc.circuits.targets.TARGETS``.
     constant
@@ -169,7 +118,7 @@ class TargetEngine(_RegionEngine):
         self._target = target
         self.constant = constant
 
-    def _region(self, output: Hashable, budget: Budget | None) -> Region:
+    def _made(self, output: Hashable, budget: Budget | None) -> Region:
         from axfi_kc.engines.circuit.regions import Region
 
         watch = Watch(budget)

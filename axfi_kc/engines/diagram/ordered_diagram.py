@@ -55,9 +55,7 @@ class OrderedDiagram:
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
-    >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
-    >>> from axfi_kc.domain.grid import Grid
+    >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> either = build.decision(0, [([0], build.literal(1, [1])), ([1, 2], build.true)])
     >>> diagram = OrderedDiagram(build.circuit(either))
@@ -94,11 +92,6 @@ class OrderedDiagram:
             Only CXps of at most so many features.
         budget
             What the families may cost, in steps and seconds.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
 
         Notes
         -----
@@ -173,8 +166,6 @@ class OrderedDiagram:
             Its CXps.
         worths
             Per feature, what each cell is worth.
-        account
-            Under which it is done, if there is a budget.
 
         Notes
         -----
@@ -234,11 +225,6 @@ class OrderedDiagram:
             Per feature, what each cell is worth, and what all of this is divided by.
         budget
             What it may cost; its nodes are pairs.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
 
         Notes
         -----

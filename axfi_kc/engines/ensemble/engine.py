@@ -7,25 +7,20 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Cut
-from axfi_kc.engines.found import Found, cell_worths
-from axfi_kc.engines.per_output import PerOutput, unfinished
+from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
-from axfi_kc.models import Positive, Similarity, TreeNodes, TreeSum
+from axfi_kc.models import Positive, TreeNodes, TreeSum
 from axfi_kc.models.margins import Margins
 
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
 
 __all__ = ["EnsembleEngine"]
-
-
-Codes = npt.NDArray[np.float64]
 
 
 @cache
@@ -45,25 +40,15 @@ def _compile_kernels() -> None:
     weigh(ensemble, v, [(0,) for _ in find_cxps(ensemble, v, max_size=1, meter=meter)], [[1, 1]], meter=meter)
 
 
-class EnsembleEngine:
+class EnsembleEngine(InstanceEngine):
     """Explains instances of a sum of trees.
-
-    Parameters
-    ----------
-    model
-        Any number of trees.
-    similarity
-        Which outputs count as similar.
 
     Notes
     -----
     Branch and bound: exponential at worst, milliseconds on models of ordinary size.
     """
 
-    def __init__(self, model: TreeSum, similarity: Similarity) -> None:
-        self._model = model
-        self._similarity = similarity
-        self._ensemble = PerOutput(self._laid_out)
+    _model: TreeSum
 
     @property
     def constant(self) -> Hashable | None:
@@ -77,43 +62,20 @@ class EnsembleEngine:
         anywhere = np.zeros((1, len(self._model.grid.axes)), dtype=np.int64)
         return self._model.decide(anywhere)[0]
 
-    def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
-    ) -> Found:
-        """Return the CXps and weights of each instance.
-
-        Raises
-        ------
-        BudgetError
-            If the budget for one instance was spent; it carries the CXps certified so far.
-        """
+    def _prepare(self) -> None:
         _compile_kernels()
-        cells, outputs = self._model.cells_and_outputs(codes)
-        worths, wholes = cell_worths(self._model.grid, weights)
-        limit = cells.shape[1] if max_size is None else max_size
-        weighed, nodes = [], []
-        for v, output in zip(cells.astype(np.int32), outputs, strict=True):
-            meter = Meter(budget)
-            weighed.append(self._explain_one(v, output, None if weights == "unit" else worths, limit, meter))
-            nodes.append(meter.nodes)
-        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
 
     def _explain_one(
-        self,
-        v: npt.NDArray[np.int32],
-        output: Hashable,
-        worths: tuple[tuple[int, ...], ...] | None,
-        max_size: int,
-        meter: Meter,
+        self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter
     ) -> tuple[list[int], list[int]]:
         from axfi_kc.engines.ensemble.search import find_cxps, weigh
 
+        (kind, worths), narrow = weights, v.astype(np.int32)
         try:
-            ensemble = self._ensemble(output)  # laying out is linear: no budget of its own
-            masks = sorted_sets(find_cxps(ensemble, v, max_size=max_size, meter=meter))
-            if worths is None:
+            masks = sorted_sets(find_cxps(searched, narrow, max_size=max_size, meter=meter))
+            if kind == "unit":
                 return masks, [1] * len(masks)
-            return masks, weigh(ensemble, v, [features_of(m) for m in masks], worths, meter=meter)
+            return masks, weigh(searched, narrow, [features_of(m) for m in masks], worths, meter=meter)
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
 
@@ -123,15 +85,15 @@ class EnsembleEngine:
 
         _compile_kernels()
         cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
-        ensemble = self._ensemble(outputs[0])
+        ensemble = self._at(outputs[0])
         meter = Meter(budget)
         try:
             return find_witness(ensemble, cells[0].astype(np.int32), mask, meter=meter) is not None
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
 
-    def _laid_out(self, output: Hashable, _: Budget | None) -> Ensemble:
-        """Return the trees laid out for instances with this output."""
+    def _made(self, output: Hashable, _: Budget | None) -> Ensemble:
+        """Return the trees laid out for instances with this output; that is linear, and needs no budget."""
         from axfi_kc.engines.ensemble.layout import lay_out_trees
 
         margins = Margins.of(self._model, output, self._similarity.delta)

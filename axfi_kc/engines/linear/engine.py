@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -22,9 +22,9 @@ from axfi_kc.engines.linear.covers import union_covers
 from axfi_kc.engines.linear.half_spaces import Side, common_unit, sides_of
 from axfi_kc.engines.linear.union_weights import UnionWeigher
 from axfi_kc.engines.linear.weights import BatchWeigher, SideWeigher
-from axfi_kc.engines.per_output import PerOutput
+from axfi_kc.engines.per_output import PerOutput, one_by_one
 from axfi_kc.errors import BudgetError
-from axfi_kc.models import Argmax, LinearModel, Positive, Similarity
+from axfi_kc.models import LinearModel, Similarity
 from axfi_kc.models.linear_model import dyadic
 
 __all__ = ["LinearEngine"]
@@ -64,13 +64,6 @@ class _Tasks(NamedTuple):
 class LinearEngine:
     """Explains instances of a linear model.
 
-    Parameters
-    ----------
-    model
-        The linear model.
-    similarity
-        Which outputs count as similar.
-
     Notes
     -----
     Per instance: features times CXps to find them, and per CXp a power of an integer if its
@@ -86,10 +79,9 @@ class LinearEngine:
     @cached_property
     def constant(self) -> Hashable | None:
         """The one output of a constant model; None otherwise."""
-        rule = self.model.rule
-        if isinstance(rule, Argmax | Positive):
-            alone = (c for c in range(len(rule.labels)) if not any(s.is_reachable() for s in self.sides(c)))
-            return next((rule.labels[c] for c in alone), None)
+        if not self.model.is_regression:
+            alone = (y for c, y in enumerate(self.model.labels) if not any(s.is_reachable() for s in self.sides(c)))
+            return next(alone, None)
         if any(self.sides(0)[0].swings):
             return None
         side = self.sides(0)[0]
@@ -108,18 +100,7 @@ class LinearEngine:
     def explain(
         self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
     ) -> Found:
-        """Return the CXps and weights of each instance.
-
-        Parameters
-        ----------
-        codes
-            The instances' codes, a row each.
-        weights
-            The kind of weights.
-        max_size
-            Only CXps of at most so many features.
-        budget
-            What one instance may cost; a node is a candidate CXp.
+        """Return the CXps and weights of each instance; a node of the budget is a candidate CXp.
 
         Raises
         ------
@@ -127,13 +108,8 @@ class LinearEngine:
             For an instance with more than 2,000,000 CXps, a CXp whose weight needs too many
             combinations of discrete values, or if the budget was spent.
         """
-        if not Watch(budget).is_free and len(codes) > 1:  # it is each instance's own
-            return Found.joined(
-                [
-                    self.explain(codes[n : n + 1], weights=weights, max_size=max_size, budget=budget)
-                    for n in range(len(codes))
-                ]
-            )
+        if not Watch(budget).is_free and len(codes) > 1:
+            return one_by_one(partial(self.explain, weights=weights, max_size=max_size, budget=budget), codes)
         _compile_kernels()
         account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         outputs, tasks = self._tasks(codes)
@@ -179,15 +155,12 @@ class LinearEngine:
 
     def _homes(self, outputs: Sequence[Any]) -> npt.NDArray[np.int64]:
         """Return the number of each output's class; 0 for a regression."""
-        rule = self.model.rule
-        if not isinstance(rule, Argmax | Positive):
-            return np.zeros(len(outputs), dtype=np.int64)
-        number = {label: k for k, label in enumerate(rule.labels)}
-        return np.array([number[y] for y in outputs], dtype=np.int64)
+        number = {label: k for k, label in enumerate(self.model.labels)}
+        return np.array([number.get(y, 0) for y in outputs], dtype=np.int64)
 
     def _has_overlaps(self) -> bool:
         """Tell whether the sides of one instance can overlap: those of several classes can."""
-        return isinstance(self.model.rule, Argmax) and len(self.model.rule.labels) > 2
+        return len(self.model.labels) > 2
 
     def _weigher_of(self, key: tuple[int, str], _: Budget | None) -> tuple[SideWeigher, ...] | UnionWeigher:
         """Return what weighs CXps of a class, by its number and the kind of weights."""

@@ -73,8 +73,6 @@ def share_below(vertices: Rows, *, account: Account | None = None) -> Fraction:
     ----------
     vertices
         Per vertex, the functions' values there.
-    account
-        Under which it is done, if there is a budget.
 
     Raises
     ------
@@ -202,8 +200,6 @@ class UnionWeigher:
             it does not.
         shift
             See :func:`axfi_kc.models.linear_model.dyadic`.
-        account
-            Under which it is done, if there is a budget.
 
         Raises
         ------

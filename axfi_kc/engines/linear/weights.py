@@ -127,8 +127,6 @@ class SideWeigher:
             How far h falls below what is needed, times ``2**shift``.
         shift
             See :func:`axfi_kc.models.linear_model.dyadic`.
-        account
-            Under which it is done, if there is a budget.
 
         Notes
         -----
@@ -233,8 +231,6 @@ class BatchWeigher:
             Per instance; see :meth:`axfi_kc.engines.linear.half_spaces.Side.losses`.
         starts, words
             The CXps of each instance.
-        account
-            Under which it is done.
         """
         if not len(words):
             return np.empty(0, dtype=object), []
