@@ -14,11 +14,10 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.errors import AxfiError
 from axfi_kc.models.own_predict import Codes
-from axfi_kc.verification.allowance import Allowance, Spent
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
 from axfi_kc.verification.questions import Answer, Searches, agree
-from axfi_kc.verification.report import Check, Report
+from axfi_kc.verification.report import Allowance, Check, Report, Spent
 
 __all__ = ["verify"]
 
@@ -45,10 +44,6 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         says so.
     seed
         Where samples start.
-
-    Returns
-    -------
-    Report
 
     Raises
     ------

@@ -22,27 +22,13 @@ _MOST_SCORES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class LightGBMTree:
-    """One tree: inner nodes are numbered from 0, and child ``~k`` is leaf k.
+    """One tree: inner nodes are numbered from 0, and child ``~k`` is leaf k."""
 
-    Attributes
-    ----------
-    column
-        The column tested at each inner node.
-    threshold
-        ``x <= threshold`` goes left, unless the split is categorical.
-    members
-        At a categorical split, the category numbers that go left; None elsewhere.
-    zero_goes_left
-        Where zero counts as missing, whether it goes left; None where it is a number.
-    left, right
-        The children of each inner node.
-    leaves
-        The value of each leaf.
-    """
-
-    column: tuple[int, ...]
-    threshold: tuple[float, ...]
+    column: tuple[int, ...]  # the column tested at each inner node
+    threshold: tuple[float, ...]  # ``x <= threshold`` goes left, unless the split is categorical
+    # At a categorical split, the category numbers that go left; None elsewhere.
     members: tuple[frozenset[int] | None, ...]
+    # Where zero counts as missing, whether it goes left; None where it is a number.
     zero_goes_left: tuple[bool | None, ...]
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -51,30 +37,15 @@ class LightGBMTree:
 
 @dataclass(frozen=True, slots=True)
 class LightGBMText:
-    """What a model's text says.
+    """What a model's text says."""
 
-    Attributes
-    ----------
-    objective
-        The words of the objective, such as ``("multiclass", "num_class:3")``; may be empty.
-    n_scores
-        Trees per iteration.
-    is_averaged
-        Whether the sum is divided by the number of iterations (random forest).
-    names
-        Column names.
-    categories
-        Per column, the category that each number stands for; empty where numbers are meant.
-    trees
-        All trees, one per score in turn.
-    """
-
-    objective: tuple[str, ...]
-    n_scores: int
-    is_averaged: bool
+    objective: tuple[str, ...]  # the words of the objective, such as ``("multiclass", "num_class:3")``; may be empty
+    n_scores: int  # trees per iteration
+    is_averaged: bool  # whether the sum is divided by the number of iterations (random forest)
     names: tuple[str, ...]
+    # Per column, the category that each number stands for; empty where numbers are meant.
     categories: tuple[tuple[Any, ...], ...]
-    trees: tuple[LightGBMTree, ...]
+    trees: tuple[LightGBMTree, ...]  # all trees, one per score in turn
 
 
 def parse_lightgbm(text: str) -> LightGBMText:

@@ -52,21 +52,12 @@ _LARGEST_TABLE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation in floating point that never decreases: ``x + number`` and the like.
+    """One operation in floating point that never decreases: ``x + number`` and the like."""
 
-    Attributes
-    ----------
-    name
-        ``"add"``, ``"subtract"``, ``"multiply"``, ``"divide"`` or ``"clip"``.
-    number, other
-        The operand; for clip the bounds.
-    where
-        The pipeline step this belongs to, for messages.
-    """
-
-    name: str
+    name: str  # ``"add"``, ``"subtract"``, ``"multiply"``, ``"divide"`` or ``"clip"``
+    # The operand; for clip the bounds.
     number: float
-    where: str
+    where: str  # the pipeline step this belongs to, for messages
     other: float = 0.0
 
     def at(self, x: Floats) -> Floats:
@@ -163,24 +154,13 @@ def then(column: Column, *steps: Step) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """The domain of changed columns, and where its features come from.
+    """The domain of changed columns, and where its features come from."""
 
-    Attributes
-    ----------
-    domain
-        One feature per feature of the outer domain that some column depends on.
-    chains
-        Per inner feature, the chain it is; None for a table.
-    positions
-        Per inner feature, the inner value of each outer value; None for a chain.
-    sources
-        The inner feature of each outer feature that is used.
-    """
-
-    domain: Domain
-    chains: tuple[Chain | None, ...]
+    domain: Domain  # one feature per feature of the outer domain that some column depends on
+    chains: tuple[Chain | None, ...]  # per inner feature, the chain it is; None for a table
+    # Per inner feature, the inner value of each outer value; None for a chain.
     positions: tuple[tuple[int, ...] | None, ...]
-    sources: dict[int, int]
+    sources: dict[int, int]  # the inner feature of each outer feature that is used
 
 
 def inner_of(domain: Domain, columns: Sequence[Column], names: Sequence[str]) -> Inner:

@@ -44,24 +44,12 @@ class _Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One side, seen from the instance, with the features of the CXp only.
+    """One side, seen from the instance, with the features of the CXp only."""
 
-    Attributes
-    ----------
-    side
-        The half-space.
-    codes
-        The instance.
-    free
-        The CXp's features.
-    need
-        What they must lose together; more than that, if `strict`.
-    """
-
-    side: Side
-    codes: Sequence[float]
-    free: tuple[int, ...]
-    need: Fraction
+    side: Side  # the half-space
+    codes: Sequence[float]  # the instance
+    free: tuple[int, ...]  # the CXp's features
+    need: Fraction  # what they must lose together; more than that, if `strict`
     strict: bool
 
     def loss(self, i: int, code: float | Fraction) -> Fraction:

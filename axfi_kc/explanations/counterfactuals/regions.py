@@ -34,24 +34,12 @@ __all__ = ["Box", "Choices", "Region", "cell_ends", "change", "float_ends", "reg
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Cells of one feature, without the instance's own.
+    """Cells of one feature, without the instance's own."""
 
-    Attributes
-    ----------
-    feature
-        The feature's position.
-    cells
-        The cells' numbers.
-    codes
-        The code in each cell that is nearest to the instance.
-    costs
-        How far that is.
-    """
-
-    feature: int
-    cells: tuple[int, ...]
-    codes: tuple[float, ...]
-    costs: tuple[Fraction, ...]
+    feature: int  # the feature's position
+    cells: tuple[int, ...]  # the cells' numbers
+    codes: tuple[float, ...]  # the code in each cell that is nearest to the instance
+    costs: tuple[Fraction, ...]  # how far that is
 
     @classmethod
     def of(cls, feature: int, axis: Axis, code: float, own: int) -> Choices:

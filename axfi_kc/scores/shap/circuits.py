@@ -45,30 +45,15 @@ Residues = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidueSweep:
-    """A deterministic circuit made ready for the passes of every instance.
+    """A deterministic circuit made ready for the passes of every instance."""
 
-    Attributes
-    ----------
-    circuit
-        Decomposable and deterministic: a score lies between -1 and 1, which says how many primes are needed.
-    mentioned
-        The features it speaks about.
-    weights
-        Of the quadrature at q = 0, 1/steps, ..., 1.
-    shares
-        What the cells of each arc are worth.
-    whole
-        Every score times this is an integer.
-    primes
-        Whose product exceeds twice that.
-    """
-
+    # Decomposable and deterministic: a score lies between -1 and 1, which says how many primes are needed.
     circuit: Circuit
-    mentioned: tuple[int, ...]
-    weights: tuple[Fraction, ...]
-    shares: Shares
-    whole: int
-    primes: list[int]
+    mentioned: tuple[int, ...]  # the features it speaks about
+    weights: tuple[Fraction, ...]  # of the quadrature at q = 0, 1/steps, ..., 1
+    shares: Shares  # what the cells of each arc are worth
+    whole: int  # every score times this is an integer
+    primes: list[int]  # whose product exceeds twice that
 
     @classmethod
     def of(cls, circuit: Circuit, mentioned: tuple[int, ...], weights: tuple[Fraction, ...]) -> ResidueSweep:
@@ -284,24 +269,12 @@ def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep:
 
 @dataclass(frozen=True, slots=True)
 class _Arc:
-    """An arc with what does not depend on the instance, in integers.
+    """An arc with what does not depend on the instance, in integers."""
 
-    Attributes
-    ----------
-    child
-        Where it leads.
-    cells
-        Of a decision: the cells that lead there.
-    share
-        Of a decision: their probability, over the denominator of the feature.
-    lift
-        The whole worth of the features that the node mentions and the child does not.
-    """
-
-    child: int
-    cells: frozenset[int]
-    share: int
-    lift: int
+    child: int  # where it leads
+    cells: frozenset[int]  # of a decision: the cells that lead there
+    share: int  # of a decision: their probability, over the denominator of the feature
+    lift: int  # the whole worth of the features that the node mentions and the child does not
 
 
 @dataclass(frozen=True, slots=True, eq=False)
