@@ -4,12 +4,11 @@ Functions draw into the axes they are given, or make their own, and return them;
 or saved behind the caller's back.
 """
 
-from axfi_kc.plots.batch import plot_batch
 from axfi_kc.plots.circuit import circuit_dot, circuit_graph, plot_circuit
 from axfi_kc.plots.cxps import plot_cxps
 from axfi_kc.plots.forest import plot_forest
 from axfi_kc.plots.overlaps import plot_rbo
-from axfi_kc.plots.scores import plot_scores
+from axfi_kc.plots.scores import plot_batch, plot_scores
 from axfi_kc.plots.sizes import plot_sizes
 
 __all__ = [

@@ -1,6 +1,4 @@
-"""LightGBM estimators and boosters, read through their own text.
-
-LightGBM texts as sums of trees, without LightGBM.
+"""LightGBM estimators, boosters and texts as sums of trees, all read through the library's own text.
 
 Data and thresholds are float64 and ``x <= threshold`` goes left; but before it compares, the
 library replaces everything within 1e-35 of zero by zero, and with ``zero_as_missing`` zero goes
@@ -44,60 +42,33 @@ from axfi_kc.models.own_predict import (
     table_predictor,
 )
 
-__all__ = ["objective_kind", "read_lightgbm", "sum_of_text"]
+__all__ = ["read_lightgbm"]
 
 
 # The library's own constant is a float32.
 _NEAR_ZERO = float(np.float32(1e-35))
 _BELOW_ZERO, _UP_TO_ZERO = Cut(-_NEAR_ZERO, closed=False), Cut(_NEAR_ZERO, closed=True)
 _EVERYTHING = Cut(float(np.finfo(np.float64).max), closed=True)
-_IDENTITY = (
-    "custom",
-    "fair",
-    "huber",
-    "lambdarank",
-    "mape",
-    "quantile",
-    "rank_xendcg",
-    "regression",
-    "regression_l1",
-)
+_ERRORS = ("fair", "huber", "lambdarank", "mape", "quantile", "rank_xendcg", "regression", "regression_l1")
+_IDENTITY = ("custom", *_ERRORS)
 _MOST_NODES = 200_000
 
 
 def read_lightgbm(text: str, domain: Domain) -> TreeSum:
     """Read the text of a LightGBM model, without LightGBM, whose own parser trusts what it is given.
 
-    Parameters
-    ----------
-    text
-        What ``Booster.save_model`` writes, or ``model_to_string`` returns.
-    domain
-        The space on which the model is explained; classes are numbers from 0 on.
-
-    Raises
-    ------
-    ModelFileError
-        If the text is damaged.
-    UnsupportedModelError, DomainError
-        If the model has no exact form, or was trained on other columns.
+    The text is what ``Booster.save_model`` writes, or ``model_to_string`` returns; classes are numbers from 0 on.
 
     Notes
     -----
     Linear in the length of the text, but for ``zero_as_missing``, which splits nodes.
     """
     parsed = parse_lightgbm(text)
-    kind = objective_kind(parsed)
-    n_classes = {"identity": 0, "sign": 2, "argmax": parsed.n_scores}[kind]
-    return sum_of_text(parsed, domain, kind, tuple(range(n_classes)))
+    n_classes = {"identity": 0, "sign": 2, "argmax": parsed.n_scores}[_objective_kind(parsed)]
+    return _sum(parsed, domain, tuple(range(n_classes)))
 
 
-def sum_of_text(text: LightGBMText, domain: Domain, kind: str, labels: tuple[Hashable, ...]) -> TreeSum:
-    """Return the sum of the trees of a text, with an output of the given kind."""
-    return _sum(text, domain, _rule(text, kind, labels))
-
-
-def objective_kind(text: LightGBMText) -> str:
+def _objective_kind(text: LightGBMText) -> str:
     """Return how the objective turns scores into outputs, if it does so exactly."""
     name = text.objective[0] if text.objective else "custom"
     if name == "multiclass":
@@ -114,7 +85,8 @@ def objective_kind(text: LightGBMText) -> str:
     )
 
 
-def _rule(text: LightGBMText, kind: str, labels: tuple[Hashable, ...]) -> Argmax | Positive | Score:
+def _rule(text: LightGBMText, labels: tuple[Hashable, ...]) -> Argmax | Positive | Score:
+    kind = _objective_kind(text)
     if kind == "sign" and len(labels) == 2:
         return Positive((labels[0], labels[1]))
     if kind == "argmax" and len(labels) == text.n_scores:
@@ -126,7 +98,9 @@ def _rule(text: LightGBMText, kind: str, labels: tuple[Hashable, ...]) -> Argmax
     raise UnsupportedModelError(f"{len(labels)} labels do not fit {text.objective} with {text.n_scores} scores.")
 
 
-def _sum(text: LightGBMText, domain: Domain, rule: Argmax | Positive | Score) -> TreeSum:
+def _sum(text: LightGBMText, domain: Domain, labels: tuple[Hashable, ...]) -> TreeSum:
+    """Return the sum of the trees of a text, whose objective says what its output is."""
+    rule = _rule(text, labels)
     _check_columns(text, domain)
     # Trees of an iteration come one per score, in turn.
     trees = [_Nodes(text, domain, tree).built(k % text.n_scores) for k, tree in enumerate(text.trees)]
@@ -169,7 +143,10 @@ class _Nodes:
             at = len(self._column)
             if parent >= 0:
                 self._children[parent][side] = at
-            stack += self._leaf(what) if what < 0 else self._inner(what)
+            if what < 0:
+                self._add(-1, None, self._tree.leaves[~what])
+            else:
+                stack += self._inner(what)
             if len(self._column) > _MOST_NODES:
                 raise UnsupportedModelError(
                     f"A tree needs over {_MOST_NODES} nodes to tell zeros from numbers; train without zero_as_missing."
@@ -189,10 +166,6 @@ class _Nodes:
         self._children.append([-1, -1])
         self._values.append(value)
         return len(self._column) - 1
-
-    def _leaf(self, what: int) -> list[tuple[int, int, int]]:
-        self._add(-1, None, self._tree.leaves[~what])
-        return []
 
     def _inner(self, node: int) -> list[tuple[int, int, int]]:
         """Add a chain of nodes for one node's test; return what is to be built below it."""
@@ -264,24 +237,23 @@ def _booster(model: Any, domain: Domain) -> TreeSum:
 @reads(lgb.LGBMClassifier)
 def _classifier(model: Any, domain: Domain) -> TreeSum:
     text = parse_lightgbm(_fitted(model).model_to_string())
-    kind = objective_kind(text)
-    if kind == "identity":
+    if _objective_kind(text) == "identity":
         raise UnsupportedModelError(
             f"LGBMClassifier with objective {text.objective} does not predict a class; "
             "train it with objective 'binary' or 'multiclass'."
         )
-    return sum_of_text(text, domain, kind, plain_labels(model.classes_))
+    return _sum(text, domain, plain_labels(model.classes_))
 
 
 @reads(lgb.LGBMRegressor)
 def _regressor(model: Any, domain: Domain) -> TreeSum:
     text = parse_lightgbm(_fitted(model).model_to_string())
-    if objective_kind(text) != "identity":
+    if _objective_kind(text) != "identity":
         raise UnsupportedModelError(
             f"LGBMRegressor with objective {text.objective} predicts a probability, which has no exact form "
             "as a regression; train an LGBMClassifier, or use 'regression'."
         )
-    return sum_of_text(text, domain, "identity", ())
+    return _sum(text, domain, ())
 
 
 def _fitted(model: Any) -> Any:

@@ -49,19 +49,7 @@ class LightGBMText:
 
 
 def parse_lightgbm(text: str) -> LightGBMText:
-    """Return what the text from ``Booster.model_to_string`` says.
-
-    Raises
-    ------
-    ModelFileError
-        If an entry is missing or does not parse.
-    UnsupportedModelError
-        If leaves hold linear models.
-
-    Notes
-    -----
-    Linear in the length of the text.
-    """
+    """Return what the text from ``Booster.model_to_string`` says; linear in its length."""
     # After the trees come parameters and categories, which have lines of the same form.
     head, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
     entries = _entries(head)
@@ -86,13 +74,9 @@ def parse_lightgbm(text: str) -> LightGBMText:
     except (KeyError, ValueError, IndexError, TypeError, OverflowError, RecursionError) as error:
         # A damaged text can fail anywhere, and always means the same to the user.
         raise ModelFileError(
-            f"Expected the text of a LightGBM model of version 3 or 4, but it does not parse ({_shown(error)}); "
+            f"Expected the text of a LightGBM model of version 3 or 4, but it does not parse ({repr(error)[:120]}); "
             "save the model again."
         ) from error
-
-
-def _shown(error: Exception) -> str:
-    return repr(error)[:120]
 
 
 def _entries(block: str) -> dict[str, str]:

@@ -3,9 +3,7 @@
 A pipeline changes columns before they reach the model. Each changed column is still a function of
 one feature: a chain of non-decreasing steps on a number, or one entry per value of a discrete
 feature. The model is read over an *inner* domain that has the changed columns, and then pulled
-back (:mod:`axfi_kc.compilers.readers.pipeline_columns`).
-
-Models of changed columns as models of the features that were changed.
+back to the features that were changed.
 
 A linear model is composed with the exact affine maps of its columns. A tree's thresholds are pulled
 back through the *floating-point* maps: the cut in the user's feature is the largest float64 that
@@ -30,19 +28,7 @@ from axfi_kc.domain.measures import exact
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import LinearModel, Lookup, Model, Slope, TreeSum
 
-__all__ = [
-    "Chain",
-    "Column",
-    "Inner",
-    "Step",
-    "Tabled",
-    "columns_of",
-    "inner_of",
-    "pulled_back",
-    "pulled_back_cuts",
-    "tabled",
-    "then",
-]
+__all__ = ["Column", "Step", "Tabled", "columns_of", "inner_of", "pulled_back", "tabled", "then"]
 
 
 Floats = npt.NDArray[np.float64]
@@ -164,13 +150,7 @@ class Inner:
 
 
 def inner_of(domain: Domain, columns: Sequence[Column], names: Sequence[str]) -> Inner:
-    """Return the inner domain of `columns`, which are called `names`.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If no column is left, or a feature's columns do not follow each other.
-    """
+    """Return the inner domain of `columns`, which are called `names`; a feature's columns must follow each other."""
     groups: list[tuple[int, list[int]]] = []
     for k, column in enumerate(columns):
         if groups and groups[-1][0] == column.feature and isinstance(column, Tabled):
@@ -282,20 +262,15 @@ def _pulled_back_axis(axis: Axis, inner: Inner, j: int, feature: Feature) -> tup
     if positions is not None or chain is None:
         # A table has no order to keep: every value is its own cell.
         return Axis.of_values(feature), np.array(positions, dtype=np.int64)
-    cuts = pulled_back_cuts(axis.cuts, chain, feature)
+    cuts = _pulled_back_cuts(axis.cuts, chain, feature)
     outer = Axis.of(feature, cuts)
     left = np.array([outer.left_of(cut) for cut in cuts], dtype=np.int64)
     # The inner cell is the number of inner cuts that lie left of the outer one.
     return outer, np.searchsorted(np.sort(left), np.arange(outer.n_cells), side="right").astype(np.int64)
 
 
-def pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> list[Cut]:
-    """Return for each cut of a column the cut of the feature behind it.
-
-    Notes
-    -----
-    At most 64 evaluations of the chain, each on all cuts at once.
-    """
+def _pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> list[Cut]:
+    """Return for each cut of a column the cut of the feature behind it: at most 64 evaluations on all cuts at once."""
     if not chain.steps or not cuts or isinstance(feature, Categorical):
         return list(cuts)
     last = np.array([cut.last_left for cut in cuts])

@@ -4,8 +4,6 @@ The nearest one has the least total change over the CXp's features: for a numeri
 change divided by the width of its domain, for a categorical one 1. A random one is drawn from the
 domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
 put to the model.
-
-Adversarial examples of one CXp: the nearest one, and random ones.
 """
 
 from __future__ import annotations
@@ -26,28 +24,14 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, nearest_linear
-from axfi_kc.explanations.counterfactuals.nearest import MOST_BOXES, grown, nearest_corner, search_account
-from axfi_kc.explanations.counterfactuals.regions import Choices, Region, change, region_of
+from axfi_kc.explanations.counterfactuals.regions import Choices, change, region_of
+from axfi_kc.explanations.counterfactuals.search import MOST_BOXES, grown, nearest_corner, search_account
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Lookup
 
-__all__ = [
-    "MOST_BOXES",
-    "Counterfactual",
-    "Region",
-    "adversarial_example",
-    "counterfactual_of",
-    "draw_linear",
-    "draw_region",
-    "find_counterfactual",
-    "grown",
-    "nearest_corner",
-    "nearest_linear",
-    "region_of",
-    "search_account",
-]
+__all__ = ["Counterfactual", "adversarial_example", "counterfactual_of", "find_counterfactual", "search_account"]
 
 
 _NO_LIMIT = Budget()
@@ -200,7 +184,7 @@ def _example(
     grid, own = model.grid, problem.cells
     axes = [grid.axes[i] for i in members]
     choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
-    region = region_of(problem, choices)
+    region = region_of(model, problem, choices)
     if seed is None:
         codes = _nearest(problem, choices, account)
     else:
@@ -236,7 +220,7 @@ def _of_linear(
 
 def _nearest(problem: Problem, choices: Sequence[Choices], account: Account) -> list[float] | None:
     ordered = [choice.by_cost() for choice in choices]
-    found = nearest_corner(region_of(problem, ordered), ordered, account=account)
+    found = nearest_corner(region_of(problem.model, problem, ordered), ordered, account=account)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
 
 

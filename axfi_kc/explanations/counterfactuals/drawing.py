@@ -17,8 +17,8 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import WeightError
-from axfi_kc.explanations.counterfactuals.nearest import cover
 from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends
+from axfi_kc.explanations.counterfactuals.search import cover
 
 __all__ = ["draw_between", "draw_index", "draw_region", "no_mass", "value_odds"]
 
@@ -43,18 +43,9 @@ def no_mass() -> WeightError:
 def draw_region(
     region: Region, choices: Sequence[Choices], axes: Sequence[Axis], *, random: Random, account: Account
 ) -> list[float]:
-    """Return the codes of a random dissimilar point, one per feature of the CXp.
+    """Return the codes of a random dissimilar point, one per feature; WeightError if these have probability 0.
 
-    Choices must be in the order of the cells.
-
-    Raises
-    ------
-    WeightError
-        If the dissimilar points have probability 0.
-
-    Notes
-    -----
-    Makes the exact cover of the dissimilar points by boxes first.
+    Choices must be in the order of the cells. Makes the exact cover of the dissimilar points by boxes first.
     """
     boxes = cover(region, choices, account=account)
     odds = [[axis.numerators[c] for c in choice.cells] for axis, choice in zip(axes, choices, strict=True)]
@@ -90,13 +81,7 @@ def value_odds(feature: Feature) -> list[int]:
 
 
 def draw_between(feature: Real, spans: Sequence[tuple[Fraction, Fraction]], random: Random) -> float:
-    """Return a random value of a real feature within disjoint intervals.
-
-    Raises
-    ------
-    WeightError
-        If they have probability 0.
-    """
+    """Return a random value of a real feature within disjoint intervals; WeightError if these have probability 0."""
     pieces = [piece for span in spans for piece in _pieces(feature, *span)]
     whole = lcm(*(mass.denominator for _, _, mass in pieces)) if pieces else 1
     odds = [int(mass * whole) for _, _, mass in pieces]

@@ -4,8 +4,6 @@ A box is a range of choices per feature of the CXp, the other features being the
 region says whether a box may hold a dissimilar point and whether all its points are; on a single
 choice per feature both answers agree and are exact.
 
-What a feature can change to: its cells other than the instance's own, and how far they are.
-
 Distances are exact. A numeric feature's change is divided by the width of its domain, a
 categorical feature's is 1. Points are float64, so the nearest point of an open end is the float
 next to it.
@@ -29,7 +27,7 @@ from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 
-__all__ = ["Box", "Choices", "Region", "cell_ends", "change", "float_ends", "region_in", "region_of"]
+__all__ = ["Box", "Choices", "Region", "cell_ends", "change", "float_ends", "region_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +107,13 @@ class Region(Protocol):
         ...
 
 
-def region_of(problem: Problem, choices: Sequence[Choices]) -> Region:
+@singledispatch
+def region_of(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
     """Return the region of a problem's dissimilar points, for choices in the order given.
 
-    Notes
-    -----
-    For trees, the leaves that the CXp's features can reach times their cells; for a table, the
-    points of the box.
+    Forms that know more of a box than its points register their own: a table the points of the box, trees
+    the leaves that the CXp's features can reach.
     """
-    return region_in(problem.model, problem, choices)
-
-
-@singledispatch
-def region_in(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
-    """Return the region within a form; forms that know more of a box than its points register their own."""
     return _Cells(model, problem, choices)
 
 
@@ -134,8 +125,8 @@ class _Table:
         for choice in choices:
             cells[choice.feature] = list(choice.cells)
         # One cell for each other feature: the block has as many dimensions as choices, in domain order.
-        block = model.table[np.ix_(*cells)].reshape([len(c.cells) for c in sorted(choices, key=_feature)])
         order = sorted(range(len(choices)), key=lambda k: choices[k].feature)
+        block = model.table[np.ix_(*cells)].reshape([len(choices[k].cells) for k in order])
         strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
         # Back into the order in which the choices were given.
         self._strange = strange[block].transpose(np.argsort(order))
@@ -145,13 +136,9 @@ class _Table:
         return bool(block.any()), bool(block.all())
 
 
-@region_in.register
+@region_of.register
 def _of_table(model: TableModel, problem: Problem, choices: Sequence[Choices]) -> Region:
     return _Table(model, problem, choices)
-
-
-def _feature(choice: Choices) -> int:
-    return choice.feature
 
 
 class _Cells:
@@ -175,14 +162,8 @@ class _Cells:
 class _Leaves:
     """Sums over trees of one leaf each: dissimilar where one of the sums is above 0.
 
-    Parameters
-    ----------
-    inside
-        Per feature of the CXp, for each leaf and each choice, whether the leaf takes it.
-    starts
-        Where each tree's leaves begin.
-    values, base
-        What each leaf adds to each sum, and the sums before any tree.
+    Made from whether a leaf takes a choice, per feature of the CXp, from where each tree's leaves begin, from what
+    each leaf adds to each sum, and from the sums before any tree.
     """
 
     def __init__(self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any) -> None:
@@ -212,7 +193,7 @@ class _Leaves:
         )
 
 
-@region_in.register
+@region_of.register
 def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Region:
     own = problem.cells
     kept = np.ones(len(model), dtype=np.bool_)
@@ -228,7 +209,7 @@ def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Reg
     return _Leaves(inside, [0], values, np.zeros(1, np.int64))
 
 
-@region_in.register
+@region_of.register
 def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> Region:
     leaves: list[int] = []
     inside: list[list[Flags]] = [[] for _ in choices]

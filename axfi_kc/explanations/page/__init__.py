@@ -1,7 +1,4 @@
-"""Explanations as one HTML file that needs nothing else: no server, no network, no other file.
-
-The page: one HTML file that holds its style, its script and its pictures.
-"""
+"""Explanations as one HTML file that needs nothing else: no server, no network, no other file."""
 
 from __future__ import annotations
 

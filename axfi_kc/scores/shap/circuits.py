@@ -6,9 +6,8 @@ probability q and else be drawn from its measure, and let F(q) be the mean of f.
 feature i is the integral over q, from 0 to 1, of what fixing feature i changes in that mean. On a
 deterministic, decomposable circuit the mean is one pass up and all the changes are one pass down, as
 polynomials in q of a degree below the number of features; an exact quadrature at as many rational
-points integrates them. No polynomial is ever written out and no smoothing is needed.
-
-SHAP scores of large circuits by residues: the passes modulo enough primes, put together at the end.
+points integrates them. No polynomial is ever written out and no smoothing is needed. Large circuits
+go through the passes modulo enough primes, which are put together at the end.
 """
 
 from __future__ import annotations

@@ -51,8 +51,6 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, account: Accou
 
     Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
 
-    Notes
-    -----
     Best first: boxes are taken by the cost of their nearest corner, halved when that corner is
     similar, and dropped when they cannot hold a dissimilar point.
     """
@@ -80,12 +78,7 @@ def nearest_corner(region: Region, choices: Sequence[Choices], *, account: Accou
 
 
 def cover(region: Region, choices: Sequence[Choices], *, account: Account) -> list[Box]:
-    """Return disjoint boxes that together are exactly the dissimilar points.
-
-    Notes
-    -----
-    Halves boxes until both bounds agree.
-    """
+    """Return disjoint boxes that together are exactly the dissimilar points: halves until both bounds agree."""
     if not all(c.cells for c in choices):
         return []
     found, stack = list[Box](), [_whole(choices)]
