@@ -55,10 +55,12 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
     """
     with np.errstate(over="ignore"):
         near = np.float32(threshold)
+    # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
     candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
     left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
     last = left[-1]
     following = np.nextafter(last, np.float32(np.inf))
+    # Beyond the largest float32 there is nothing to round to, so the threshold itself splits.
     if not (np.isfinite(last) and np.isfinite(following)):
         return Fraction(threshold), not strict
     middle = (Fraction(float(last)) + Fraction(float(following))) / 2
@@ -106,6 +108,7 @@ def pieces_of(feature: Feature, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
 
 
 def _runs(feature: Integer, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    # The last integer left of each bound: an integer that an open bound names is right of it.
     lasts = {value.__floor__() - int(value.denominator == 1 and not closed) for value, closed in bounds}
     ends = [*sorted(e for e in lasts if feature.low <= e < feature.high), feature.high]
     found, start = [], feature.low
@@ -120,6 +123,7 @@ def _runs(feature: Integer, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
 
 
 def _intervals(feature: Real, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    # As pairs bounds are in the order of the reals: at one number the open bound comes before the closed one.
     first, last = (feature.low, False), (feature.high, True)
     inner = sorted(b for b in set(bounds) if first < b < last)
     found = []
@@ -144,6 +148,7 @@ def _below(feature: Real, value: Fraction) -> Fraction:
 
 def _float_between(low: Bound, high: Bound) -> float | None:
     """Return a float64 right of `low` and not right of `high`."""
+    # A narrow piece may hold no float near its middle, but then one next to its ends, or none at all.
     middle = float((low[0] + high[0]) / 2)
     near = [middle, float(high[0]), float(low[0])]
     near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
@@ -227,6 +232,7 @@ class Space:
     def total(self, free: tuple[int, ...], flags: Sequence[bool]) -> Fraction:
         """Return what the combinations that are flagged weigh together, in the order of :meth:`blocks`."""
         table, below = np.array([int(flag) for flag in flags], dtype=object), 1
+        # The last feature is the fastest: each product with its worths leaves a table over those before it.
         for i in reversed(free):
             numbers, whole = self.worths(i)
             table = table.reshape(-1, len(numbers)) @ np.array(numbers, dtype=object)

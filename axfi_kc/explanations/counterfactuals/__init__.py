@@ -124,6 +124,7 @@ def find_counterfactual(
     def is_weak(free: Iterable[str]) -> bool:
         return is_wcxp(problem, free, budget=account.rest())
 
+    # A CXp is a weak CXp that is none without any one of its features.
     if not names or not is_weak(names) or any(is_weak(set(names) - {name}) for name in names):
         raise DomainError(f"Expected the features of a CXp, but {sorted(names)} are none; take one of the cxps.")
     return adversarial_example(problem, members, seed=seed, account=search_account(account.rest()))
@@ -151,6 +152,7 @@ def counterfactual_of(
             raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
         return adversarial_example(problem, features_of(mask), seed=seed, account=account)
     best: Counterfactual | None = None
+    # A random example is one of the first CXp; the nearest may be of any.
     for one in cxps if seed is None else islice(cxps, 1):
         account.look()
         members = features_of(problem.domain.mask(one.features))
@@ -191,6 +193,7 @@ def _example(
         codes = draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
     if codes is None:
         return None, ""
+    # The words are about cells: a box of dissimilar ones, grown around the point's own.
     cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
     point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
     grows = [not isinstance(a.feature, Categorical) for a in axes]

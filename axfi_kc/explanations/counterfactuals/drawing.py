@@ -29,6 +29,7 @@ _BITS = 64
 def draw_index(odds: Sequence[int], random: Random) -> int:
     """Return a position, each with the odds given, exactly."""
     limits = list(accumulate(odds))
+    # Whole odds of any size: floats would round them, and lose the smallest.
     at = random.randrange(limits[-1])
     return next(k for k, limit in enumerate(limits) if at < limit)
 
@@ -49,6 +50,7 @@ def draw_region(
     """
     boxes = cover(region, choices, account=account)
     odds = [[axis.numerators[c] for c in choice.cells] for axis, choice in zip(axes, choices, strict=True)]
+    # Features are independent, so a box weighs the product of its sides.
     masses = [prod(sum(row[a:b]) for row, a, b in zip(odds, *box, strict=True)) for box in boxes]
     if not any(masses):
         raise no_mass()
@@ -69,6 +71,7 @@ def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:
         return float(first + draw_index(value_odds(feature)[first - feature.low : last + 1 - feature.low], random))
     left = Fraction(axis.cuts[cell - 1].value) if cell else feature.low
     right = Fraction(axis.cuts[cell].value) if cell < len(axis.cuts) else feature.high
+    # A cell ends at cuts that need not be floats; rounded, a value may fall just outside.
     return min(max(draw_between(feature, [(left, right)], random), low), high)
 
 

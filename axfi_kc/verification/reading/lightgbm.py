@@ -74,6 +74,7 @@ def _split(node: Any, names: dict[int, list[Any]]) -> Split:
 
 
 def _bound(threshold: float) -> Bound:
+    # Numbers near zero are compared as zero, so they all go where zero goes: a bound among them moves to their end.
     if 0 <= threshold <= _NEAR_ZERO:
         return Fraction(_NEAR_ZERO), True
     if -_NEAR_ZERO <= threshold < 0:

@@ -194,9 +194,11 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
     nodes = (pair for tree in form.trees for pair in zip(tree.column, tree.split, strict=True))
     tests = {(k, split) for k, split in nodes if k in scaled and split is not None}
     pairs = sorted((k, split) for k, split in tests if isinstance(split, tuple))
+    # Lists of categories, and bounds that zeros do not obey, are not moved through a scaler.
     if len(pairs) < len(tests):
         return None
     moved: dict[tuple[int, Bound], Bound] = {}
+    # Short integer features are listed with one call of transform; all others are bisected together.
     for i in sorted({form.columns[k].feature for k, _ in pairs if _is_short(domain, form.columns[k])}):
         table = _at_values(domain, i, through)
         moved |= {(k, b): _last(table[:, k], b, domain.features[i]) for k, b in pairs if form.columns[k].feature == i}
@@ -244,6 +246,7 @@ def _back(
         return []
     rows, own = np.arange(len(pairs)), [k for k, _ in pairs]
     features = [columns[k].feature for k in own]
+    # On floats an open bound is a closed one a float before.
     last = np.array([float(b) if closed else float(np.nextafter(float(b), -np.inf)) for _, (b, closed) in pairs])
     widths = [float_ends(domain.features[i]) for i in features]  # type: ignore[arg-type]
     ends = [_key(np.array(end)) for end in zip(*widths, strict=True)]
@@ -253,8 +256,11 @@ def _back(
         points[rows, features] = _float(keys)
         return through.at(points)[rows, own] <= last
 
+    # Scalers never decrease, in floats too: what goes left is a beginning of the feature's floats.
     never, always = ~left_of(ends[0]), left_of(ends[1])
     start = np.clip(_key(np.array(near)), ends[0], ends[1])
+    # The exact inverse is off by a few floats only, so a narrow window saves most of the 64 calls of transform;
+    # where it misses, its end is the domain's.
     low, high = np.maximum(ends[0], start - _NEAR), np.minimum(ends[1], start + _NEAR)
     low, high = np.where(left_of(low), low, ends[0]), np.where(left_of(high), ends[1], high)
     while (high > low + _STEP).any():
@@ -267,6 +273,7 @@ def _back(
 
 def _key(x: npt.NDArray[np.float64]) -> Keys:
     """Return a whole number for each float64, in the same order; unsigned, so that differences do not overflow."""
+    # Negative floats ascend against their bits and come first, so theirs are flipped and the others get the top bit.
     bits = x.view(np.uint64)
     return np.where(bits >= _TOP, ~bits, bits | _TOP)
 

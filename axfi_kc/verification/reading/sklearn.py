@@ -130,6 +130,7 @@ def _boosted(model: Any, columns: tuple[Seen, ...]) -> TreeForm:
         for stage in model.estimators_
         for k, e in enumerate(stage)
     )
+    # Before any tree the raw score does not depend on the row.
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_), np.float32))[0]
     rule = Rule.of(_labels(model), width, two="from")
     return TreeForm(trees, tuple(Fraction(float(b)) for b in base), rule, columns)

@@ -110,6 +110,7 @@ def _base(text: Any, objective: str, n_scores: int) -> tuple[Fraction, ...]:
 
 
 def _logit(probability: float) -> float:
+    # Rounded to float32 wherever the library rounds: the exact logarithm would be another margin.
     odds = np.float32(1) / np.float32(probability) - np.float32(1)
     return float(-np.float32(math.log(float(odds))))
 
