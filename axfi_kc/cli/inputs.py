@@ -143,7 +143,7 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:
 
         return read_xgboost(path, domain)
     if kind == "lightgbm":
-        from axfi_kc.compilers.readers.lightgbm import read_lightgbm
+        from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
         return read_lightgbm(lightgbm_text(path), domain)
     if kind == "skops":
