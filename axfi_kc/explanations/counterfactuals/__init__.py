@@ -24,8 +24,15 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, nearest_linear
-from axfi_kc.explanations.counterfactuals.regions import Choices, change, region_of
-from axfi_kc.explanations.counterfactuals.search import MOST_BOXES, grown, nearest_corner, search_account
+from axfi_kc.explanations.counterfactuals.regions import (
+    MOST_BOXES,
+    Choices,
+    change,
+    grown,
+    nearest_corner,
+    region_of,
+    search_account,
+)
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of

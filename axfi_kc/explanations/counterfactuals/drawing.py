@@ -17,8 +17,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import WeightError
-from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends
-from axfi_kc.explanations.counterfactuals.search import cover
+from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends, cover
 
 __all__ = ["draw_between", "draw_index", "draw_region", "no_mass", "value_odds"]
 
