@@ -11,13 +11,15 @@ from typing import Any
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
-from axfi_kc.cli.options import Given, add_command, add_inputs, add_json, given
-from axfi_kc.cli.text import is_watched, plain, print_json, text_table, working
+from axfi_kc.cli.inputs import Given, add_command, add_inputs, add_json, given
+from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
+from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
 from axfi_kc.errors import DomainError
 
-__all__ = ["add_compile", "add_output", "add_sizes", "output_of"]
+__all__ = ["add_compile", "add_sizes"]
 
 
+_VTREES = ("right", "balanced")
 _EXAMPLES = """\
   axfi-kc compile tree.skops data.csv --target label
   axfi-kc compile model.json data.csv --to obdd --code binary --output 1 --save model.dddmp
@@ -31,11 +33,11 @@ def add_compile(commands: Any) -> None:
     about = 'compile "the output is this one" into a circuit: size, exact count and probability'
     command = add_command(commands, "compile", _run, about=about, examples=_EXAMPLES)
     add_inputs(command)
-    add_output(command)
+    _add_output(command)
     command.add_argument("--to", choices=tuple(TARGETS), default="mdd", help="the language [%(default)s]")
-    command.add_argument("--order", choices=["influence", "force", "given"], default="influence", help="[%(default)s]")
+    command.add_argument("--order", choices=ORDERS, default=DEFAULT_ORDER, help="[%(default)s]")
     command.add_argument("--code", choices=CODES, help=f"how values are written in bits, for {_with('code')}")
-    command.add_argument("--vtree", choices=["right", "balanced"], help=f"for {_with('vtree')}")
+    command.add_argument("--vtree", choices=_VTREES, help=f"for {_with('vtree')}")
     command.add_argument("--save", type=Path, metavar="FILE", help=f"write the circuit: {_savable()}")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw a small circuit: .png, .svg, .pdf or .dot")
     add_json(command)
@@ -52,21 +54,15 @@ def _savable() -> str:
     return ", ".join(s if known.language is None else f"{s} of an {known.language}" for s, known in written.items())
 
 
-def add_output(command: argparse.ArgumentParser) -> None:
+def _add_output(command: argparse.ArgumentParser) -> None:
     """Add which output the circuit is about."""
     command.add_argument("--output", help="the output the circuit is about; of two classes, the greater by default")
     command.add_argument("--delta", type=float, help="regression: outputs this close to --output count")
     command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
 
 
-def output_of(inputs: Given, text: str | None, delta: float | None) -> Any:
-    """Return the output that is meant by a text: classes may be numbers or words.
-
-    Raises
-    ------
-    AxfiError
-        If it is none of the model's.
-    """
+def _output_of(inputs: Given, text: str | None, delta: float | None) -> Any:
+    """Return the output that is meant by a text: classes may be numbers or words."""
     from axfi_kc.compilers.compiled_model import question_about
 
     readings: list[Any] = [None] if text is None else [text, *_numbers(text)]
@@ -91,7 +87,7 @@ def _run(options: argparse.Namespace) -> None:
 
     with working("reading"):
         inputs = given(options)
-        output = output_of(inputs, options.output, options.delta)
+        output = _output_of(inputs, options.output, options.delta)
     chosen = {"code": options.code, "vtree": options.vtree}
     begin = perf_counter()
     with working("compiling"):
@@ -114,9 +110,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json({**facts, "wrote": [str(path) for path in wrote]})
         return
-    print(*text_table(("what", "value"), [(key, plain(value)) for key, value in facts.items()]), sep="\n")
-    for path in wrote:
-        print(f"wrote {path}")
+    print_facts(facts)
+    print_written(wrote)
 
 
 def _facts(compiled: Any, seconds: float) -> dict[str, Any]:
@@ -135,15 +130,12 @@ def _facts(compiled: Any, seconds: float) -> dict[str, Any]:
 
 def _draw(compiled: Any, path: Path) -> None:
     from axfi_kc.plots import circuit_dot, plot_circuit
+    from axfi_kc.plots.style import save_picture
 
     if path.suffix == ".dot":
         circuit_dot(compiled, path)
-        return
-    from axfi_kc.plots.style import pyplot
-
-    pyplot().switch_backend("Agg")
-    figure: Any = plot_circuit(compiled).figure
-    figure.savefig(path, dpi=150)
+    else:
+        save_picture(path, plot_circuit, compiled)
 
 
 _SIZES_EXAMPLES = """\
@@ -158,15 +150,11 @@ def add_sizes(commands: Any) -> None:
     about = "compile a model into several languages and compare the sizes"
     command = add_command(commands, "sizes", _run_sizes, about=about, examples=_SIZES_EXAMPLES)
     add_inputs(command)
-    add_output(command)
+    _add_output(command)
     command.add_argument("--to", nargs="+", choices=tuple(TARGETS), default=list(TARGETS), help="[all]")
     command.add_argument("--codes", nargs="+", choices=CODES, default=["order"], help="[order]")
-    orders = ["influence", "force", "given"]
-    command.add_argument("--orders", nargs="+", choices=orders, default=orders, help="[all]")
-    vtrees = ["right", "balanced"]
-    command.add_argument(
-        "--vtrees", nargs="+", choices=vtrees, default=vtrees, help=f"for {' and '.join(targets_with('vtree'))} [all]"
-    )
+    command.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS, help="[all]")
+    command.add_argument("--vtrees", nargs="+", choices=_VTREES, default=_VTREES, help=f"for {_with('vtree')} [all]")
     command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
     add_json(command)
@@ -174,10 +162,12 @@ def add_sizes(commands: Any) -> None:
 
 def _run_sizes(options: argparse.Namespace) -> None:
     from axfi_kc.compilers.sizes import compare_sizes
+    from axfi_kc.plots import plot_sizes
+    from axfi_kc.plots.style import save_picture
 
     with working("reading"):
         inputs = given(options)
-        output = output_of(inputs, options.output, options.delta)
+        output = _output_of(inputs, options.output, options.delta)
     frame = compare_sizes(
         inputs.model,
         inputs.domain,
@@ -193,23 +183,13 @@ def _run_sizes(options: argparse.Namespace) -> None:
     )
     rows: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     if options.picture is not None:
-        _draw_sizes(rows, options.picture)
+        save_picture(options.picture, plot_sizes, rows)
     if options.json:
         print_json(rows)
         return
     print(*text_table(_COLUMNS, [[_cell(row[c]) for c in _COLUMNS] for row in rows]), sep="\n")
-    if options.picture is not None:
-        print(f"wrote {options.picture}")
+    print_written([] if options.picture is None else [options.picture])
 
 
 def _cell(value: Any) -> str:
     return "" if value is None else plain(value)
-
-
-def _draw_sizes(rows: list[dict[str, Any]], path: Path) -> None:
-    from axfi_kc.plots import plot_sizes
-    from axfi_kc.plots.style import pyplot
-
-    pyplot().switch_backend("Agg")
-    figure: Any = plot_sizes(rows).figure
-    figure.savefig(path, dpi=150)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from axfi_kc.cli.options import add_command, add_explainer, add_inputs, add_json, explainer_of, given
-from axfi_kc.cli.text import plain, print_json, text_table, working
+from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json, explainer_of, given
+from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
 from axfi_kc.scores.axfi import DEFAULT_SCORES
@@ -53,13 +53,10 @@ def _run(options: argparse.Namespace) -> None:
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
     if options.pictures is not None:
-        written = write_pictures(explanation, options.pictures, kinds=options.score)
-        if not options.json:
-            print(*(f"wrote {path}" for path in written), sep="\n")
+        print_written(write_pictures(explanation, options.pictures, kinds=options.score), quiet=options.json)
     if options.report is not None:
         write_report(explanation, options.report, kinds=options.score)
-        if not options.json:
-            print(f"wrote {options.report}")
+        print_written([options.report], quiet=options.json)
 
 
 def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
@@ -140,7 +137,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     with working("reading"):
         inputs = given(options)
         explainer = explainer_of(inputs, options)
-    data = inputs.data if options.rows is None else inputs.data.iloc[: max(options.rows, 0)]
+    data = inputs.rows(options.rows)
     if options.out is None:
         batch = explainer.explain_batch(data, n_jobs=options.n_jobs)
     else:
@@ -172,7 +169,6 @@ def _means(batch: Any, names: tuple[str, ...], kind: str) -> dict[str, Fraction]
     }
 
 
-_RESULTS = (".jsonl", ".ndjson", ".parquet")
 _REPORT_EXAMPLES = """\
   axfi-kc report model.json data.csv --row 3 --out report.html
   axfi-kc report model.json data.csv --out batch.html --rows 200
@@ -203,13 +199,14 @@ def _run_report(options: argparse.Namespace) -> None:
     if options.json:
         print_json({"wrote": str(options.out)})
     else:
-        print(f"wrote {options.out}")
+        print_written([options.out])
 
 
 def _saved(path: Path) -> Any:
+    from axfi_kc.explanations.files.stores import SUFFIXES
     from axfi_kc.explanations.files.streaming import read_results
 
-    if path.suffix not in _RESULTS:
+    if path.suffix not in SUFFIXES:
         raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")
     return read_results(path)
 
@@ -220,41 +217,30 @@ def _reported(options: argparse.Namespace) -> Any:
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
-        data = inputs.data if options.rows is None else inputs.data.iloc[: max(options.rows, 0)]
-        return explainer.explain_batch(data, n_jobs=options.n_jobs)
+        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs)
     with working("explaining"):
         return explainer.explain(row)
 
 
-_DPI = 150
-
-
 def write_pictures(explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES) -> list[Path]:
     """Draw scores, CXps and the forest, write the forest's files, and return the paths."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError.of("matplotlib", "plots", "Drawing") from error
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     from axfi_kc.plots import plot_cxps, plot_forest, plot_scores
+    from axfi_kc.plots.style import pyplot, save_picture
 
+    pyplot()  # or an error, before a folder is made
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {kind: plot_scores(explanation, kind) for kind in kinds}
+    for kind in kinds:
+        save_picture(folder / f"{kind}.png", plot_scores, explanation, kind)
+    names = [*kinds]
     if explanation.cxps:
-        drawn["cxps"] = plot_cxps(explanation)
+        names.append("cxps")
+        save_picture(folder / "cxps.png", plot_cxps, explanation)
     if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
-        drawn["forest"] = plot_forest(explanation.forest)
-    written = []
-    for name, axes in drawn.items():
-        written.append(folder / f"{name}.png")
-        figure: Any = axes.figure
-        figure.savefig(written[-1], dpi=_DPI)
-        plt.close(figure)
+        names.append("forest")
+        save_picture(folder / "forest.png", plot_forest, explanation.forest)
     explanation.forest.to_graphml(folder / "forest.graphml")
     explanation.forest.to_dot(folder / "forest.dot")
-    return [*written, folder / "forest.graphml", folder / "forest.dot"]
+    return [*(folder / f"{name}.png" for name in names), folder / "forest.graphml", folder / "forest.dot"]
 
 
 _ROW = 78
@@ -263,9 +249,8 @@ _ABOUT = "explain a decision tree on data that ships with scikit-learn"
 
 def add_demo(commands: Any) -> None:
     """Add the command."""
-    command = add_command(
-        commands, "demo", _run_demo, about=_ABOUT, examples="  axfi-kc demo\n  axfi-kc demo --out here/\n"
-    )
+    examples = "  axfi-kc demo\n  axfi-kc demo --out here/\n"
+    command = add_command(commands, "demo", _run_demo, about=_ABOUT, examples=examples)
     command.add_argument("--out", type=Path, default=Path("axfi-demo"), help="folder for the pictures [%(default)s]")
 
 
@@ -287,7 +272,7 @@ def _run_demo(options: argparse.Namespace) -> None:
     with working("drawing"):
         written = write_pictures(explanation, options.out)
         write_report(explanation, options.out / "report.html")
-    print(*(f"wrote {path}" for path in (*written, options.out / "report.html")), sep="\n")
+    print_written([*written, options.out / "report.html"])
 
 
 def _explained_tumour() -> tuple[Any, Any]:

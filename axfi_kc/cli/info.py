@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,10 +13,8 @@ from typing import Any
 
 from axfi_kc._version import __version__
 from axfi_kc.circuits.files import load_circuit
-from axfi_kc.cli.inputs import file_kind, load_skops
-from axfi_kc.cli.options import add_command, add_json
-from axfi_kc.cli.text import plain, print_json, text_table
-from axfi_kc.errors import ModelFileError
+from axfi_kc.cli.inputs import add_command, add_json, file_kind, lightgbm_text, load_skops
+from axfi_kc.cli.text import print_facts, print_json, text_table
 
 __all__ = ["add_info"]
 
@@ -25,24 +24,25 @@ _EXAMPLES = """\
   axfi-kc info model.json
   axfi-kc info circuit.nnf --json
 """
-# what each package is for; the first found of several names counts
+# what each package is for
 _PACKAGES = {
-    "numpy": (("numpy",), "needed"),
-    "numba": (("numba",), "needed: kernels"),
-    "networkx": (("networkx",), "needed: the forest"),
-    "joblib": (("joblib",), "needed: workers"),
-    "dd": (("dd",), "binary decision diagrams"),
-    "PySDD": (("PySDD", "pysdd"), "sentential decision diagrams"),
-    "pandas": (("pandas",), "tables; axfi-kc[frames]"),
-    "pyarrow": (("pyarrow",), "Parquet; axfi-kc[parquet]"),
-    "matplotlib": (("matplotlib",), "pictures; axfi-kc[plots]"),
-    "scikit-learn": (("scikit-learn",), "models; axfi-kc[sklearn]"),
-    "skops": (("skops",), "models in files; axfi-kc[sklearn]"),
-    "xgboost": (("xgboost", "xgboost-cpu"), "models in memory; axfi-kc[xgboost]"),
-    "lightgbm": (("lightgbm",), "models; axfi-kc[lightgbm]"),
-    "Orange3": (("Orange3",), "models; axfi-kc[orange]"),
-    "problog": (("problog",), "the compiler dsharp; axfi-kc[dsharp]"),
+    "numpy": "needed",
+    "numba": "needed: kernels",
+    "networkx": "needed: the forest",
+    "joblib": "needed: workers",
+    "dd": "binary decision diagrams",
+    "PySDD": "sentential decision diagrams",
+    "pandas": "tables; axfi-kc[frames]",
+    "pyarrow": "Parquet; axfi-kc[parquet]",
+    "matplotlib": "pictures; axfi-kc[plots]",
+    "scikit-learn": "models; axfi-kc[sklearn]",
+    "skops": "models in files; axfi-kc[sklearn]",
+    "xgboost": "models in memory; axfi-kc[xgboost]",
+    "lightgbm": "models; axfi-kc[lightgbm]",
+    "Orange3": "models; axfi-kc[orange]",
+    "problog": "the compiler dsharp; axfi-kc[dsharp]",
 }
+_OTHER_NAMES = {"PySDD": "pysdd", "xgboost": "xgboost-cpu"}  # of distributions
 
 
 def add_info(commands: Any) -> None:
@@ -56,10 +56,7 @@ def add_info(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> None:
     if options.model is not None:
         found = model_facts(options.model)
-        if options.json:
-            print_json(found)
-        else:
-            print(*text_table(("what", "value"), [(k, _words(v)) for k, v in found.items()]), sep="\n")
+        (print_json if options.json else print_facts)(found)
         return
     system = {
         "axfi-kc": __version__,
@@ -68,38 +65,24 @@ def _run(options: argparse.Namespace) -> None:
         "cores": os.cpu_count(),
         "CUDD (fast binary diagrams)": find_spec("dd") is not None and find_spec("dd.cudd") is not None,
     }
-    packages = {name: _version(names) for name, (names, _) in _PACKAGES.items()}
+    packages = {name: _version(name) for name in _PACKAGES}
     if options.json:
         print_json({**system, "packages": packages})
         return
-    print(*text_table(("what", "value"), [(k, _words(v)) for k, v in system.items()]), sep="\n")
-    rows = [(name, found or "not installed", _PACKAGES[name][1]) for name, found in packages.items()]
+    print_facts(system)
+    rows = [(name, found or "not installed", _PACKAGES[name]) for name, found in packages.items()]
     print("", *text_table(("package", "version", "for"), rows), sep="\n")
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
-
-
-def _version(names: tuple[str, ...]) -> str | None:
-    for name in names:
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
+def _version(name: str) -> str | None:
+    for known in (name, _OTHER_NAMES.get(name, name)):
+        with suppress(PackageNotFoundError):
+            return version(known)
     return None
 
 
 def model_facts(path: Path) -> dict[str, Any]:
-    """Return what a model file holds, without a domain and without running any of its code.
-
-    Raises
-    ------
-    AxfiError
-        If it cannot be read.
-    """
+    """Return what a model file holds, without a domain and without running any of its code."""
     kind = file_kind(path)
     return {"file": str(path), "bytes": path.stat().st_size, "kind": kind, **_FACTS[kind](path)}
 
@@ -122,10 +105,7 @@ def _xgboost(path: Path) -> dict[str, Any]:
 def _lightgbm(path: Path) -> dict[str, Any]:
     from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 
-    try:
-        read = parse_lightgbm(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise ModelFileError(f"{path} is no text of LightGBM ({error}); save the model again.") from error
+    read = parse_lightgbm(lightgbm_text(path))
     return {
         "objective": " ".join(read.objective),
         "trees": len(read.trees),
@@ -148,14 +128,8 @@ def _skops(path: Path) -> dict[str, Any]:
 
 def _circuit(path: Path) -> dict[str, Any]:
     circuit = load_circuit(path)
-    domain = circuit.grid.domain
-    size = circuit.size
-    return {
-        "nodes": size.nodes,
-        "edges": size.edges,
-        "columns": len(domain),
-        "column names": list(domain.names)[:50],
-    }
+    size, names = circuit.size, circuit.grid.domain.names
+    return {"nodes": size.nodes, "edges": size.edges, "columns": len(names), "column names": list(names)[:50]}
 
 
 def _pickle(path: Path) -> dict[str, Any]:

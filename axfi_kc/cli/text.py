@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from time import perf_counter
@@ -13,7 +13,7 @@ from typing import Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
 
-__all__ = ["as_json", "is_watched", "plain", "print_json", "text_table", "working"]
+__all__ = ["as_json", "is_watched", "plain", "print_facts", "print_json", "print_written", "text_table", "working"]
 
 
 _WIDEST = 110
@@ -74,6 +74,23 @@ def as_json(value: Any) -> Any:
 def print_json(document: Any) -> None:
     """Print a document for programs."""
     print(json.dumps(as_json(document), indent=2, ensure_ascii=False))
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print a table of facts and their names."""
+    print(*text_table(("what", "value"), [(key, _words(value)) for key, value in facts.items()]), sep="\n")
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(plain, value)) if isinstance(value, list | tuple) else plain(value)
+
+
+def print_written(paths: Iterable[object], *, quiet: bool = False) -> None:
+    """Say which files were written, unless only JSON may be printed."""
+    for path in () if quiet else paths:
+        print(f"wrote {path}")
 
 
 _PATIENCE = 1.0

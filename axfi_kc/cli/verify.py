@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.cli.inputs import file_kind, load_circuit_model, load_model
-from axfi_kc.cli.options import add_command, add_json
+from axfi_kc.cli.inputs import add_command, add_json, file_kind, load_circuit_model, load_model
 from axfi_kc.cli.text import print_json, working
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import MissingExtraError, ModelFileError, ResultFileError, VerificationError
@@ -23,7 +23,6 @@ _EXAMPLES = """\
   axfi-kc verify results.jsonl model.json --rows 20
   axfi-kc verify result.json circuit.nnf --seconds 60 --json
 """
-_BATCHES = (".jsonl", ".ndjson", ".parquet")
 
 
 def add_verify(commands: Any) -> None:
@@ -63,11 +62,12 @@ def _run(options: argparse.Namespace) -> None:
 def _explanations(path: Path, rows: int | None) -> list[Any]:
     """Return what a file of results holds."""
     from axfi_kc.explanations.files import SavedExplanation
+    from axfi_kc.explanations.files.stores import SUFFIXES
     from axfi_kc.explanations.files.streaming import read_results
 
     if not path.exists():
         raise ResultFileError(f"There is no file of results {path}; give the path of a saved explanation.")
-    if path.suffix in _BATCHES:
+    if path.suffix in SUFFIXES:
         found = list(islice(read_results(path), rows))
     else:
         found = [SavedExplanation.from_json(path.read_bytes())]
@@ -82,33 +82,24 @@ def _model(options: argparse.Namespace, domain: Domain) -> Any:
     if kind == "circuit":
         return load_circuit_model(options.model, lambda: domain)
     if kind == "xgboost":
-        return _booster(options.model)
+        from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
+
+        best = parse_xgboost(options.model).best_iteration  # our checks come first: XGBoost's parser trusts its input
+        booster = _booster(options.model, "xgboost", "XGBoost")
+        return booster if best is None else booster[: best + 1]
     read = load_model(options.model, domain, allow_pickle=options.allow_pickle)
-    return _lightgbm(options.model) if kind == "lightgbm" else read
+    # LightGBM's parser trusts its input too, so our own has taken the text before.
+    return _booster(options.model, "lightgbm", "LightGBM") if kind == "lightgbm" else read
 
 
-def _booster(path: Path) -> Any:
-    from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
-
-    best = parse_xgboost(path).best_iteration  # our own checks come first: XGBoost's parser trusts its input
+def _booster(path: Path, package: str, library: str) -> Any:
+    """Return the model in a file as its own library reads it."""
     try:
-        import xgboost
+        found = import_module(package)
     except ImportError as error:
-        raise MissingExtraError.of("xgboost", "xgboost", "Asking an XGBoost model to predict") from error
+        raise MissingExtraError.of(package, package, f"Asking a model of {library} to predict") from error
+    refusal = found.core.XGBoostError if package == "xgboost" else found.basic.LightGBMError
     try:
-        booster = xgboost.Booster(model_file=path)
-    except xgboost.core.XGBoostError as error:
-        raise ModelFileError(f"XGBoost cannot read {path} ({error}); save the model again.") from error
-    return booster if best is None else booster[: best + 1]
-
-
-def _lightgbm(path: Path) -> Any:
-    """Return a booster from a text that our own reader has taken: LightGBM's parser trusts its input."""
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise MissingExtraError.of("lightgbm", "lightgbm", "Asking a LightGBM model to predict") from error
-    try:
-        return lightgbm.Booster(model_file=path)
-    except lightgbm.basic.LightGBMError as error:
-        raise ModelFileError(f"LightGBM cannot read {path} ({error}); save the model again.") from error
+        return found.Booster(model_file=path)
+    except refusal as error:
+        raise ModelFileError(f"{library} cannot read {path} ({error}); save the model again.") from error

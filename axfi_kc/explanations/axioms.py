@@ -7,16 +7,18 @@ or a :class:`Counterexample` that says where it fails.
 The game of a forest is a combination, with coefficients w(Y)/n, of the games "does S meet Y".
 These are linearly independent, so two features are symmetric exactly when swapping them leaves
 the weighted CXps as they are, and a feature is null exactly when no CXp of non-zero weight
-contains it. Both are checked in this form: polynomial, not over all sets S.
+contains it. Both are checked in this form: polynomial, not over all sets S. A check that takes
+a budget raises BudgetError when it is spent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from itertools import combinations, permutations
-from typing import Any
+from operator import or_
 
 from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.explanations.cxps import weighted_cxps
@@ -96,11 +98,6 @@ def _total(score: Score, forest: CXpForest, wanted: Fraction, axiom: str) -> Cou
 def symmetry(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
     """Check that features which v_r cannot tell apart have the same score.
 
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
-
     Notes
     -----
     Pairs of features times CXps.
@@ -148,22 +145,14 @@ def null_player(score: Score, forest: CXpForest) -> Counterexample | None:
     return None
 
 
-def _union(masks: Any) -> int:
-    union = 0
-    for mask in masks:
-        union |= mask
-    return union
+def _union(masks: Iterable[int]) -> int:
+    return reduce(or_, masks, 0)
 
 
 def axp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
     """Check that j scores at least as much as i when every AXp with i also contains j.
 
     The paper shows that the AxFi scores do not have this property.
-
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
 
     Notes
     -----
@@ -184,13 +173,7 @@ def axp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget 
 
 
 def cxp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
-    """Check that j scores at least as much as i when every CXp with i also contains j.
-
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
-    """
+    """Check that j scores at least as much as i when every CXp with i also contains j."""
     return _monotonicity(score, forest, list(forest.masks), "CXp-minimal monotonicity", _account(budget))
 
 
@@ -245,11 +228,6 @@ def independence_from_output(
         The kind of weights under which the score is computed.
     budget
         What the two explanations may cost.
-
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
     """
     watch = Watch(budget)
     model = relabelled(problem.model, relabel)

@@ -71,23 +71,7 @@ class Rounding:
 
 
 def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, budget: Budget) -> Rounding:
-    """Return what rounding could change about the CXps of a problem.
-
-    Parameters
-    ----------
-    problem
-        The model and the instance.
-    found
-        Its CXps and weights.
-    max_size
-        As they were found with.
-    budget
-        What it may cost.
-
-    Raises
-    ------
-    BudgetError
-        If the budget was spent.
+    """Return what rounding could change about the CXps of a problem, found with the same `max_size`.
 
     Notes
     -----

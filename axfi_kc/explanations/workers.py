@@ -46,14 +46,7 @@ def in_workers(
 ) -> Iterator[Any]:
     """Yield ``function(*block)`` for each block, in order, as results are made.
 
-    Parameters
-    ----------
-    function
-        What to call; it is sent to each worker once.
-    blocks
-        The arguments of each call, taken as workers get free.
-    n_jobs
-        How many workers, through joblib; None: one, or what ``joblib.parallel_config`` says.
+    The function is sent to each worker once, blocks as workers get free; `n_jobs` is as in :func:`is_parallel`.
 
     Examples
     --------
@@ -113,16 +106,10 @@ def _call(key: str, payload: npt.NDArray[np.uint8], block: tuple[Any, ...]) -> A
 def with_progress(
     results: Iterable[tuple[int, Any]], *, total: int, done: int = 0, progress: bool | None = None
 ) -> Iterator[Any]:
-    """Yield the second entries of `results`, showing a bar that moves by the first ones.
+    """Yield the second entries of `results`, showing a bar that moves by the first ones: numbers of rows.
 
-    Parameters
-    ----------
-    results
-        Pairs of a number of rows and a result.
-    total, done
-        The number of rows in all and before the first result.
-    progress
-        True: a bar at once. None: a bar after one second, if there is a terminal. False: none.
+    So many rows there are in `total`, and so many were `done` before. With `progress` True there is a bar at once,
+    with None after one second, if there is a terminal, with False none.
     """
     if progress is False:
         yield from (result for _, result in results)

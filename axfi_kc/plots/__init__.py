@@ -8,12 +8,11 @@ or saved behind the caller's back. To add one:
 3. show names, values and numbers with its ``label``, ``value`` and ``number``, which abridge them.
 """
 
-from axfi_kc.plots.batch import plot_batch
 from axfi_kc.plots.circuit import circuit_dot, circuit_graph, plot_circuit
 from axfi_kc.plots.cxps import plot_cxps
 from axfi_kc.plots.forest import plot_forest
 from axfi_kc.plots.overlaps import plot_rbo
-from axfi_kc.plots.scores import plot_scores
+from axfi_kc.plots.scores import plot_batch, plot_scores
 from axfi_kc.plots.sizes import plot_sizes
 
 __all__ = [

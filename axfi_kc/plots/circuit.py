@@ -15,21 +15,14 @@ if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
 
-__all__ = ["circuit_dot", "circuit_graph", "circuit_of", "plot_circuit"]
+__all__ = ["circuit_dot", "circuit_graph", "plot_circuit"]
 
 
-_LABELS = {AND: "and", OR: "or"}
-_KINDS = {AND: "and", OR: "or", DECISION: "decision"}
+_CONNECTIVES = {AND: "and", OR: "or"}
 
 
-def circuit_of(given: Any) -> Circuit:
-    """Return the circuit of a Circuit, a compiled model, or a diagram of a target language.
-
-    Raises
-    ------
-    CircuitError
-        If `given` holds none.
-    """
+def _circuit_of(given: Any) -> Circuit:
+    """Return the circuit of a Circuit, a compiled model, or a diagram of a target language."""
     if isinstance(given, Circuit):
         return given
     if hasattr(given, "to_circuit"):
@@ -75,7 +68,7 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     """
     import networkx as nx
 
-    found = circuit_of(circuit)
+    found = _circuit_of(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
             f"At most {max_nodes} nodes are asked for, but the circuit has {found.size.nodes}; allow more with "
@@ -99,8 +92,8 @@ def _attributes(circuit: Circuit, node: int, kind: int) -> dict[str, Any]:
     if kind == DECISION:
         name = circuit.grid.domain.names[int(circuit.features[node])]
         return {"kind": "decision", "label": name, "feature": name}
-    if kind in _KINDS:
-        return {"kind": _KINDS[kind], "label": _LABELS[kind]}
+    if kind in _CONNECTIVES:
+        return {"kind": _CONNECTIVES[kind], "label": _CONNECTIVES[kind]}
     return {"kind": "true" if kind else "false", "label": str(kind)}
 
 
@@ -185,7 +178,7 @@ def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None,
     CircuitError
         If the circuit has more than `max_nodes` nodes.
     """
-    found = circuit_of(circuit)
+    found = _circuit_of(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
             f"A picture shows at most {max_nodes} nodes, but the circuit has {found.size.nodes}; condition it first, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import ABSENT, INK, PRESENT, SMALL, TITLE, label, number, own_axes
 from axfi_kc.scores.forest import CXpForest, SharedForest
@@ -50,8 +51,9 @@ def plot_forest(forest: CXpForest | SharedForest, *, max_trees: int = 12, ax: Ax
     ax.plot([], [], color=ABSENT, linestyle="--", linewidth=1.2, label="not in S")
     ax.legend(loc="upper right", bbox_to_anchor=(1, 0), ncols=2, fontsize=SMALL, frameon=False, borderaxespad=0)
     left = len(trees) - len(ranked)
-    count = "1 tree" if len(trees) == 1 else f"{len(trees)} trees"
-    ax.set_title(f"CXp-Forest: {count}{f', {left} lighter ones not drawn' if left else ''}", fontsize=TITLE)
+    ax.set_title(
+        f"CXp-Forest: {counted(len(trees), 'tree')}{f', {left} lighter ones not drawn' if left else ''}", fontsize=TITLE
+    )
     ax.axis("off")
     return ax
 

@@ -1,18 +1,30 @@
-"""The scores of one explanation as bars."""
+"""The scores of one explanation as bars, and of many as a swarm of points per feature."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import amount
+from axfi_kc.errors import DomainError
 from axfi_kc.explanations.explainer import Explanation
-from axfi_kc.plots.style import BAR, LABEL, TITLE, bare, label, own_axes, value
+from axfi_kc.explanations.files.streaming import SavedBatch
+from axfi_kc.plots.style import BAR, FAINT, LABEL, LOW_TO_HIGH, SMALL, TITLE, bare, caption, label, own_axes, value
 from axfi_kc.scores.axfi import find_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_scores"]
+__all__ = ["plot_batch", "plot_scores"]
+
+
+_BINS = 60  # points of one feature whose scores fall into one of so many bins are drawn side by side
+_SPREAD = 0.4
+_UNORDERED = "#4c956c"
 
 
 def plot_scores(
@@ -33,7 +45,6 @@ def plot_scores(
     """
     ranked = sorted(explanation.scores(kind).items(), key=lambda item: -item[1])
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
-    hidden = len(ranked) - len(shown)
     ax = own_axes(ax, width=6.4, height=1.3 + 0.34 * len(shown))
     values = explanation.instance
     bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=BAR, height=0.7)
@@ -42,7 +53,119 @@ def plot_scores(
     ax.bar_label(bars, [amount(s, digits=3) for _, s in shown], padding=3, fontsize=LABEL)
     ax.margins(x=0.14)
     ax.set_xlim(left=0)
-    ax.set_xlabel(find_score(kind).about + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
-    ax.locator_params(axis="x", nbins=5)
+    _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
     ax.set_title(f"Why {value(explanation.prediction)}?", fontsize=TITLE)
     return bare(ax)
+
+
+def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int) -> None:
+    """Say what is drawn to the right, and how many features are left out."""
+    ax.set_xlabel(find_score(kind).about + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
+    ax.locator_params(axis="x", nbins=ticks)
+
+
+def plot_batch(
+    batch: Sequence[Explanation] | SavedBatch,
+    kind: str = "shapley",
+    *,
+    max_features: int = 12,
+    max_points: int = 2000,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one point per instance and feature: its score, coloured by the feature's value.
+
+    Features are sorted by their mean score. A column of points is as wide as there are instances with
+    about this score.
+
+    Parameters
+    ----------
+    batch
+        The explanations, of one domain: a Batch, a list, or results in a file.
+    kind
+        Which score: a name in :data:`axfi_kc.scores.axfi.SCORES`.
+    max_features
+        How many features to show at most; the rest is counted in a note.
+    max_points
+        How many instances to draw at most; from more, evenly spaced ones are taken and the title says so.
+    ax
+        Where to draw; a new figure by default.
+
+    Notes
+    -----
+    The mean is that of the instances drawn. Linear in instances times features.
+    """
+    if not len(batch):
+        raise DomainError("The batch has no explanation to draw; explain at least one row.")
+    wanted = _spaced(len(batch), max_points)
+    chosen = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
+    names = chosen[0].domain.names
+    table = np.array([[float(s) for s in e.scores(kind).values()] for e in chosen])
+    ranked = np.argsort(-table.mean(axis=0), kind="stable")
+    shown = [int(i) for i in ranked if table[:, i].any()][:max_features] or [int(ranked[0])]
+    ax = own_axes(ax, width=6.8, height=1.7 + 0.42 * len(shown))
+    for row, i in enumerate(shown):
+        _swarm(ax, table[:, i], _colours(chosen, i), row=row)
+    ax.set_yticks(range(len(shown)), [label(names[i]) for i in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    _score_axis(ax, kind, hidden=len(names) - len(shown), ticks=6)
+    of = "" if len(chosen) == len(batch) else f" of {len(batch)}"
+    caption(ax, f"Scores over {len(chosen)}{of} instances", "sorted by mean score, which the black line marks")
+    _legend(ax, unordered=any(isinstance(chosen[0].domain.features[i], Categorical) for i in shown))
+    return bare(ax)
+
+
+def _spaced(n: int, most: int) -> list[int]:
+    """Return at most `most` of the positions 0 to n - 1, evenly spaced."""
+    return list(range(n)) if n <= most else [k * n // most for k in range(most)]
+
+
+def _picked(batch: SavedBatch, wanted: set[int]) -> list[Any]:
+    """Return the explanations at some positions of a file, which is read once."""
+    return [e for k, e in enumerate(batch) if k in wanted]
+
+
+def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
+    """Return where each instance's value lies between the least and the greatest; None without an order."""
+    feature = chosen[0].domain.features[i]
+    if isinstance(feature, Categorical):
+        return None
+    values = np.array([float(e.instance[feature.name]) for e in chosen])
+    spread = float(np.ptp(values))
+    return (values - values.min()) / spread if spread else np.full(len(values), 0.5)
+
+
+def _swarm(ax: Axes, scores: npt.NDArray[np.float64], colours: Any, *, row: int) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    ax.axhline(row, color=FAINT, linewidth=1, zorder=0)
+    paint: dict[str, Any] = (
+        {"color": _UNORDERED}
+        if colours is None
+        else {"c": colours, "cmap": LinearSegmentedColormap.from_list("low_to_high", LOW_TO_HIGH), "vmin": 0, "vmax": 1}
+    )
+    ax.scatter(scores, row + _offsets(scores), s=9, alpha=0.75, linewidths=0, zorder=2, **paint)
+    ax.plot([scores.mean()] * 2, [row - _SPREAD, row + _SPREAD], color="black", linewidth=1.4, zorder=3)
+
+
+def _offsets(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return how far from its line each point lies, so that points of about the same score do not hide each other."""
+    low, high = float(scores.min()), float(scores.max())
+    bins = np.zeros(len(scores), np.int64)
+    if high > low:
+        bins = np.minimum(((scores - low) / (high - low) * _BINS).astype(np.int64), _BINS - 1)
+    counts = np.bincount(bins, minlength=_BINS)
+    offsets = np.empty(len(scores))
+    for b in np.flatnonzero(counts):
+        members = np.flatnonzero(bins == b)
+        ranks = np.arange(len(members)) - (len(members) - 1) / 2
+        offsets[members] = ranks * min(0.05, 2 * _SPREAD / max(len(members), 1))
+    return offsets
+
+
+def _legend(ax: Axes, *, unordered: bool) -> None:
+    """Say what the colours mean, in the words of a legend; a colour bar would take room from the axes."""
+    for colour, text in zip(LOW_TO_HIGH, ("low value", "middle", "high value"), strict=True):
+        ax.scatter([], [], s=22, color=colour, linewidths=0, label=text)
+    if unordered:
+        ax.scatter([], [], s=22, color=_UNORDERED, linewidths=0, label="a category")
+    ax.legend(loc="lower right", fontsize=SMALL, frameon=True, framealpha=0.9, edgecolor=FAINT, handletextpad=0.2)

@@ -18,7 +18,7 @@ __all__ = ["plot_sizes"]
 
 
 _NAMED_BY = ("target", "code", "order", "vtree")
-_TITLES = {"nodes": "nodes", "edges": "edges", "bytes": "bytes", "seconds": "seconds"}
+_MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 
 def plot_sizes(
@@ -53,7 +53,7 @@ def plot_sizes(
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
         raise DomainError(
-            f"A picture of sizes needs at least one row with one or two of {', '.join(_TITLES)}, but "
+            f"A picture of sizes needs at least one row with one or two of {', '.join(_MEASURES)}, but "
             f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
         )
     ax = own_axes(ax, width=6.8, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
@@ -65,7 +65,7 @@ def plot_sizes(
     _whole_decades(ax, [s for r in rows for m in measures if (s := _number(r[m]))])
     ax.grid(axis="x", color=FAINT, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(" and ".join(_TITLES[m] for m in measures) + " (logarithmic)", fontsize=LABEL)
+    ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=LABEL)
     if len(measures) > 1:
         ax.legend(fontsize=SMALL, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
     ax.set_title(title, fontsize=TITLE, loc="left" if len(measures) > 1 else "center")
@@ -89,7 +89,7 @@ def _name(row: Mapping[str, Any]) -> str:
 def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str, *, shift: float) -> None:
     rows = [row + 0.38 * shift for row in range(len(sizes))]
     known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
-    bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=_TITLES[measure])
+    bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=measure)
     ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=SMALL)
     for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
         ax.annotate(

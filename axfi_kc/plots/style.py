@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
@@ -27,6 +29,7 @@ __all__ = [
     "number",
     "own_axes",
     "pyplot",
+    "save_picture",
     "value",
 ]
 
@@ -49,6 +52,15 @@ def pyplot() -> Any:
     except ImportError as error:
         raise MissingExtraError.of("matplotlib", "plots", "Drawing") from error
     return plt
+
+
+def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given: Any) -> None:
+    """Draw what was given, without a window, and write it to a file."""
+    plt = pyplot()
+    plt.switch_backend("Agg")
+    figure: Any = draw(*given).figure
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
 
 
 def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:

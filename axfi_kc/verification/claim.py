@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import AxfiError, DomainError
-from axfi_kc.verification.allowance import Allowance
 from axfi_kc.verification.definitions import KINDS
+from axfi_kc.verification.report import Allowance
 
 __all__ = ["Claim"]
 
@@ -34,60 +34,34 @@ _NEEDED = ("domain", "instance", "prediction", "delta", "weights", "max_size", "
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed about one instance.
+    """What is claimed about one instance."""
 
-    Attributes
-    ----------
-    domain, instance, prediction, delta, weights, max_size
-        The question: as an explanation has them.
-    cxps
-        The weight of each CXp, by its features.
-    axps
-        The AXps; None where they are not known (there is a largest size, or there are too many).
-    scores
-        For each kind of score that the explanation gives or its file states, that of each feature.
-    relevant
-        The features said to be relevant.
-    partial
-        Whether there are more CXps than were taken over.
-    value
-        The characteristic function, if the explanation has a forest.
-    hint
-        Gives the counterfactual of a CXp; it is not trusted.
-    floats
-        Scores that a file states a second time, as the nearest floats.
-    sizes
-        For ``"cxp"`` and ``"axp"``, how many sets of each size there are said to be.
-    unchecked
-        What the explanation also says, but nobody checks.
-    """
-
+    # The question: as an explanation has them.
     domain: Domain
     instance: dict[str, Any]
     prediction: Any
     delta: Fraction | None
     weights: str
     max_size: int | None
-    cxps: dict[frozenset[str], Fraction]
+    cxps: dict[frozenset[str], Fraction]  # the weight of each CXp, by its features
+    # The AXps; None where they are not known (there is a largest size, or there are too many).
     axps: tuple[frozenset[str], ...] | None
+    # For each kind of score that the explanation gives or its file states, that of each feature.
     scores: dict[str, dict[str, Fraction]]
-    relevant: frozenset[str]
-    partial: bool = False
+    relevant: frozenset[str]  # the features said to be relevant
+    partial: bool = False  # whether there are more CXps than were taken over
+    # The characteristic function, if the explanation has a forest.
     value: Callable[[Iterable[str]], Fraction] | None = None
-    hint: Callable[[tuple[str, ...]], Any] | None = None
+    hint: Callable[[tuple[str, ...]], Any] | None = None  # gives the counterfactual of a CXp; it is not trusted
+    # Scores that a file states a second time, as the nearest floats.
     floats: dict[str, dict[str, float]] = field(default_factory=dict)
+    # For ``"cxp"`` and ``"axp"``, how many sets of each size there are said to be.
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
-    unchecked: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()  # what the explanation also says, but nobody checks
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
-        """Take over what an explanation says; once the seconds are over, what it still would have to compute is left.
-
-        Raises
-        ------
-        DomainError
-            If it is no explanation.
-        """
+        """Take over what an explanation says; what it would have to compute after the seconds are over is left."""
         if isinstance(explanation, cls):
             return explanation
         missing = next((name for name in _NEEDED if not hasattr(explanation, name)), None)

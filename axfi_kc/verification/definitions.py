@@ -10,7 +10,7 @@ from math import comb
 
 import numpy as np
 
-from axfi_kc.verification.allowance import Allowance
+from axfi_kc.verification.report import Allowance
 
 __all__ = ["KINDS", "contained", "forest_value", "missed", "score_by_definition", "uncovered"]
 
@@ -47,18 +47,7 @@ def score_by_definition(
 ) -> Scored | None:
     """Return the score of each feature, and how it was computed; None where that is not possible.
 
-    Parameters
-    ----------
-    kind
-        The score.
-    weighted
-        The CXps and their weights.
-    names
-        All features.
-    axps
-        The AXps, where they are known.
-    hurry
-        Whether games that take more than a moment are left.
+    In a hurry, games that take more than a moment are not possible either.
 
     Notes
     -----

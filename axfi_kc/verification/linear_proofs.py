@@ -9,13 +9,13 @@ from math import factorial, prod
 
 import numpy as np
 
-from axfi_kc.domain.features import Categorical, Integer, Real
-from axfi_kc.domain.measures import Histogram, Weights
+from axfi_kc.domain.features import Feature, Integer, Real
+from axfi_kc.domain.measures import Histogram
 from axfi_kc.models.own_predict import Codes
-from axfi_kc.verification.allowance import Allowance, Spent
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.reading.forms import LinearForm, Margin
-from axfi_kc.verification.spaces import values_of
+from axfi_kc.verification.report import Allowance, Spent
+from axfi_kc.verification.spaces import first_of, shares_of, values_of
 
 __all__ = ["LinearProofs", "volume"]
 
@@ -25,11 +25,6 @@ Row = tuple[tuple[Fraction, ...], Fraction]  # a half-space: factors times u is 
 
 def volume(halves: Sequence[Row], dimension: int, allowance: Allowance) -> Fraction:
     """Return the volume of the part of the unit cube that lies in all half-spaces.
-
-    Raises
-    ------
-    Spent
-        If there are more faces than were allowed.
 
     Notes
     -----
@@ -105,15 +100,7 @@ _Bin = tuple[Fraction, Fraction, Fraction]  # from, to, probability
 
 
 class LinearProofs:
-    """Proves statements about all points that agree with the instance outside some features.
-
-    Parameters
-    ----------
-    form
-        The coefficients.
-    claim
-        What is being checked.
-    """
+    """Proves statements about all points that agree with the instance outside some features."""
 
     method = "extreme corner of a linear score, in exact arithmetic"
     weighing = "volume by inclusion and exclusion over the corners of the box"
@@ -127,17 +114,11 @@ class LinearProofs:
     def _gain(self, margin: Margin, i: int, number: Fraction) -> Fraction:
         """Return what feature i at a value adds to a margin; a categorical value is its position."""
         scores = self._form.row(i, number, self._claim.domain.features[i])
-        return sum((f * s for f, s in zip(margin.factors, scores, strict=True)), Fraction(0))
+        return margin.part(scores)
 
     def _fixed(self, margin: Margin, free: tuple[int, ...]) -> Fraction:
-        kept = (i for i in range(len(self._codes)) if i not in free)
-        return margin.at(self._form.base) + sum(
-            (self._gain(margin, i, Fraction(self._codes[i])) for i in kept), Fraction(0)
-        )
-
-    def output(self) -> object:
-        """Return the exact output at the instance."""
-        return self._form.output([Fraction(code) for code in self._codes], self._claim.domain)
+        kept = (self._gain(margin, i, Fraction(code)) for i, code in enumerate(self._codes) if i not in free)
+        return sum(kept, margin.constant + margin.part(self._form.base))
 
     def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, Fraction] | None:
         """Return a dissimilar corner of the box of the free features; None: the whole box is similar."""
@@ -157,8 +138,7 @@ class LinearProofs:
         """Return the values among which a score is extreme: the two ends, or all that have entries."""
         feature, entries = self._claim.domain.features[i], self._form.entries[i]
         if entries is not None:
-            first = feature.low if isinstance(feature, Integer) else 0
-            return [Fraction(first + k) for k in range(len(entries))]
+            return [Fraction(first_of(feature) + k) for k in range(len(entries))]
         return [Fraction(feature.low), Fraction(feature.high)] if isinstance(feature, Integer | Real) else []
 
     def codes(self, corner: dict[int, Fraction]) -> Codes:
@@ -173,13 +153,7 @@ class LinearProofs:
         return found
 
     def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
-        """Return what all dissimilar points weigh together.
-
-        Raises
-        ------
-        Spent
-            If there are more combinations of discrete values, or faces of polytopes, than were allowed.
-        """
+        """Return what all dissimilar points weigh together."""
         features = self._claim.domain.features
         reals = tuple(i for i in free if isinstance(features[i], Real))
         if prod(values_of(features[i]) or 1 for i in free if i not in reals) > allowance.points:
@@ -262,19 +236,13 @@ def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
     return 1 - total / (factorial(k) * prod(sizes, start=Fraction(1)))
 
 
-def _values(feature: object, *, counted: bool) -> list[tuple[Fraction, Fraction]]:
+def _values(feature: Feature, *, counted: bool) -> list[tuple[Fraction, Fraction]]:
     """Return the values of a discrete feature and what each is worth."""
-    if not isinstance(feature, Categorical | Integer):
-        return []
-    first = feature.low if isinstance(feature, Integer) else 0
-    shares = feature.measure.shares if isinstance(feature.measure, Weights) else None
-    even = Fraction(1, feature.size)
-    return [
-        (Fraction(first + k), Fraction(1) if counted else shares[k] if shares else even) for k in range(feature.size)
-    ]
+    shares = () if isinstance(feature, Real) else shares_of(feature)
+    return [(Fraction(first_of(feature) + k), Fraction(1) if counted else share) for k, share in enumerate(shares)]
 
 
-def _bins(feature: object) -> list[_Bin]:
+def _bins(feature: Feature) -> list[_Bin]:
     """Return the intervals on which a real feature is uniform."""
     if not isinstance(feature, Real):
         return []

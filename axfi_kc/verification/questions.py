@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.models.own_predict import Codes, Predict, predictor
-from axfi_kc.verification.allowance import Allowance, Spent
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.linear_proofs import LinearProofs
-from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm, form_of
-from axfi_kc.verification.report import Status
+from axfi_kc.verification.reading import form_of
+from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
+from axfi_kc.verification.report import Allowance, Spent, Status
 from axfi_kc.verification.spaces import Space, draw, values_of
 from axfi_kc.verification.tree_proofs import TreeProofs
 
@@ -34,17 +32,9 @@ Features = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Whether a box holds a dissimilar point.
+    """Whether a box holds a dissimilar point."""
 
-    Attributes
-    ----------
-    found
-        Whether one was found; with `status` ``"proved"``, False means that there is none.
-    status, method, points, detail
-        As in :class:`~axfi_kc.verification.Check`.
-    """
-
-    found: bool
+    found: bool  # whether one was found; with `status` ``"proved"``, False means that there is none
     status: Status
     method: str
     points: int
@@ -64,19 +54,7 @@ class Weighed:
 
 
 class Searches:
-    """Looks for dissimilar points, and weighs them.
-
-    Parameters
-    ----------
-    claim
-        The instance and what is similar to it.
-    model
-        The model itself.
-    allowance
-        What each question may cost.
-    seed
-        Where samples start.
-    """
+    """Looks for dissimilar points, and weighs them; samples start from a seed."""
 
     def __init__(self, claim: Claim, model: Any, allowance: Allowance, *, seed: int) -> None:
         self.claim = claim
@@ -102,14 +80,14 @@ class Searches:
         for own, row in zip(self.predict(codes), codes.tolist(), strict=True):
             if self.allowance.is_late:
                 return True
-            apart += not agree(own, form.output([Fraction(code) for code in row], domain))
+            apart += not agree(own, form.output(row, domain))
         # A few ties are forgiven: exact arithmetic and the library's rounding may break them differently.
         return apart <= _READ_AT * _TIES
 
     @property
     def exact_output(self) -> Any:
         """The output at the instance in exact arithmetic; None where only ``predict`` is to be had."""
-        return None if self._proofs is None else self._proofs.output()
+        return None if self._proofs is None else self.outputs(self.claim.codes)[1]
 
     def is_dissimilar(self, codes: Codes | None) -> bool:
         """Tell whether the model's own ``predict`` says so."""
@@ -119,7 +97,7 @@ class Searches:
         """Return what ``predict`` says at a point, and what exact arithmetic says, where that is to be had."""
         found = [self.predict(codes[np.newaxis])[0]]
         if isinstance(self._form, TreeForm | LinearForm):
-            found.append(self._form.output([Fraction(code) for code in codes.tolist()], self.claim.domain))
+            found.append(self._form.output(codes.tolist(), self.claim.domain))
         return found
 
     def _flags(self, codes: Codes) -> list[bool]:
@@ -187,10 +165,8 @@ class Searches:
 
     def _drawn(self, free: Features, number: int) -> Codes:
         """Return random points; counted weights take every value alike."""
-        domain = self.claim.domain
-        if self.claim.weights == "count":
-            domain = _uniform(domain)
-        return draw(domain, self.claim.codes, free, number, self._rng)
+        even = self.claim.weights == "count"
+        return draw(self.claim.domain, self.claim.codes, free, number, self._rng, even=even)
 
     def weigh(self, free: Features, claimed: Fraction) -> Weighed:
         """Weigh the dissimilar points that agree with the instance outside `free`."""
@@ -280,15 +256,3 @@ def _proofs(
         except Spent:
             return None
     return LinearProofs(form, claim) if isinstance(form, LinearForm) else None
-
-
-def _uniform(domain: Domain) -> Domain:
-    made: list[Feature] = []
-    for feature in domain.features:
-        if isinstance(feature, Integer):
-            made.append(Integer(feature.name, feature.low, feature.high))
-        elif isinstance(feature, Categorical):
-            made.append(Categorical(feature.name, feature.values, columns=feature.columns, codes=feature.codes))
-        else:
-            made.append(feature)
-    return Domain(made)

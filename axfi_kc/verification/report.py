@@ -1,12 +1,15 @@
-"""What was checked about an explanation, and what came of it."""
+"""What a check may cost, what was checked about an explanation, and what came of it."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Check", "Report", "Status"]
+from axfi_kc.budget import Budget
+
+__all__ = ["Allowance", "Check", "Report", "Spent", "Status"]
 
 
 Status = Literal["proved", "sampled", "failed"]
@@ -50,14 +53,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON can hold it."""
-        return {
-            "kind": self.kind,
-            "subject": list(self.subject),
-            "status": self.status,
-            "method": self.method,
-            "points": self.points,
-            "detail": self.detail,
-        }
+        return {**asdict(self), "subject": list(self.subject)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,3 +144,50 @@ class Report:
         verdict = "failed" if self.failed else "proved" if self.complete else "not refuted"
         numbers = f"{len(self.proved)} proved, {len(self.sampled)} sampled, {len(self.failed)} failed"
         return f"<Report: {verdict}; {numbers}; {self.model} read through {self.reading}>"
+
+
+_POINTS = 20_000  # per check, unless a budget says otherwise
+_STEPS = 100_000  # of proofs, which cost less than points
+
+
+class Spent(Exception):
+    """A check has used what it was allowed; it ends as sampled."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """Counts points and steps of the check under way, and the seconds of them all."""
+
+    # How many points of the model, and steps of a proof, one check may use.
+    points: int
+    steps: int
+    until: float | None  # when all checks must end; None: never
+    used: int = 0  # the steps that the check under way has used
+
+    @classmethod
+    def of(cls, budget: Budget | None) -> Allowance:
+        """Return what a budget allows: its nodes are points, and steps, per check."""
+        given = budget or Budget()
+        until = None if given.seconds is None else time.perf_counter() + given.seconds
+        return cls(given.nodes or _POINTS, given.nodes or _STEPS, until)
+
+    def begin(self) -> None:
+        """Start another check."""
+        self.used = 0
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the seconds are over."""
+        return self.until is not None and time.perf_counter() >= self.until
+
+    def spend(self, number: int = 1) -> None:
+        """Use steps; Spent is raised if there are no more."""
+        self.used += number
+        if self.used > self.steps:
+            raise Spent
+        self.tick()
+
+    def tick(self) -> None:
+        """Go on; Spent is raised if the seconds are over."""
+        if self.is_late:
+            raise Spent

@@ -16,7 +16,18 @@ from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.claim import Claim
 
-__all__ = ["Bound", "Piece", "Space", "draw", "pieces_of", "position", "single_precision", "values_of"]
+__all__ = [
+    "Bound",
+    "Piece",
+    "Space",
+    "draw",
+    "first_of",
+    "float_ends",
+    "pieces_of",
+    "shares_of",
+    "single_precision",
+    "values_of",
+]
 
 
 Bound = tuple[Fraction, bool]
@@ -25,24 +36,12 @@ Bound = tuple[Fraction, bool]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Values of one feature that the model treats alike.
+    """Values of one feature that the model treats alike."""
 
-    Attributes
-    ----------
-    number
-        One of them, as a rational; the position of a category.
-    code
-        One of them as a float64; None if no float lies in the piece.
-    share
-        Their probability.
-    count
-        How many there are; None for a real feature.
-    """
-
-    number: Fraction
-    code: float | None
-    share: Fraction
-    count: int | None
+    number: Fraction  # one of them, as a rational; the position of a category
+    code: float | None  # one of them as a float64; None if no float lies in the piece
+    share: Fraction  # their probability
+    count: int | None  # how many there are; None for a real feature
 
 
 def single_precision(threshold: float, *, strict: bool) -> Bound:
@@ -56,10 +55,12 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
     """
     with np.errstate(over="ignore"):
         near = np.float32(threshold)
+    # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
     candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
     left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
     last = left[-1]
     following = np.nextafter(last, np.float32(np.inf))
+    # Beyond the largest float32 there is nothing to round to, so the threshold itself splits.
     if not (np.isfinite(last) and np.isfinite(following)):
         return Fraction(threshold), not strict
     middle = (Fraction(float(last)) + Fraction(float(following))) / 2
@@ -73,6 +74,24 @@ def values_of(feature: Feature) -> int | None:
     return feature.size
 
 
+def first_of(feature: Feature) -> int:
+    """Return the code of a discrete feature's first value."""
+    return feature.low if isinstance(feature, Integer) else 0
+
+
+def shares_of(feature: Categorical | Integer) -> tuple[Fraction, ...]:
+    """Return the probability of each value of a discrete feature."""
+    measure = feature.measure
+    return measure.shares if isinstance(measure, Weights) else (Fraction(1, feature.size),) * feature.size
+
+
+def float_ends(feature: Integer | Real) -> tuple[float, float]:
+    """Return the least and the largest float64 of a feature."""
+    low, high = float(feature.low), float(feature.high)
+    low = low if Fraction(low) >= feature.low else float(np.nextafter(low, np.inf))
+    return low, high if Fraction(high) <= feature.high else float(np.nextafter(high, -np.inf))
+
+
 def pieces_of(feature: Feature, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
     """Cut a feature; a categorical one has a piece per value.
 
@@ -82,15 +101,14 @@ def pieces_of(feature: Feature, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
     [Fraction(3, 10), Fraction(7, 10)]
     """
     if isinstance(feature, Categorical):
-        shares = feature.measure.shares if isinstance(feature.measure, Weights) else None
-        even = Fraction(1, feature.size)
-        return tuple(Piece(Fraction(k), float(k), shares[k] if shares else even, 1) for k in range(feature.size))
+        return tuple(Piece(Fraction(k), float(k), share, 1) for k, share in enumerate(shares_of(feature)))
     if isinstance(feature, Integer):
         return _runs(feature, bounds)
     return _intervals(feature, bounds)
 
 
 def _runs(feature: Integer, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    # The last integer left of each bound: an integer that an open bound names is right of it.
     lasts = {value.__floor__() - int(value.denominator == 1 and not closed) for value, closed in bounds}
     ends = [*sorted(e for e in lasts if feature.low <= e < feature.high), feature.high]
     found, start = [], feature.low
@@ -105,6 +123,7 @@ def _runs(feature: Integer, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
 
 
 def _intervals(feature: Real, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
+    # As pairs bounds are in the order of the reals: at one number the open bound comes before the closed one.
     first, last = (feature.low, False), (feature.high, True)
     inner = sorted(b for b in set(bounds) if first < b < last)
     found = []
@@ -129,6 +148,7 @@ def _below(feature: Real, value: Fraction) -> Fraction:
 
 def _float_between(low: Bound, high: Bound) -> float | None:
     """Return a float64 right of `low` and not right of `high`."""
+    # A narrow piece may hold no float near its middle, but then one next to its ends, or none at all.
     middle = float((low[0] + high[0]) / 2)
     near = [middle, float(high[0]), float(low[0])]
     near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
@@ -139,7 +159,7 @@ def _is_left(number: Fraction, bound: Bound) -> bool:
     return number < bound[0] or (number == bound[0] and bound[1])
 
 
-def position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Feature, code: float) -> int:
+def _position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Feature, code: float) -> int:
     """Return the piece that holds a value."""
     if isinstance(feature, Categorical):
         return int(code)
@@ -156,21 +176,11 @@ _ROWS = 4096  # predicted at once
 
 @dataclass(frozen=True)
 class Space:
-    """Pieces of every feature.
-
-    Attributes
-    ----------
-    claim
-        What is being checked.
-    pieces
-        The pieces of each feature.
-    home
-        The piece of each feature that holds the instance's value.
-    """
+    """Pieces of every feature."""
 
     claim: Claim
-    pieces: tuple[tuple[Piece, ...], ...]
-    home: tuple[int, ...]
+    pieces: tuple[tuple[Piece, ...], ...]  # of each feature
+    home: tuple[int, ...]  # the piece of each feature that holds the instance's value
 
     @classmethod
     def of(cls, claim: Claim, bounds: list[set[Bound]]) -> Space:
@@ -178,7 +188,7 @@ class Space:
         features, codes = claim.domain.features, claim.codes.tolist()
         pieces = tuple(pieces_of(f, b) for f, b in zip(features, bounds, strict=True))
         rows = zip(pieces, bounds, features, codes, strict=True)
-        return cls(claim, pieces, tuple(position(p, b, f, c) for p, b, f, c in rows))
+        return cls(claim, pieces, tuple(_position(p, b, f, c) for p, b, f, c in rows))
 
     @classmethod
     def of_values(cls, claim: Claim, most: int) -> Space | None:
@@ -222,6 +232,7 @@ class Space:
     def total(self, free: tuple[int, ...], flags: Sequence[bool]) -> Fraction:
         """Return what the combinations that are flagged weigh together, in the order of :meth:`blocks`."""
         table, below = np.array([int(flag) for flag in flags], dtype=object), 1
+        # The last feature is the fastest: each product with its worths leaves a table over those before it.
         for i in reversed(free):
             numbers, whole = self.worths(i)
             table = table.reshape(-1, len(numbers)) @ np.array(numbers, dtype=object)
@@ -229,20 +240,25 @@ class Space:
         return Fraction(int(table.sum()), below)
 
 
-def draw(domain: Domain, start: Codes, free: tuple[int, ...], number: int, rng: np.random.Generator) -> Codes:
-    """Return random points that agree with `start` outside `free`, from the domain's measure."""
+def draw(
+    domain: Domain, start: Codes, free: tuple[int, ...], number: int, rng: np.random.Generator, *, even: bool = False
+) -> Codes:
+    """Return random points that agree with `start` outside `free`, from the domain's measure.
+
+    If `even`, discrete features take every value alike, whatever their measure.
+    """
     codes = np.tile(start, (number, 1))
     for i in free:
         feature = domain.features[i]
         if isinstance(feature, Real):
             codes[:, i] = _reals(feature, number, rng)
             continue
-        first = feature.low if isinstance(feature, Integer) else 0
-        shares = [float(s) for s in feature.measure.shares] if isinstance(feature.measure, Weights) else None
-        if shares is None:
-            codes[:, i] = first + rng.integers(0, feature.size, number)
+        if even or not isinstance(feature.measure, Weights):
+            chosen = rng.integers(0, feature.size, number)
         else:
-            codes[:, i] = first + rng.choice(feature.size, number, p=np.array(shares) / sum(shares))
+            shares = [float(s) for s in feature.measure.shares]
+            chosen = rng.choice(feature.size, number, p=np.array(shares) / sum(shares))
+        codes[:, i] = first_of(feature) + chosen
     return codes
 
 
@@ -254,11 +270,4 @@ def _reals(feature: Real, number: int, rng: np.random.Generator) -> Codes:
         low, high = edges[bins], edges[bins + 1]
     else:
         low, high = np.full(number, float(feature.low)), np.full(number, float(feature.high))
-    return np.clip(low + rng.random(number) * (high - low), *_within(feature))
-
-
-def _within(feature: Real) -> tuple[float, float]:
-    """Return the least and the largest float64 of the interval."""
-    low, high = float(feature.low), float(feature.high)
-    low = low if Fraction(low) >= feature.low else float(np.nextafter(low, np.inf))
-    return low, high if Fraction(high) <= feature.high else float(np.nextafter(high, -np.inf))
+    return np.clip(low + rng.random(number) * (high - low), *float_ends(feature))

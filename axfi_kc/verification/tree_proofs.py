@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.models.own_predict import Codes
-from axfi_kc.verification.allowance import Allowance
 from axfi_kc.verification.reading.columns import goes_left
-from axfi_kc.verification.reading.forms import Margin, OwnTree, TreeForm
+from axfi_kc.verification.reading.forms import OwnTree, TreeForm
+from axfi_kc.verification.report import Allowance
 from axfi_kc.verification.spaces import Space
 
 __all__ = ["TreeProofs"]
@@ -32,27 +32,13 @@ Where = dict[int, int]  # pieces per feature, as bits
 
 @dataclass(frozen=True, slots=True)
 class _Conditioned:
-    """The trees that are left when all other features are as in the instance.
+    """The trees that are left when all other features are as in the instance."""
 
-    Attributes
-    ----------
-    base
-        What the margins start from, trees with one leaf included.
-    values
-        What each leaf adds to each margin.
-    starts
-        The first leaf of each tree.
-    where
-        The pieces of each leaf, for the free features that its path tests.
-    testing
-        The leaves below tests of each feature, and their pieces of it.
-    """
-
-    base: npt.NDArray[Any]
-    values: npt.NDArray[Any]
-    starts: npt.NDArray[np.int64]
-    where: list[Where]
-    testing: dict[int, list[tuple[int, int]]]
+    base: npt.NDArray[Any]  # what the margins start from, trees with one leaf included
+    values: npt.NDArray[Any]  # what each leaf adds to each margin
+    starts: npt.NDArray[np.int64]  # the first leaf of each tree
+    where: list[Where]  # the pieces of each leaf, for the free features that its path tests
+    testing: dict[int, list[tuple[int, int]]]  # the leaves below tests of each feature, and their pieces of it
 
     def bounds(self, reached: npt.NDArray[np.bool_]) -> tuple[Any, Any, Any]:
         """Return the least and the largest margins of each box, and the tree that leaves most open."""
@@ -82,19 +68,7 @@ class _Conditioned:
 class TreeProofs:
     """Proves statements about all points that agree with the instance outside some features.
 
-    Parameters
-    ----------
-    form
-        The trees.
-    space
-        The pieces they cut.
-    allowance
-        Says when to stop.
-
-    Raises
-    ------
-    Spent
-        If the seconds are over before all leaves were listed.
+    Making one lists all leaves that a point reaches, as long as the allowance lasts.
     """
 
     method = "branch and bound over the trees' leaves, in exact integers"
@@ -102,12 +76,11 @@ class TreeProofs:
 
     def __init__(self, form: TreeForm, space: Space, allowance: Allowance) -> None:
         self._space = space
-        self._form = form
         claim = space.claim
         margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
         leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
-        sums = [[tuple(_part(m, values) for m in margins) for values, _ in tree] for tree in leaves]
-        base = [m.at(form.base) for m in margins]
+        sums = [[tuple(m.part(values) for m in margins) for values, _ in tree] for tree in leaves]
+        base = [m.constant + m.part(form.base) for m in margins]
         scale = lcm(*(x.denominator for x in base), *(x.denominator for t in sums for row in t for x in row))
         # In integers a tie counts as above 0 when 1 is added.
         self._base = [int(b * scale) + m.tie for b, m in zip(base, margins, strict=True)]
@@ -127,11 +100,6 @@ class TreeProofs:
         """Return the features that must move, as bits, before the instance reaches a leaf."""
         home = self._space.home
         return sum(1 << i for i, mask in where.items() if not mask >> home[i] & 1)
-
-    def output(self) -> object:
-        """Return the exact output at the instance."""
-        domain = self._space.claim.domain
-        return self._form.output([Fraction(code) for code in self._space.claim.codes.tolist()], domain)
 
     def codes(self, box: dict[int, int]) -> Codes | None:
         """Return a point of a box as codes; None if it holds no float."""
@@ -197,10 +165,6 @@ class TreeProofs:
         testing = {i: [(leaf, found[i]) for leaf, found in enumerate(where) if i in found] for i in free}
         start = np.array(starts, dtype=np.int64)
         return _Conditioned(np.array(base, dtype=self._type), table, start, where, testing)
-
-
-def _part(margin: Margin, values: tuple[Fraction, ...]) -> Fraction:
-    return sum((f * v for f, v in zip(margin.factors, values, strict=True)), Fraction(0))
 
 
 def _halves(

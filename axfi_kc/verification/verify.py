@@ -14,11 +14,10 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.errors import AxfiError
 from axfi_kc.models.own_predict import Codes
-from axfi_kc.verification.allowance import Allowance, Spent
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
 from axfi_kc.verification.questions import Answer, Searches, agree
-from axfi_kc.verification.report import Check, Report
+from axfi_kc.verification.report import Allowance, Check, Report, Spent
 
 __all__ = ["verify"]
 
@@ -45,10 +44,6 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         says so.
     seed
         Where samples start.
-
-    Returns
-    -------
-    Report
 
     Raises
     ------
@@ -87,6 +82,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
 def _prediction(searches: Searches) -> Check:
     claim, exact = searches.claim, searches.exact_output
     own = searches.predict(claim.codes[None])[0]
+    # A class is predict's own or it is wrong; a regression's sum may be off by what the library rounds.
     if claim.delta is None:
         right, method = own == claim.prediction and exact in (None, claim.prediction), "predict at the instance"
     elif exact is not None:
@@ -144,6 +140,8 @@ def _from_hint(searches: Searches, names: tuple[str, ...]) -> Answer | None:
 def _completeness(searches: Searches) -> Iterator[Check]:
     """Check that the CXps are minimal, and all there are."""
     claim = searches.claim
+    # Where all AXps are known duality says it all. Otherwise minimality is checked set by set, and completeness on
+    # sets that contain no CXp.
     if claim.axps is not None and not claim.is_bounded and not claim.partial:
         everything = (1 << len(claim.domain)) - 1
         for axp in claim.axps:
@@ -207,6 +205,7 @@ def _free_sets(searches: Searches) -> Iterator[Check]:
     """Check that sets without a CXp are no weak CXps: all of the largest size, or some."""
     claim = searches.claim
     m, cxps = len(claim.domain), [claim.mask(s) for s in claim.cxps]
+    # Freeing more features never makes a point similar, so the largest sets speak for all smaller ones.
     size = min(claim.max_size or m, m)
     every = comb(m, size) <= _SETS_TRIED and claim.is_bounded
     sets = _all_sets(m, size, cxps) if every else _some_sets(m, size, cxps, searches.allowance)
@@ -230,6 +229,7 @@ def _all_sets(m: int, size: int, cxps: list[int]) -> Iterator[int]:
         if inside is None:
             yield mask
         else:
+            # A part of the set that does not contain this CXp lacks one of its features.
             pending += [mask & ~(1 << i) for i in _indices(inside)]
 
 
@@ -239,6 +239,7 @@ def _some_sets(m: int, size: int, cxps: list[int], allowance: Allowance) -> Iter
         if allowance.is_late:
             return
         mask = 0
+        # Grown in random order for as long as no CXp fits in, so nothing larger would do.
         for i in rng.sample(range(m), m):
             grown = mask | 1 << i
             if grown.bit_count() <= size and not any(cxp & grown == cxp for cxp in cxps):

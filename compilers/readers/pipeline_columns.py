@@ -26,19 +26,7 @@ from axfi_kc.domain.measures import exact
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import LinearModel, Lookup, Model, Slope, TreeSum
 
-__all__ = [
-    "Chain",
-    "Column",
-    "Inner",
-    "Step",
-    "Tabled",
-    "columns_of",
-    "inner_of",
-    "pulled_back",
-    "pulled_back_cuts",
-    "tabled",
-    "then",
-]
+__all__ = ["Column", "Step", "Tabled", "columns_of", "inner_of", "pulled_back", "tabled", "then"]
 
 
 Floats = npt.NDArray[np.float64]
@@ -48,21 +36,12 @@ _LARGEST_TABLE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation in floating point that never decreases: ``x + number`` and the like.
+    """One operation in floating point that never decreases: ``x + number`` and the like."""
 
-    Attributes
-    ----------
-    name
-        ``"add"``, ``"subtract"``, ``"multiply"``, ``"divide"`` or ``"clip"``.
-    number, other
-        The operand; for clip the bounds.
-    where
-        The pipeline step this belongs to, for messages.
-    """
-
-    name: str
+    name: str  # ``"add"``, ``"subtract"``, ``"multiply"``, ``"divide"`` or ``"clip"``
+    # The operand; for clip the bounds.
     number: float
-    where: str
+    where: str  # the pipeline step this belongs to, for messages
     other: float = 0.0
 
     def at(self, x: Floats) -> Floats:
@@ -159,34 +138,17 @@ def then(column: Column, *steps: Step) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """The domain of changed columns, and where its features come from.
+    """The domain of changed columns, and where its features come from."""
 
-    Attributes
-    ----------
-    domain
-        One feature per feature of the outer domain that some column depends on.
-    chains
-        Per inner feature, the chain it is; None for a table.
-    positions
-        Per inner feature, the inner value of each outer value; None for a chain.
-    sources
-        The inner feature of each outer feature that is used.
-    """
-
-    domain: Domain
-    chains: tuple[Chain | None, ...]
+    domain: Domain  # one feature per feature of the outer domain that some column depends on
+    chains: tuple[Chain | None, ...]  # per inner feature, the chain it is; None for a table
+    # Per inner feature, the inner value of each outer value; None for a chain.
     positions: tuple[tuple[int, ...] | None, ...]
-    sources: dict[int, int]
+    sources: dict[int, int]  # the inner feature of each outer feature that is used
 
 
 def inner_of(domain: Domain, columns: Sequence[Column], names: Sequence[str]) -> Inner:
-    """Return the inner domain of `columns`, which are called `names`.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If no column is left, or a feature's columns do not follow each other.
-    """
+    """Return the inner domain of `columns`, which are called `names`; a feature's columns must follow each other."""
     groups: list[tuple[int, list[int]]] = []
     for k, column in enumerate(columns):
         if groups and groups[-1][0] == column.feature and isinstance(column, Tabled):
@@ -298,20 +260,15 @@ def _pulled_back_axis(axis: Axis, inner: Inner, j: int, feature: Feature) -> tup
     if positions is not None or chain is None:
         # A table has no order to keep: every value is its own cell.
         return Axis.of_values(feature), np.array(positions, dtype=np.int64)
-    cuts = pulled_back_cuts(axis.cuts, chain, feature)
+    cuts = _pulled_back_cuts(axis.cuts, chain, feature)
     outer = Axis.of(feature, cuts)
     left = np.array([outer.left_of(cut) for cut in cuts], dtype=np.int64)
     # The inner cell is the number of inner cuts that lie left of the outer one.
     return outer, np.searchsorted(np.sort(left), np.arange(outer.n_cells), side="right").astype(np.int64)
 
 
-def pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> list[Cut]:
-    """Return for each cut of a column the cut of the feature behind it.
-
-    Notes
-    -----
-    At most 64 evaluations of the chain, each on all cuts at once.
-    """
+def _pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> list[Cut]:
+    """Return for each cut of a column the cut of the feature behind it: at most 64 evaluations on all cuts at once."""
     if not chain.steps or not cuts or isinstance(feature, Categorical):
         return list(cuts)
     last = np.array([cut.last_left for cut in cuts])

@@ -37,9 +37,12 @@ __all__ = ["column_values"]
 _LARGEST_TABLE = 1_000_000
 
 
-def _dense(coefficients: Any) -> Any:
-    """Return coefficients as an array, those of ``sparsify()`` included."""
-    return coefficients.toarray() if hasattr(coefficients, "toarray") else np.asarray(coefficients)
+def _coefficients(model: Any, domain: Domain) -> Any:
+    """Return a row of coefficients per score, those of ``sparsify()`` included."""
+    check_fitted(model, "coef_")
+    check_width(model, domain)
+    found = model.coef_
+    return np.atleast_2d(found.toarray() if hasattr(found, "toarray") else np.asarray(found))
 
 
 @reads(LogisticRegression)
@@ -48,9 +51,7 @@ def _dense(coefficients: Any) -> Any:
 @reads(RidgeClassifier)
 @reads(Perceptron)
 def _classifier(model: Any, domain: Domain) -> LinearModel:
-    check_fitted(model, "coef_")
-    check_width(model, domain)
-    coefficients = np.atleast_2d(_dense(model.coef_))
+    coefficients = _coefficients(model, domain)
     labels = plain_labels(model.classes_)
     if len(coefficients) != (1 if len(labels) == 2 else len(labels)):
         raise UnsupportedModelError(
@@ -65,9 +66,7 @@ def _classifier(model: Any, domain: Domain) -> LinearModel:
 @reads(Ridge)
 @reads(Lasso)
 def _regressor(model: Any, domain: Domain) -> LinearModel:
-    check_fitted(model, "coef_")
-    check_width(model, domain)
-    coefficients = np.atleast_2d(_dense(model.coef_))
+    coefficients = _coefficients(model, domain)
     if len(coefficients) != 1:
         raise UnsupportedModelError(
             f"{type(model).__name__} with {len(coefficients)} outputs was given; explain one output at a time, "

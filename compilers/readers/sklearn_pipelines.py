@@ -148,10 +148,10 @@ def _one_hot(transformer: OneHotEncoder, columns: Columns, domain: Domain, where
 def _ordinal(transformer: OrdinalEncoder, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "categories_")
     made: Columns = []
+    unknown = transformer.unknown_value if transformer.handle_unknown == "use_encoded_value" else None
     for k, column in enumerate(columns):
         table = tabled(column, domain, f"{where} (OrdinalEncoder)")
         place, _ = _places(transformer, k)
-        unknown = transformer.unknown_value if transformer.handle_unknown == "use_encoded_value" else None
         codes = [_place_of(v, place, unknown, table, domain, where) for v in table.entries]
         made.append(Tabled(table.feature, tuple(map(float, codes))))
     return made

@@ -25,16 +25,7 @@ _CONSTANTS = {"Z": None, "T": True, "F": False}
 def parse_ubjson(data: bytes) -> Any:
     r"""Return the value that `data` encodes: dicts, lists, strings, numbers and NumPy arrays.
 
-    Typed arrays of numbers become NumPy arrays, everything else plain Python.
-
-    Raises
-    ------
-    ModelFileError
-        If the bytes are not UBJSON, or end too early.
-
-    Notes
-    -----
-    Linear in the number of bytes.
+    Typed arrays of numbers become NumPy arrays, everything else plain Python. Linear in the number of bytes.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from axfi_kc.circuits import queries
 from axfi_kc.circuits.files import read_nnf, write_nnf
 from axfi_kc.cli import main
 from axfi_kc.cli.inputs import load_model, read_table
-from axfi_kc.compilers.readers.lightgbm import read_lightgbm
+from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnsupportedModelError
 from benchmarks import fuzz
 from tests.fuzz.readers import MODEL_DOMAIN, READERS

@@ -13,10 +13,10 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.budget import Budget
 from axfi_kc.verification import definitions as games
-from axfi_kc.verification.allowance import Allowance, Spent
 from axfi_kc.verification.definitions import contained, missed, uncovered
 from axfi_kc.verification.linear_proofs import _above, volume
 from axfi_kc.verification.reading.columns import Seen, Zeroed, cuts_of, fits, goes_left
+from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import pieces_of, single_precision
 from tests.oracle import banzhaf, hitting_value, shapley
 

@@ -24,28 +24,21 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, nearest_linear
-from axfi_kc.explanations.counterfactuals.nearest import MOST_BOXES, grown, nearest_corner, search_account
-from axfi_kc.explanations.counterfactuals.regions import Choices, Region, change, region_of
+from axfi_kc.explanations.counterfactuals.regions import (
+    MOST_BOXES,
+    Choices,
+    change,
+    grown,
+    nearest_corner,
+    region_of,
+    search_account,
+)
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Lookup
 
-__all__ = [
-    "MOST_BOXES",
-    "Counterfactual",
-    "Region",
-    "adversarial_example",
-    "counterfactual_of",
-    "draw_linear",
-    "draw_region",
-    "find_counterfactual",
-    "grown",
-    "nearest_corner",
-    "nearest_linear",
-    "region_of",
-    "search_account",
-]
+__all__ = ["Counterfactual", "adversarial_example", "counterfactual_of", "find_counterfactual", "search_account"]
 
 
 _NO_LIMIT = Budget()
@@ -138,6 +131,7 @@ def find_counterfactual(
     def is_weak(free: Iterable[str]) -> bool:
         return is_wcxp(problem, free, budget=account.rest())
 
+    # A CXp is a weak CXp that is none without any one of its features.
     if not names or not is_weak(names) or any(is_weak(set(names) - {name}) for name in names):
         raise DomainError(f"Expected the features of a CXp, but {sorted(names)} are none; take one of the cxps.")
     return adversarial_example(problem, members, seed=seed, account=search_account(account.rest()))
@@ -165,6 +159,7 @@ def counterfactual_of(
             raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
         return adversarial_example(problem, features_of(mask), seed=seed, account=account)
     best: Counterfactual | None = None
+    # A random example is one of the first CXp; the nearest may be of any.
     for one in cxps if seed is None else islice(cxps, 1):
         account.look()
         members = features_of(problem.domain.mask(one.features))
@@ -198,13 +193,14 @@ def _example(
     grid, own = model.grid, problem.cells
     axes = [grid.axes[i] for i in members]
     choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
-    region = region_of(problem, choices)
+    region = region_of(model, problem, choices)
     if seed is None:
         codes = _nearest(problem, choices, account)
     else:
         codes = draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
     if codes is None:
         return None, ""
+    # The words are about cells: a box of dissimilar ones, grown around the point's own.
     cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
     point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
     grows = [not isinstance(a.feature, Categorical) for a in axes]
@@ -234,7 +230,7 @@ def _of_linear(
 
 def _nearest(problem: Problem, choices: Sequence[Choices], account: Account) -> list[float] | None:
     ordered = [choice.by_cost() for choice in choices]
-    found = nearest_corner(region_of(problem, ordered), ordered, account=account)
+    found = nearest_corner(region_of(problem.model, problem, ordered), ordered, account=account)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
 
 

@@ -17,8 +17,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import WeightError
-from axfi_kc.explanations.counterfactuals.nearest import cover
-from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends
+from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends, cover
 
 __all__ = ["draw_between", "draw_index", "draw_region", "no_mass", "value_odds"]
 
@@ -29,6 +28,7 @@ _BITS = 64
 def draw_index(odds: Sequence[int], random: Random) -> int:
     """Return a position, each with the odds given, exactly."""
     limits = list(accumulate(odds))
+    # Whole odds of any size: floats would round them, and lose the smallest.
     at = random.randrange(limits[-1])
     return next(k for k, limit in enumerate(limits) if at < limit)
 
@@ -43,21 +43,13 @@ def no_mass() -> WeightError:
 def draw_region(
     region: Region, choices: Sequence[Choices], axes: Sequence[Axis], *, random: Random, account: Account
 ) -> list[float]:
-    """Return the codes of a random dissimilar point, one per feature of the CXp.
+    """Return the codes of a random dissimilar point, one per feature; WeightError if these have probability 0.
 
-    Choices must be in the order of the cells.
-
-    Raises
-    ------
-    WeightError
-        If the dissimilar points have probability 0.
-
-    Notes
-    -----
-    Makes the exact cover of the dissimilar points by boxes first.
+    Choices must be in the order of the cells. Makes the exact cover of the dissimilar points by boxes first.
     """
     boxes = cover(region, choices, account=account)
     odds = [[axis.numerators[c] for c in choice.cells] for axis, choice in zip(axes, choices, strict=True)]
+    # Features are independent, so a box weighs the product of its sides.
     masses = [prod(sum(row[a:b]) for row, a, b in zip(odds, *box, strict=True)) for box in boxes]
     if not any(masses):
         raise no_mass()
@@ -78,6 +70,7 @@ def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:
         return float(first + draw_index(value_odds(feature)[first - feature.low : last + 1 - feature.low], random))
     left = Fraction(axis.cuts[cell - 1].value) if cell else feature.low
     right = Fraction(axis.cuts[cell].value) if cell < len(axis.cuts) else feature.high
+    # A cell ends at cuts that need not be floats; rounded, a value may fall just outside.
     return min(max(draw_between(feature, [(left, right)], random), low), high)
 
 
@@ -90,13 +83,7 @@ def value_odds(feature: Feature) -> list[int]:
 
 
 def draw_between(feature: Real, spans: Sequence[tuple[Fraction, Fraction]], random: Random) -> float:
-    """Return a random value of a real feature within disjoint intervals.
-
-    Raises
-    ------
-    WeightError
-        If they have probability 0.
-    """
+    """Return a random value of a real feature within disjoint intervals; WeightError if these have probability 0."""
     pieces = [piece for span in spans for piece in _pieces(feature, *span)]
     whole = lcm(*(mass.denominator for _, _, mass in pieces)) if pieces else 1
     odds = [int(mass * whole) for _, _, mass in pieces]

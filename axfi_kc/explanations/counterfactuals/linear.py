@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from axfi_kc.budget import Account
-from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.features import Feature, Integer, Real
 from axfi_kc.engines.linear.half_spaces import Side, sides_of
 from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
@@ -44,24 +44,12 @@ class _Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One side, seen from the instance, with the features of the CXp only.
+    """One side, seen from the instance, with the features of the CXp only."""
 
-    Attributes
-    ----------
-    side
-        The half-space.
-    codes
-        The instance.
-    free
-        The CXp's features.
-    need
-        What they must lose together; more than that, if `strict`.
-    """
-
-    side: Side
-    codes: Sequence[float]
-    free: tuple[int, ...]
-    need: Fraction
+    side: Side  # the half-space
+    codes: Sequence[float]  # the instance
+    free: tuple[int, ...]  # the CXp's features
+    need: Fraction  # what they must lose together; more than that, if `strict`
     strict: bool
 
     def loss(self, i: int, code: float | Fraction) -> Fraction:
@@ -103,12 +91,8 @@ def nearest_linear(
     """Return the codes of the nearest dissimilar point, one per feature of the CXp, or None.
 
     Where real features are involved, the last of them to move is rounded to the next float64 on
-    the dissimilar side.
-
-    Notes
-    -----
-    Linear in the features when all are real; otherwise a depth-first search over the useful values
-    of the discrete ones.
+    the dissimilar side. Linear in the features when all are real; otherwise a depth-first search over
+    the useful values of the discrete ones.
     """
     found = [answer for way in _ways(model, problem, free) if (answer := _cheapest(way, account)) is not None]
     return min(found, key=lambda answer: (answer[0], answer[1]))[1] if found else None
@@ -168,12 +152,9 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Accoun
 
 def _options(way: _Way, i: int, account: Account) -> list[_Option]:
     """Return the values of a discrete feature, of which there may be many."""
-    feature, found = way.side.features[i], list[_Option]()
-    for c in _codes(feature):
-        if not c % _VALUES_AT_ONCE:
-            account.look()
-        found.append(_Option(change(feature, way.codes[i], c), way.loss(i, c), c))
-    return found
+    feature = way.side.features[i]
+    codes = account.paced(_codes(feature), at_once=_VALUES_AT_ONCE)
+    return [_Option(change(feature, way.codes[i], c), way.loss(i, c), c) for c in codes]
 
 
 def _codes(feature: Feature) -> range:
@@ -222,13 +203,7 @@ def draw_linear(
 
     Points are drawn from the smallest box that holds the dissimilar ones, each feature being given
     what the others cannot lose for it, until one is dissimilar: for k real features one in k! is.
-
-    Raises
-    ------
-    WeightError
-        If the dissimilar points have probability 0.
-    BudgetError
-        If none came up in two million draws, or the budget was spent.
+    BudgetError if none came up in two million draws.
     """
     slacks = [(way, _slack(way)) for way in _ways(model, problem, free)]
     # Sides that no point of the box reaches allow no value.
@@ -256,9 +231,7 @@ def _span(ways: Sequence[tuple[_Way, Fraction]], feature: Feature, i: int, accou
     if isinstance(feature, Real):
         return feature, _merged(_reach(way, i, feature, slack) for way, slack in ways)
     odds = value_odds(feature)
-    for k, code in enumerate(_codes(feature)):
-        if not k % _VALUES_AT_ONCE:
-            account.look()
+    for k, code in enumerate(account.paced(_codes(feature), at_once=_VALUES_AT_ONCE)):
         # A value that forgoes more than the slack of all features at their worst is in no dissimilar point.
         if not any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways):
             odds[k] = 0
@@ -300,5 +273,4 @@ def _draw(feature: Feature, span: _Span, random: Random) -> float:
         low, high = float_ends(feature)
         # Drawn as a fraction and rounded to a float, a value may fall just outside.
         return min(max(draw_between(feature, span, random), low), high)  # type: ignore[arg-type]
-    first = 0 if isinstance(feature, Categorical) else feature.low
-    return float(first + draw_index(span, random))  # type: ignore[arg-type]
+    return float(_codes(feature)[draw_index(span, random)])  # type: ignore[arg-type]

@@ -2,12 +2,17 @@
 
 A box is a range of choices per feature of the CXp, the other features being the instance's. A
 region says whether a box may hold a dissimilar point and whether all its points are; on a single
-choice per feature both answers agree and are exact. So are distances. Points are float64, so the
-nearest point of an open end is the float next to it.
+choice per feature both answers agree and are exact. Branch and bound over boxes gives the nearest
+dissimilar point, covers, and growth.
+
+Distances are exact. A numeric feature's change is divided by the width of its domain, a
+categorical feature's is 1. Points are float64, so the nearest point of an open end is the float
+next to it.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,35 +23,36 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
 from axfi_kc.models.margins import Margins
 
-__all__ = ["Box", "Choices", "Region", "cell_ends", "change", "float_ends", "region_in", "region_of"]
+__all__ = [
+    "MOST_BOXES",
+    "Choices",
+    "Region",
+    "cell_ends",
+    "change",
+    "cover",
+    "float_ends",
+    "grown",
+    "nearest_corner",
+    "region_of",
+    "search_account",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Cells of one feature, without the instance's own.
+    """Cells of one feature, without the instance's own."""
 
-    Attributes
-    ----------
-    feature
-        The feature's position.
-    cells
-        The cells' numbers.
-    codes
-        The code in each cell that is nearest to the instance.
-    costs
-        How far that is.
-    """
-
-    feature: int
-    cells: tuple[int, ...]
-    codes: tuple[float, ...]
-    costs: tuple[Fraction, ...]
+    feature: int  # the feature's position
+    cells: tuple[int, ...]  # the cells' numbers
+    codes: tuple[float, ...]  # the code in each cell that is nearest to the instance
+    costs: tuple[Fraction, ...]  # how far that is
 
     @classmethod
     def of(cls, feature: int, axis: Axis, code: float, own: int) -> Choices:
@@ -116,20 +122,13 @@ class Region(Protocol):
         ...
 
 
-def region_of(problem: Problem, choices: Sequence[Choices]) -> Region:
+@singledispatch
+def region_of(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
     """Return the region of a problem's dissimilar points, for choices in the order given.
 
-    Notes
-    -----
-    For trees, the leaves that the CXp's features can reach times their cells; for a table, the
-    points of the box.
+    Forms that know more of a box than its points register their own: a table the points of the box, trees
+    the leaves that the CXp's features can reach.
     """
-    return region_in(problem.model, problem, choices)
-
-
-@singledispatch
-def region_in(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
-    """Return the region within a form; forms that know more of a box than its points register their own."""
     return _Cells(model, problem, choices)
 
 
@@ -141,8 +140,8 @@ class _Table:
         for choice in choices:
             cells[choice.feature] = list(choice.cells)
         # One cell for each other feature: the block has as many dimensions as choices, in domain order.
-        block = model.table[np.ix_(*cells)].reshape([len(c.cells) for c in sorted(choices, key=_feature)])
         order = sorted(range(len(choices)), key=lambda k: choices[k].feature)
+        block = model.table[np.ix_(*cells)].reshape([len(choices[k].cells) for k in order])
         strange = np.array([problem.is_dissimilar(y) for y in model.outputs])
         # Back into the order in which the choices were given.
         self._strange = strange[block].transpose(np.argsort(order))
@@ -152,13 +151,9 @@ class _Table:
         return bool(block.any()), bool(block.all())
 
 
-@region_in.register
+@region_of.register
 def _of_table(model: TableModel, problem: Problem, choices: Sequence[Choices]) -> Region:
     return _Table(model, problem, choices)
-
-
-def _feature(choice: Choices) -> int:
-    return choice.feature
 
 
 class _Cells:
@@ -182,14 +177,8 @@ class _Cells:
 class _Leaves:
     """Sums over trees of one leaf each: dissimilar where one of the sums is above 0.
 
-    Parameters
-    ----------
-    inside
-        Per feature of the CXp, for each leaf and each choice, whether the leaf takes it.
-    starts
-        Where each tree's leaves begin.
-    values, base
-        What each leaf adds to each sum, and the sums before any tree.
+    Made from whether a leaf takes a choice, per feature of the CXp, from where each tree's leaves begin, from what
+    each leaf adds to each sum, and from the sums before any tree.
     """
 
     def __init__(self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any) -> None:
@@ -219,7 +208,7 @@ class _Leaves:
         )
 
 
-@region_in.register
+@region_of.register
 def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Region:
     own = problem.cells
     kept = np.ones(len(model), dtype=np.bool_)
@@ -235,7 +224,7 @@ def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Reg
     return _Leaves(inside, [0], values, np.zeros(1, np.int64))
 
 
-@region_in.register
+@region_of.register
 def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> Region:
     leaves: list[int] = []
     inside: list[list[Flags]] = [[] for _ in choices]
@@ -283,3 +272,113 @@ def _reachable(
             # A branch that no choice takes is dropped here, so every leaf yielded is reached.
             if narrowed.any():
                 stack.append((int(child), (*flags[:k], narrowed, *flags[k + 1 :])))
+
+
+MOST_BOXES = 500_000  # of one CXp, where the budget limits none
+_LOOK = 16  # boxes between two looks at the clock
+
+
+def search_account(budget: Budget | None) -> Account:
+    """Return the account of searches for adversarial examples, which all CXps looked at share."""
+    return Account(
+        budget,
+        goal="search for an adversarial example",
+        advice="allow more, or take another CXp",
+        unit="boxes",
+        at_once=_LOOK,
+    )
+
+
+def _whole(choices: Sequence[Choices]) -> Box:
+    return (0,) * len(choices), tuple(len(c.cells) for c in choices)
+
+
+def _corner(box: Box) -> Box:
+    return box[0], tuple(a + 1 for a in box[0])
+
+
+def _halves(box: Box) -> Iterator[Box]:
+    """Yield both halves of a box along its longest side; nothing for a single point."""
+    low, high = box
+    # Halving the longest side keeps boxes compact, so that bounds become sharp in all features.
+    side = max(range(len(low)), key=lambda k: high[k] - low[k])
+    if high[side] - low[side] > 1:
+        middle = (low[side] + high[side]) // 2
+        yield low, (*high[:side], middle, *high[side + 1 :])
+        yield (*low[:side], middle, *low[side + 1 :]), high
+
+
+def nearest_corner(region: Region, choices: Sequence[Choices], *, account: Account) -> tuple[int, ...] | None:
+    """Return the cheapest dissimilar choice of each feature, or None if there is none.
+
+    Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
+
+    Best first: boxes are taken by the cost of their nearest corner, halved when that corner is
+    similar, and dropped when they cannot hold a dissimilar point.
+    """
+    if not all(c.cells for c in choices):
+        return None
+    heap = list[tuple[Fraction, Box]]()
+
+    def push(box: Box) -> None:
+        account.spend(1)
+        # Boxes that certainly hold nothing dissimilar never enter the heap.
+        if region.verdict(box)[0]:
+            # Choices are sorted by cost, so the first ones are the cheapest point of the box: a lower bound.
+            heapq.heappush(heap, (sum((c.costs[k] for c, k in zip(choices, box[0], strict=True)), Fraction(0)), box))
+
+    push(_whole(choices))
+    while heap:
+        _, box = heapq.heappop(heap)
+        # On a single point the verdict is exact. Every other box costs at least as much, so this is the
+        # nearest; at a tie the heap compares the boxes themselves.
+        if region.verdict(_corner(box))[0]:
+            return box[0]
+        for half in _halves(box):
+            push(half)
+    return None
+
+
+def cover(region: Region, choices: Sequence[Choices], *, account: Account) -> list[Box]:
+    """Return disjoint boxes that together are exactly the dissimilar points: halves until both bounds agree."""
+    if not all(c.cells for c in choices):
+        return []
+    found, stack = list[Box](), [_whole(choices)]
+    while stack:
+        box = stack.pop()
+        account.spend(1)
+        some, every = region.verdict(box)
+        if every:
+            found.append(box)
+        elif some:
+            stack += _halves(box)
+    return found
+
+
+def grown(
+    region: Region, choices: Sequence[Choices], point: Sequence[int], *, grows: Sequence[bool], account: Account
+) -> Box:
+    """Return a box around a dissimilar point, all of whose points are dissimilar.
+
+    It is widened feature by feature over neighbouring cells (never across the instance's own) for
+    as long as that is certain. Choices must be in the order of the cells.
+    """
+    low, high = list(point), [k + 1 for k in point]
+    for side, choice in enumerate(choices):
+        if not grows[side]:
+            continue
+        # Only a neighbouring cell: a gap in the numbers is the instance's own cell, or one without a float.
+        while low[side] and choice.cells[low[side] - 1] == choice.cells[low[side]] - 1:
+            low[side] -= 1
+            account.look()
+            # "Certainly all" is what counts; where it is not certain the box stays as it was.
+            if not region.verdict((tuple(low), tuple(high)))[1]:
+                low[side] += 1
+                break
+        while high[side] < len(choice.cells) and choice.cells[high[side]] == choice.cells[high[side] - 1] + 1:
+            high[side] += 1
+            account.look()
+            if not region.verdict((tuple(low), tuple(high)))[1]:
+                high[side] -= 1
+                break
+    return tuple(low), tuple(high)

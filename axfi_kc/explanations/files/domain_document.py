@@ -49,12 +49,7 @@ def _shares(feature: Categorical) -> Weights | None:
 
 
 def domain_of(document: Any) -> Domain:
-    """Return the domain that :func:`domain_document` wrote.
-
-    Raises
-    ------
-    ResultFileError
-        If `document` describes no domain.
+    """Return the domain that :func:`domain_document` wrote; ResultFileError if `document` describes none.
 
     Examples
     --------

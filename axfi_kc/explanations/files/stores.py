@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from axfi_kc.errors import ResultFileError
 from axfi_kc.explanations.files.document import parsed, pyarrow_for
@@ -30,28 +31,33 @@ _CHUNK = 1 << 20
 _LONGEST_HEADER = 1 << 28
 
 
-class Store(Protocol):
+class Store(ABC):
     """A file, or folder, of results in order."""
 
-    def resume(self, header: dict[str, Any]) -> int:
-        """Open for writing, and return how many rows of the run with this header are there."""
-        ...
-
-    def append(self, block: bytes, start: int, stop: int) -> None:
-        """Add the rows ``start:stop``."""
-        ...
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[bytes] | None = None
 
     def close(self) -> None:
         """Let go of the file."""
-        ...
+        if self._file is not None:
+            self._file.close()
 
+    @abstractmethod
+    def resume(self, header: dict[str, Any]) -> int:
+        """Open for writing, drop what is torn, and return how many rows of the run with this header are there."""
+
+    @abstractmethod
+    def append(self, block: bytes, start: int, stop: int) -> None:
+        """Add the rows ``start:stop``."""
+
+    @abstractmethod
     def header(self) -> dict[str, Any]:
         """Return the header of the run that wrote the file."""
-        ...
 
+    @abstractmethod
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the rows as dicts, in order."""
-        ...
 
 
 def store_at(path: str | os.PathLike[str]) -> Store:
@@ -102,12 +108,8 @@ def _opened(path: Path, mode: str) -> IO[bytes]:
         raise ResultFileError(f"{path} cannot be opened ({error.strerror}); check the path.") from error
 
 
-class JsonLines:
+class JsonLines(Store):
     """Results as a header line and a line of JSON per instance."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: IO[bytes] | None = None
 
     def resume(self, header: dict[str, Any]) -> int:
         """Open for writing, drop a torn last line, and return the number of rows."""
@@ -151,11 +153,6 @@ class JsonLines:
         self._file.write(block)
         self._file.flush()
 
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._file is not None:
-            self._file.close()
-
     def header(self) -> dict[str, Any]:
         """Return the first line."""
         with _opened(self._path, "rb") as file:
@@ -170,12 +167,8 @@ class JsonLines:
                     yield parsed(line)
 
 
-class ParquetParts:
+class ParquetParts(Store):
     """Results as a folder of Parquet files, a block each, beside a header in JSON."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: IO[bytes] | None = None
 
     def resume(self, header: dict[str, Any]) -> int:
         """Open for writing, drop unfinished parts, and return the number of rows."""
@@ -217,11 +210,6 @@ class ParquetParts:
     def append(self, block: bytes, start: int, stop: int) -> None:
         """Add a part."""
         self._place(f"part-{start:010d}-{stop:010d}.parquet", block)
-
-    def close(self) -> None:
-        """Let go of the folder."""
-        if self._file is not None:
-            self._file.close()
 
     def header(self) -> dict[str, Any]:
         """Return the header."""

@@ -17,19 +17,18 @@ from axfi_kc.domain.measures import abridged, amount, counted, shown
 __all__ = [
     "Cell",
     "Markup",
-    "bar",
     "bar_cell",
     "element",
-    "exact",
     "exact_cell",
     "forest",
     "histogram",
     "joined",
+    "more",
     "name",
     "names",
+    "note",
     "number_cell",
     "table",
-    "text_cell",
 ]
 
 
@@ -81,7 +80,17 @@ def name(feature: object) -> Markup:
     return element("bdi", feature)
 
 
-def exact(value: Fraction | int) -> Markup:
+def note(*content: object) -> Markup:
+    """Return a remark in small letters."""
+    return element("p", *content, class_="note")
+
+
+def more(left: int, noun: str, *, what: str = "listed") -> Markup | str:
+    """Return a remark on how many more there are, if there are any."""
+    return note(f"{counted(left, noun)} more, not {what}.") if left > 0 else ""
+
+
+def _exact(value: Fraction | int) -> Markup:
     """Return an exact number; a long one unfolds when it is clicked."""
     text = shown(value, digits=None)
     if len(text) <= _LONGEST:
@@ -94,17 +103,10 @@ _LONGEST_LABEL = 22
 _COLUMNS = 40
 
 
-def bar(share: float) -> Markup:
-    """Return a bar that fills `share` of its cell.
-
-    Examples
-    --------
-    >>> 'width="50"' in bar(0.5)
-    True
-    """
-    width = f"{100 * min(max(share, 0.0), 1.0):.6g}"
-    inner = element("rect", x="0", y="1", width=width, height="8")
-    return element("svg", inner, class_="bar", viewBox="0 0 100 10", preserveAspectRatio="none", aria_hidden="true")
+def _strip(content: Markup, width: int, kind: str) -> Markup:
+    return element(
+        "svg", content, class_=kind, viewBox=f"0 0 {width} 10", preserveAspectRatio="none", aria_hidden="true"
+    )
 
 
 def histogram(values: Sequence[float], most: float) -> Markup:
@@ -118,24 +120,16 @@ def histogram(values: Sequence[float], most: float) -> Markup:
     highest = max(counts)
     heights = [(k, 1 + 9 * count / highest) for k, count in enumerate(counts) if count]
     columns = element("path", d=" ".join(f"M{k} 10v-{height:.3g}h1V10z" for k, height in heights))
-    return element(
-        "svg", columns, class_="strip", viewBox=f"0 0 {_COLUMNS} 10", preserveAspectRatio="none", aria_hidden="true"
-    )
+    return _strip(columns, _COLUMNS, "strip")
 
 
 def forest(trees: Sequence[tuple[tuple[str, ...], Fraction | int]], *, left: int) -> Markup:
     """Return the trees of CXps with their weights, each a figure of its own so that they fill any width.
 
-    Parameters
-    ----------
-    trees
-        The CXps and their weights.
-    left
-        How many more there are; a note says so.
+    A note says how many more are `left`.
     """
     figures = [_figure(cxp, weight) for cxp, weight in trees]
-    note = element("p", f"{counted(left, 'tree')} more, not drawn.", class_="note") if left else ""
-    return joined([element("div", *figures, class_="forest"), note])
+    return joined([element("div", *figures, class_="forest"), more(left, "tree", what="drawn")])
 
 
 def _figure(cxp: tuple[str, ...], weight: Fraction | int) -> Markup:
@@ -186,11 +180,6 @@ class Cell:
     class_: str | None = None
 
 
-def text_cell(content: object, *, wide: bool = False) -> Cell:
-    """Return a cell of text, or of markup."""
-    return Cell(content, class_="wide" if wide else None)
-
-
 def number_cell(value: Fraction | float) -> Cell:
     """Return a cell with a rounded number, sorted by its value."""
     return Cell(amount(value), float(value), "number")
@@ -198,27 +187,20 @@ def number_cell(value: Fraction | float) -> Cell:
 
 def exact_cell(value: Fraction | int) -> Cell:
     """Return a cell with an exact number, sorted by its value."""
-    return Cell(exact(value), float(value))
+    return Cell(_exact(value), float(value))
 
 
 def bar_cell(value: Fraction | float, most: Fraction | float) -> Cell:
     """Return a cell with a bar: `value` as a share of `most`."""
-    return Cell(bar(float(value) / float(most) if most else 0.0), float(value), "bars")
+    share = float(value) / float(most) if most else 0.0
+    width = f"{100 * min(max(share, 0.0), 1.0):.6g}"
+    return Cell(_strip(element("rect", x="0", y="1", width=width, height="8"), 100, "bar"), float(value), "bars")
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], *, sorted_by: int | None = None) -> Markup:
-    """Return a sortable table.
+    """Return a sortable table, with a caption that screen readers read first.
 
-    Parameters
-    ----------
-    caption
-        What the table holds; screen readers read it first.
-    head
-        The columns' names.
-    rows
-        As many cells each.
-    sorted_by
-        The column by which the rows are sorted already, largest first.
+    By the column `sorted_by` the rows are sorted already, largest first.
     """
     body = [list(row) for row in rows]
     heads = [

@@ -10,7 +10,7 @@ from statistics import median, median_low
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.domain.measures import amount, counted, shown
+from axfi_kc.domain.measures import amount, shown
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations.counterfactuals import Counterfactual, adversarial_example, search_account
 from axfi_kc.explanations.cxps import CXp, cxp_count, heaviest_cxps, listed_axps
@@ -23,30 +23,23 @@ from axfi_kc.explanations.page.elements import (
     forest,
     histogram,
     joined,
+    more,
     name,
     names,
+    note,
     number_cell,
     table,
-    text_cell,
 )
 from axfi_kc.families.masks import features_of
 from axfi_kc.scores.axfi import Score
 
-__all__ = [
-    "WEIGHTS",
-    "batch_facts",
-    "batch_sections",
-    "change_words",
-    "explanation_facts",
-    "explanation_sections",
-    "facts",
-]
+__all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections"]
 
 
 _BUDGET = Budget(seconds=1.0)
 
 
-def change_words(explanation: Any, cxp: CXp) -> Markup:
+def _change_words(explanation: Any, cxp: CXp) -> Markup:
     """Return the nearest change of a CXp's features that changes the output.
 
     Without the model (a saved explanation), or when the search takes too long, only what can be changed.
@@ -73,7 +66,7 @@ def _nearest(explanation: Any, cxp: CXp) -> Counterfactual | None:
         return None
 
 
-WEIGHTS = {
+_WEIGHTS = {
     "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
     "count": "the number of points with another output that differ from the instance in these features only",
     "unit": "1 for every CXp",
@@ -83,7 +76,7 @@ _MOST_TREES = 12
 _MOST_WORDS = 50  # each is the result of a search of its own
 
 
-def facts(pairs: dict[str, object]) -> Markup:
+def _facts(pairs: dict[str, object]) -> Markup:
     """Return a row of figures with their names."""
     return element(
         "dl",
@@ -95,7 +88,7 @@ def facts(pairs: dict[str, object]) -> Markup:
 def explanation_facts(explanation: Any) -> Markup:
     """Return the figures at the top of an explanation."""
     limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
-    return facts(
+    return _facts(
         {
             "output": name(shown(explanation.prediction)),
             f"CXps{limit}": amount(cxp_count(explanation)),
@@ -108,20 +101,9 @@ def explanation_facts(explanation: Any) -> Markup:
 def explanation_sections(
     explanation: Any, *, scores: Sequence[Score], rows: int, prefix: str = "", level: int = 2
 ) -> dict[str, Markup]:
-    """Return the sections of an explanation by their titles.
+    """Return the sections of an explanation by their titles, sorted by the first of the scores.
 
-    Parameters
-    ----------
-    explanation
-        What to show.
-    scores
-        Which scores, the first to sort by.
-    rows
-        The longest table.
-    prefix
-        What the sections' ids begin with.
-    level
-        The level of the headings.
+    Ids begin with `prefix`, and headings are of that level.
     """
     sections = {
         "Scores": _scores(explanation, scores, rows),
@@ -129,29 +111,22 @@ def explanation_sections(
         "What keeps the output": _axps(explanation, rows),
         "CXp-Forest": _forest(explanation),
     }
+    return _titled(sections, prefix=prefix, level=level)
+
+
+def _titled(sections: dict[str, Markup], *, prefix: str = "", level: int = 2) -> dict[str, Markup]:
+    """Return contents with their titles above, to which the page's head links."""
     return {
-        title: element("section", element(f"h{level}", title, id=_anchor(prefix, title)), content)
+        title: element("section", element(f"h{level}", title, id=prefix + title.lower().replace(" ", "-")), content)
         for title, content in sections.items()
     }
-
-
-def _anchor(prefix: str, title: str) -> str:
-    return prefix + title.lower().replace(" ", "-")
-
-
-def _note(*content: object) -> Markup:
-    return element("p", *content, class_="note")
-
-
-def _more(found: int, rows: int, noun: str) -> Markup | str:
-    return _note(f"{counted(found - rows, noun)} more, not listed.") if found > rows else ""
 
 
 def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
     found = [explanation.scores(score.name) for score in scores]
     instance, relevant = explanation.instance, set(explanation.relevant)
     ranked = sorted((n for n in instance if n in relevant), key=lambda n: [-values[n] for values in found])
-    lines = [(text_cell(name(n)), text_cell(name(shown(instance[n]))), *_score_cells(n, found)) for n in ranked[:rows]]
+    lines = [(Cell(name(n)), Cell(name(shown(instance[n]))), *_score_cells(n, found)) for n in ranked[:rows]]
     head = ["feature", "value"]
     for k, score in enumerate(scores):
         head += [score.about, "bar", "exactly"] if k == 0 else [score.about, "exactly"]
@@ -160,8 +135,8 @@ def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
         [
             element("p", "How much each feature counts for this output."),
             table("Scores of the relevant features", head, lines, sorted_by=2),
-            _more(len(ranked), rows, "feature"),
-            _note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
+            more(len(ranked) - rows, "feature"),
+            note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
         ]
     )
 
@@ -182,10 +157,10 @@ def _cxps(explanation: Any, rows: int) -> Markup:
     most = max(c.weight for c in cxps)
     lines = [
         (
-            text_cell(names(c.features)),
+            Cell(names(c.features)),
             number_cell(c.weight),
             bar_cell(c.weight, most),
-            text_cell(change_words(explanation, c) if k < _MOST_WORDS else "", wide=True),
+            Cell(_change_words(explanation, c) if k < _MOST_WORDS else "", class_="wide"),
             number_cell(len(c.features)),
             exact_cell(c.weight),
         )
@@ -195,28 +170,23 @@ def _cxps(explanation: Any, rows: int) -> Markup:
     head = ("CXp", "weight", "bar", "in words", "features", "exactly")
     return joined(
         [
-            element("p", words, WEIGHTS.get(explanation.weights, explanation.weights), "."),
+            element("p", words, _WEIGHTS.get(explanation.weights, explanation.weights), "."),
             table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
-            _more(total, min(rows, len(cxps)), "CXp"),
+            more(total - min(rows, len(cxps)), "CXp"),
         ]
     )
 
 
 def _axps(explanation: Any, rows: int) -> Markup:
     if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
-        return _note("AXps need all CXps, and only those of a limited size were computed.")
+        return note("AXps need all CXps, and only those of a limited size were computed.")
     found, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
-    lines = [(text_cell(names(a.features), wide=True), number_cell(len(a.features))) for a in found[:rows]]
+    lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
     words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
-    unfinished = "" if complete else _note("There are more: the search was stopped after a few seconds.")
-    parts = [
-        element("p", words),
-        table(caption, ("AXp", "features"), lines),
-        _more(len(found), rows, "AXp"),
-        unfinished,
-    ]
-    return joined(parts)
+    unfinished = "" if complete else note("There are more: the search was stopped after a few seconds.")
+    listed = table(caption, ("AXp", "features"), lines)
+    return joined([element("p", words), listed, more(len(found) - rows, "AXp"), unfinished])
 
 
 def _forest(explanation: Any) -> Markup:
@@ -235,7 +205,7 @@ def batch_facts(batch: Sequence[Any]) -> Markup:
     outputs = Counter(shown(e.prediction) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps = [cxp_count(e) for e in batch]
-    return facts(
+    return _facts(
         {
             "instances": amount(len(batch)),
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
@@ -254,19 +224,13 @@ def batch_sections(
     """
     if not len(batch):
         return {"Instances": element("section", element("p", "The batch has no instance."))}
-    return {
-        "Features": element("section", element("h2", "Features", id="features"), _importance(batch, scores[0], rows)),
-        "Instances": element(
-            "section",
-            element("h2", "Instances", id="instances"),
-            _instances(batch, labels, scores[0].name, rows=rows, details=details),
-        ),
-        "Details": element(
-            "section",
-            element("h2", "Details", id="details"),
-            _details(batch, labels, scores, rows=rows, details=details),
-        ),
-    }
+    return _titled(
+        {
+            "Features": _importance(batch, scores[0], rows),
+            "Instances": _instances(batch, labels, scores[0].name, rows=rows, details=details),
+            "Details": _details(batch, labels, scores, rows=rows, details=details),
+        }
+    )
 
 
 def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
@@ -280,7 +244,7 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
     most, top = max(max(values) for values in columns.values()), max(means.values())
     lines = [
         (
-            text_cell(name(n)),
+            Cell(name(n)),
             number_cell(means[n]),
             bar_cell(means[n], top),
             number_cell(median(columns[n])),
@@ -292,24 +256,14 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
     ]
     head = ("feature", "mean", "bar", "median", "largest", "above 0", "all scores")
     words = f"The {score.about} over all instances, rounded; the last column shows how it is spread, from 0 up."
-    return joined(
-        [
-            element("p", words),
-            table("Scores over the batch", head, lines, sorted_by=1),
-            _more_rows(ranked, rows, "feature"),
-        ]
-    )
-
-
-def _more_rows(found: Sequence[object], rows: int, noun: str, *, what: str = "listed") -> Markup | str:
-    left = len(found) - rows
-    return element("p", f"{counted(left, noun)} more, not {what}.", class_="note") if left > 0 else ""
+    listed = table("Scores over the batch", head, lines, sorted_by=1)
+    return joined([element("p", words), listed, more(len(ranked) - rows, "feature")])
 
 
 def _instances(batch: Sequence[Any], labels: Sequence[str], kind: str, *, rows: int, details: int) -> Markup:
     lines = [_instance_row(batch[k], labels[k], k, kind, linked=k < details) for k in range(min(rows, len(batch)))]
     head = ("row", "output", "CXps", "smallest CXp", "highest score", "of feature")
-    return joined([table("The instances", head, lines), _more_rows(batch, rows, "instance")])
+    return joined([table("The instances", head, lines), more(len(batch) - rows, "instance")])
 
 
 def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tuple[Cell, ...]:
@@ -317,11 +271,11 @@ def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tup
     best = max(scores, key=lambda n: scores[n])
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
-        text_cell(name(shown(e.prediction))),
+        Cell(name(shown(e.prediction))),
         Cell(amount(cxp_count(e)), float(min(cxp_count(e), 10**300)), "number"),
-        text_cell(names(e.cxps[0].features) if e.cxps else "none"),
+        Cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
-        text_cell(name(best) if scores[best] else "none"),
+        Cell(name(best) if scores[best] else "none"),
     )
 
 
@@ -335,4 +289,4 @@ def _details(
         title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction))])
         content = [element("summary", title), explanation_facts(e), *sections.values()]
         parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
-    return joined([*parts, _more_rows(batch, details, "instance", what="shown in full")])
+    return joined([*parts, more(len(batch) - details, "instance", what="shown in full")])

@@ -12,9 +12,10 @@ are done modulo enough primes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from math import lcm, prod
 from operator import mul
@@ -29,7 +30,6 @@ from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.queries.counting import Shares, product, shares_of
 from axfi_kc.compilers.compiled_model import CompiledModel
-from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import CircuitError
@@ -44,30 +44,15 @@ Residues = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidueSweep:
-    """A deterministic circuit made ready for the passes of every instance.
+    """A deterministic circuit made ready for the passes of every instance."""
 
-    Attributes
-    ----------
-    circuit
-        Decomposable and deterministic: a score lies between -1 and 1, which says how many primes are needed.
-    mentioned
-        The features it speaks about.
-    weights
-        Of the quadrature at q = 0, 1/steps, ..., 1.
-    shares
-        What the cells of each arc are worth.
-    whole
-        Every score times this is an integer.
-    primes
-        Whose product exceeds twice that.
-    """
-
+    # Decomposable and deterministic: a score lies between -1 and 1, which says how many primes are needed.
     circuit: Circuit
-    mentioned: tuple[int, ...]
-    weights: tuple[Fraction, ...]
-    shares: Shares
-    whole: int
-    primes: list[int]
+    mentioned: tuple[int, ...]  # the features it speaks about
+    weights: tuple[Fraction, ...]  # of the quadrature at q = 0, 1/steps, ..., 1
+    shares: Shares  # what the cells of each arc are worth
+    whole: int  # every score times this is an integer
+    primes: list[int]  # whose product exceeds twice that
 
     @classmethod
     def of(cls, circuit: Circuit, mentioned: tuple[int, ...], weights: tuple[Fraction, ...]) -> ResidueSweep:
@@ -160,7 +145,7 @@ def shap_scores(
     The paper's running example:
 
     >>> from axfi_kc.compilers.compiled_model import compile_model
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc import Domain, Integer
     >>> domain = Domain([Integer("x1", 0, 2), Integer("x2", 0, 1), Integer("x3", 0, 2)])
     >>> ones = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
     >>> scores = shap_scores(compile_model(lambda p: int(p in ones), domain), (2, 1, 2))
@@ -169,8 +154,8 @@ def shap_scores(
     >>> sum(scores.values()) == 1 - Fraction(7, 18)
     True
     """
-    domain = _domain_of(target)
-    return _scores_of_rows(target, domain, one_row(x, domain.features), budget)[0]
+    parts = _parts(target)
+    return _scores_of_rows(parts, one_row(x, parts[0][1].grid.domain.features), budget)[0]
 
 
 def shap_scores_batch(
@@ -181,12 +166,12 @@ def shap_scores_batch(
     Examples
     --------
     >>> from axfi_kc.compilers.compiled_model import compile_model
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc import Domain, Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
     >>> shap_scores_batch(compile_model(lambda p: p[0] and p[1], domain), [(1, 1), (1, 0)])[1]
     {'a': Fraction(1, 8), 'b': Fraction(-3, 8)}
     """
-    return _scores_of_rows(target, _domain_of(target), X, budget)
+    return _scores_of_rows(_parts(target), X, budget)
 
 
 _WEIGHTS: dict[int, tuple[Fraction, ...]] = {1: (Fraction(1),)}
@@ -239,27 +224,23 @@ def _without_root(polynomial: Sequence[int], root: int) -> list[int]:
     return list(accumulate(reversed(polynomial[1:]), lambda above, c: above * root + c))[::-1]
 
 
-def _domain_of(target: Target | Mapping[Number, Target]) -> Domain:
-    if not isinstance(target, Mapping):
-        return _circuit(target).grid.domain
-    if not target:
+def _parts(target: Target | Mapping[Number, Target]) -> list[tuple[Fraction, Circuit]]:
+    """Return the values of the function that is meant, each with the circuit of where the function has it."""
+    if isinstance(target, Mapping) and not target:
         raise CircuitError("SHAP scores need the circuit of at least one value, but none was given; give one.")
-    return _domain_of(next(iter(target.values())))
-
-
-def _circuit(target: Target) -> Circuit:
-    return target.circuit if isinstance(target, CompiledModel) else target
+    pairs = target.items() if isinstance(target, Mapping) else [(1, target)]
+    return [(exact(v, "value"), part.circuit if isinstance(part, CompiledModel) else part) for v, part in pairs]
 
 
 def _scores_of_rows(
-    target: Target | Mapping[Number, Target], domain: Domain, rows: Any, budget: Budget | None
+    parts: Sequence[tuple[Fraction, Circuit]], rows: Any, budget: Budget | None
 ) -> list[dict[str, Fraction]]:
     account = Account(budget, goal="SHAP scores", advice="allow more, or give a smaller circuit")
+    domain = parts[0][1].grid.domain
     codes = domain.encode(rows)
-    parts = target.items() if isinstance(target, Mapping) else [(1, target)]
     totals = [[Fraction(0)] * len(domain) for _ in codes]
-    for value, part in parts:
-        circuit, factor = _circuit(part), exact(value, "value")
+    # Shapley values are linear in the function, so those of the parts add up.
+    for factor, circuit in parts:
         sweep = _sweep_of(circuit, account)
         for total, cells in zip(totals, circuit.grid.locate(codes).tolist(), strict=True):
             for i, score in sweep.scores(cells, account).items():
@@ -283,24 +264,12 @@ def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep:
 
 @dataclass(frozen=True, slots=True)
 class _Arc:
-    """An arc with what does not depend on the instance, in integers.
+    """An arc with what does not depend on the instance, in integers."""
 
-    Attributes
-    ----------
-    child
-        Where it leads.
-    cells
-        Of a decision: the cells that lead there.
-    share
-        Of a decision: their probability, over the denominator of the feature.
-    lift
-        The whole worth of the features that the node mentions and the child does not.
-    """
-
-    child: int
-    cells: frozenset[int]
-    share: int
-    lift: int
+    child: int  # where it leads
+    cells: frozenset[int]  # of a decision: the cells that lead there
+    share: int  # of a decision: their probability, over the denominator of the feature
+    lift: int  # the whole worth of the features that the node mentions and the child does not
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -326,7 +295,7 @@ class _Sweep:
         steps = max(len(mentioned) - 1, 1)
         denominators = [axis.denominator for axis in circuit.grid.axes]
         # A feature that a child does not mention contributes its whole, the steps of q included.
-        lifts = _Lifts([steps * d for d in denominators])
+        lifts = cache(lambda missing: prod(steps * denominators[i] for i in features_of(missing)))
         features = circuit.features.tolist()
         sets = {cells: frozenset(cells) for cells in circuit.cell_sets}
         arcs = [_arcs(circuit, node, scope, lifts, sets) for node in account.paced(range(len(features)))]
@@ -403,22 +372,12 @@ class _Sweep:
         return changes
 
 
-class _Lifts:
-    """Products of the features' whole worths, each computed once."""
-
-    def __init__(self, wholes: Sequence[int]) -> None:
-        self._wholes = wholes
-        self._found = {0: 1}
-
-    def __call__(self, missing: int) -> int:
-        found = self._found.get(missing)
-        if found is None:
-            found = self._found[missing] = prod(self._wholes[i] for i in features_of(missing))
-        return found
-
-
 def _arcs(
-    circuit: Circuit, node: int, scope: Sequence[int], lifts: _Lifts, sets: Mapping[tuple[int, ...], frozenset[int]]
+    circuit: Circuit,
+    node: int,
+    scope: Sequence[int],
+    lifts: Callable[[int], int],
+    sets: Mapping[tuple[int, ...], frozenset[int]],
 ) -> tuple[_Arc, ...]:
     i, mentioned = int(circuit.features[node]), scope[node]
     if i < 0:

@@ -107,8 +107,8 @@ class _Term:
 def _of_trees(model: TreeSum, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     scale = model.rule.scale if isinstance(model.rule, Score) else Fraction(1)
     # Bases are constants, and a constant has no SHAP score.
-    terms = [_term(model.grid, scale * Fraction(float(model.values[leaf, position])), literals)
-             for leaf, literals in account.paced(_leaves(model))]  # fmt: skip
+    values, leaves = model.values[:, position], account.paced(_leaves(model))
+    terms = [_term(model.grid, scale * Fraction(float(values[leaf])), literals) for leaf, literals in leaves]
     return [_sum_of_terms(terms, cells, account) for cells in model.grid.locate(codes).tolist()]
 
 

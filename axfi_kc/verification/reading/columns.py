@@ -9,28 +9,18 @@ from typing import Any
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.verification.spaces import Bound
+from axfi_kc.verification.spaces import Bound, first_of
 
 __all__ = ["Seen", "Split", "Zeroed", "columns_of", "cuts_of", "fits", "goes_left", "is_number"]
 
 
 @dataclass(frozen=True, slots=True)
 class Zeroed:
-    """A bound that numbers near zero do not obey: they all go to one side.
+    """A bound that numbers near zero do not obey: they all go to one side."""
 
-    Attributes
-    ----------
-    bound
-        What the other numbers obey.
-    near
-        How near to zero counts as zero.
-    left
-        Whether zeros go left.
-    """
-
-    bound: Bound
-    near: Fraction
-    left: bool
+    bound: Bound  # what the other numbers obey
+    near: Fraction  # how near to zero counts as zero
+    left: bool  # whether zeros go left
 
 
 Split = Bound | frozenset[Hashable] | Zeroed
@@ -39,24 +29,23 @@ Split = Bound | frozenset[Hashable] | Zeroed
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One column of the model.
+    """One column of the model."""
 
-    Attributes
-    ----------
-    feature
-        The feature that decides it.
-    entries
-        What it holds at each value of a discrete feature; None: the feature's value itself.
-    """
-
-    feature: int
+    feature: int  # the feature that decides it
+    # What it holds at each value of a discrete feature; None: the feature's value itself.
     entries: tuple[Any, ...] | None = None
 
     def at(self, feature: Feature, number: Fraction) -> Any:
         """Return what the column holds at a value; that of a categorical feature is its position."""
         if self.entries is None:
             return number
-        return self.entries[int(number) - (feature.low if isinstance(feature, Integer) else 0)]
+        return self.entries[int(number) - first_of(feature)]
+
+    def listed(self, feature: Feature, most: int) -> tuple[Any, ...] | None:
+        """Return what the column holds at each value of its feature; None if that is too much to list."""
+        if self.entries is None and isinstance(feature, Integer) and feature.size <= most:
+            return tuple(range(feature.low, feature.high + 1))
+        return self.entries
 
 
 def columns_of(domain: Domain) -> tuple[Seen, ...]:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Feature, Integer
-from axfi_kc.models.own_predict import library_class, library_of, override_of
-from axfi_kc.verification.reading.columns import Seen, Split, columns_of, cuts_of, fits, goes_left
-from axfi_kc.verification.spaces import Bound
+from axfi_kc.models.own_predict import library_class, override_of
+from axfi_kc.verification.reading.columns import Seen, Split, cuts_of, fits, goes_left
+from axfi_kc.verification.spaces import Bound, first_of
 
-__all__ = [
-    "CellForm",
-    "Form",
-    "LinearForm",
-    "Margin",
-    "OwnTree",
-    "Rule",
-    "TreeForm",
-    "class_name",
-    "form_of",
-    "read_inner",
-]
+__all__ = ["CellForm", "Form", "LinearForm", "Margin", "OwnTree", "Rule", "TreeForm", "class_name", "spread"]
+
+
+Kind = Literal["above", "from", "largest", "itself"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +27,9 @@ class Margin:
     constant: Fraction
     tie: bool
 
-    def at(self, scores: Sequence[Fraction]) -> Fraction:
-        """Return the sum for given scores."""
-        return sum((f * s for f, s in zip(self.factors, scores, strict=True)), self.constant)
+    def part(self, scores: Sequence[Fraction]) -> Fraction:
+        """Return what given scores add to the sum."""
+        return sum((f * s for f, s in zip(self.factors, scores, strict=True)), Fraction(0))
 
     def holds(self, total: Fraction) -> bool:
         """Tell whether such a sum means dissimilar."""
@@ -46,22 +38,22 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a library turns scores into outputs.
+    """How a library turns scores into outputs."""
 
-    Attributes
-    ----------
-    kind
-        ``"above"``: the second label iff the score is above 0; ``"from"``: iff it is at least 0; ``"largest"``:
-        the label of the largest score, the first of several; ``"itself"``: the score times `scale`.
-    labels
-        The labels of a classifier.
-    scale
-        What a regression multiplies its score by.
-    """
+    # ``"above"``: the second label iff the score is above 0; ``"from"``: iff it is at least 0; ``"largest"``: the label
+    # of the largest score, the first of several; ``"itself"``: the score times `scale`.
+    kind: Kind
+    labels: tuple[Hashable, ...] = ()  # the labels of a classifier
+    scale: Fraction = Fraction(1)  # what a regression multiplies its score by
 
-    kind: Literal["above", "from", "largest", "itself"]
-    labels: tuple[Hashable, ...] = ()
-    scale: Fraction = Fraction(1)
+    @classmethod
+    def of(
+        cls, labels: tuple[Hashable, ...], n_scores: int, *, two: Kind = "above", scale: Fraction = Fraction(1)
+    ) -> Rule:
+        """Return the rule of a regression, if there are no labels, or of a classifier; `two` decides by one score."""
+        if not labels:
+            return cls("itself", scale=scale)
+        return cls(two if n_scores == 1 and len(labels) == 2 else "largest", labels)
 
     def output(self, scores: Sequence[Fraction]) -> Any:
         """Return the output for given scores."""
@@ -85,46 +77,45 @@ class Rule:
         >>> Rule("above", (0, 1)).margins(1, None, 1)
         (Margin(factors=(Fraction(-1, 1),), constant=Fraction(0, 1), tie=True),)
         """
-        one, zero = Fraction(1), Fraction(0)
+        zero = Fraction(0)
         if self.kind == "itself":
             centre, reach = Fraction(prediction), delta or zero
-            return (
-                Margin((self.scale,), -centre - reach, tie=False),
-                Margin((-self.scale,), centre - reach, tie=False),
-            )
-        own = self.labels.index(prediction)
+            above, below = (self.scale, -centre - reach), (-self.scale, centre - reach)
+            return tuple(Margin((factor,), constant, tie=False) for factor, constant in (above, below))
+        own, scores = self.labels.index(prediction), range(n_scores)
         if self.kind == "largest":
-            others = [k for k in range(n_scores) if k != own]
+            # Of equal scores the first wins, so only those before the own one win a tie against it.
             return tuple(
-                Margin(tuple(Fraction((j == k) - (j == own)) for j in range(n_scores)), zero, tie=k < own)
-                for k in others
+                Margin(tuple(Fraction((j == k) - (j == own)) for j in scores), zero, tie=k < own)
+                for k in scores
+                if k != own
             )
-        if own == 1:
-            return (Margin((-one,), zero, tie=self.kind == "above"),)
-        return (Margin((one,), zero, tie=self.kind == "from"),)
+        return (Margin((Fraction(-1 if own else 1),), zero, tie=self.kind == ("above" if own else "from")),)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnTree:
-    """One tree over the model's columns.
+    """One tree over the model's columns."""
 
-    Attributes
-    ----------
-    column
-        The column tested at each node, -1 at a leaf.
-    split
-        What goes left at each node.
-    left, right
-        The children.
-    values
-        The scores that a leaf adds.
-    """
-
-    column: tuple[int, ...]
-    split: tuple[Split | None, ...]
+    column: tuple[int, ...]  # the column tested at each node, -1 at a leaf
+    split: tuple[Split | None, ...]  # what goes left at each node
     left: tuple[int, ...]
     right: tuple[int, ...]
-    values: tuple[tuple[Fraction, ...], ...]
+    values: tuple[tuple[Fraction, ...], ...]  # the scores that a leaf adds
+
+    @classmethod
+    def of(
+        cls,
+        leaf: Sequence[bool],
+        column: Iterable[int],
+        split: Iterable[Split | None],
+        children: tuple[Iterable[int], Iterable[int]],
+        values: tuple[tuple[Fraction, ...], ...],
+    ) -> OwnTree:
+        """Return a tree from a library's lists, which hold columns and splits at leaves too."""
+        tests = (-1 if at_leaf else int(c) for at_leaf, c in zip(leaf, column, strict=True))
+        splits = (None if at_leaf else s for at_leaf, s in zip(leaf, split, strict=True))
+        return cls(tuple(tests), tuple(splits), tuple(children[0]), tuple(children[1]), values)
 
     def leaf(self, row: Sequence[Any]) -> int:
         """Return the leaf that a row of the model's columns reaches."""
@@ -135,26 +126,20 @@ class OwnTree:
         return node
 
 
+def spread(values: Iterable[float | Fraction], place: int, width: int) -> tuple[tuple[Fraction, ...], ...]:
+    """Return for each value the scores of a leaf that adds it to one of `width` scores."""
+    zeros = (Fraction(0),) * width
+    return tuple((*zeros[:place], Fraction(value), *zeros[place + 1 :]) for value in values)
+
+
 @dataclass(frozen=True, slots=True)
 class TreeForm:
-    """Trees that are added up.
-
-    Attributes
-    ----------
-    trees
-        The trees.
-    base
-        What every score starts from.
-    rule
-        From scores to output.
-    columns
-        What the trees see.
-    """
+    """Trees that are added up."""
 
     trees: tuple[OwnTree, ...]
-    base: tuple[Fraction, ...]
+    base: tuple[Fraction, ...]  # what every score starts from
     rule: Rule
-    columns: tuple[Seen, ...]
+    columns: tuple[Seen, ...]  # what the trees see
 
     def tests(self) -> Iterator[tuple[Seen, Split]]:
         """Iterate over all tests of all trees."""
@@ -178,9 +163,9 @@ class TreeForm:
                 found[seen.feature].update((Fraction(k), True) for k in range(feature.low, feature.high))
         return found
 
-    def output(self, numbers: Sequence[Fraction], domain: Domain) -> Any:
+    def output(self, codes: Sequence[float], domain: Domain) -> Any:
         """Return the exact output at a point."""
-        row = [seen.at(domain.features[seen.feature], numbers[seen.feature]) for seen in self.columns]
+        row = [seen.at(domain.features[seen.feature], Fraction(codes[seen.feature])) for seen in self.columns]
         scores = list(self.base)
         for tree in self.trees:
             scores = [a + b for a, b in zip(scores, tree.values[tree.leaf(row)], strict=True)]
@@ -189,23 +174,13 @@ class TreeForm:
 
 @dataclass(frozen=True, slots=True)
 class LinearForm:
-    """Scores that are sums over features.
+    """Scores that are sums over features."""
 
-    Attributes
-    ----------
-    slopes
-        Per feature, what multiplies its value in each score; None where entries are given.
-    entries
-        Per discrete feature, what each value adds to each score; None where a number is multiplied.
-    base
-        The constant of each score.
-    rule
-        From scores to output.
-    """
-
+    # Per feature, what multiplies its value in each score; None where entries are given.
     slopes: tuple[tuple[Fraction, ...] | None, ...]
+    # Per discrete feature, what each value adds to each score; None where a number is multiplied.
     entries: tuple[tuple[tuple[Fraction, ...], ...] | None, ...]
-    base: tuple[Fraction, ...]
+    base: tuple[Fraction, ...]  # the constant of each score
     rule: Rule
 
     def row(self, i: int, number: Fraction, feature: Feature) -> tuple[Fraction, ...]:
@@ -213,13 +188,13 @@ class LinearForm:
         entries = self.entries[i]
         if entries is None:
             return tuple(slope * number for slope in self.slopes[i] or ())
-        return entries[int(number) - (feature.low if isinstance(feature, Integer) else 0)]
+        return entries[int(number) - first_of(feature)]
 
-    def output(self, numbers: Sequence[Fraction], domain: Domain) -> Any:
+    def output(self, codes: Sequence[float], domain: Domain) -> Any:
         """Return the exact output at a point."""
         scores = list(self.base)
-        for i, (number, feature) in enumerate(zip(numbers, domain.features, strict=True)):
-            scores = [a + b for a, b in zip(scores, self.row(i, number, feature), strict=True)]
+        for i, (code, feature) in enumerate(zip(codes, domain.features, strict=True)):
+            scores = [a + b for a, b in zip(scores, self.row(i, Fraction(code), feature), strict=True)]
         return self.rule.output(scores)
 
 
@@ -235,72 +210,6 @@ class CellForm:
 
 
 Form = TreeForm | LinearForm | CellForm
-
-
-def form_of(model: Any, domain: Domain) -> Form | None:
-    """Return the model as its library's dump has it; None where only ``predict`` is to be had."""
-    if library_of(model) is not None:
-        found = read_inner(model, domain, columns_of(domain))
-        return None if isinstance(found, TreeForm) and not found.fits(domain) else found
-    if hasattr(model, "parts") and hasattr(model, "denominator"):
-        return _read_parts(model)
-    grid = getattr(model, "grid", None)
-    if grid is not None:
-        cuts = (frozenset((Fraction(c.value), bool(c.closed)) for c in axis.cuts) for axis in grid.axes)
-        return CellForm(tuple(cuts))
-    return None
-
-
-def _read_parts(model: Any) -> LinearForm:
-    """Return a neutral linear model, which holds integers over one denominator."""
-    slopes: list[Any] = []
-    entries: list[Any] = []
-    for part in model.parts:
-        if hasattr(part, "factors"):
-            slopes.append(tuple(Fraction(f, model.denominator) for f in part.factors))
-            entries.append(None)
-        else:
-            slopes.append(None)
-            rows = zip(*part.rows, strict=True)
-            entries.append(tuple(tuple(Fraction(e, model.denominator) for e in row) for row in rows))
-    kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
-    scale = getattr(model.rule, "scale", Fraction(1))
-    rule = Rule(kinds[type(model.rule).__name__], getattr(model.rule, "labels", ()), scale)
-    return LinearForm(tuple(slopes), tuple(entries), tuple(Fraction(b, model.denominator) for b in model.base), rule)
-
-
-Columns = tuple[Seen, ...]
-
-
-def _read_sklearn(model: Any, domain: Domain, columns: Columns) -> Form | None:
-    from axfi_kc.verification.reading.sklearn import sklearn_form
-
-    return sklearn_form(model, domain, columns)
-
-
-def _read_xgboost(model: Any, domain: Domain, columns: Columns) -> Form | None:
-    from axfi_kc.verification.reading.xgboost import xgboost_form
-
-    return xgboost_form(model, columns)
-
-
-def _read_lightgbm(model: Any, domain: Domain, columns: Columns) -> Form | None:
-    from axfi_kc.verification.reading.lightgbm import lightgbm_form
-
-    return lightgbm_form(model, columns)
-
-
-_READERS: dict[str, Callable[[Any, Domain, Columns], Form | None]] = {
-    "sklearn": _read_sklearn,
-    "xgboost": _read_xgboost,
-    "lightgbm": _read_lightgbm,
-}
-
-
-def read_inner(model: Any, domain: Domain, columns: Columns) -> Form | None:
-    """Return the last step of a pipeline, which sees `columns`; None where nothing can be read."""
-    reader = _READERS.get(library_of(model) or "")
-    return None if reader is None or class_name(model) is None else reader(model, domain, columns)
 
 
 def class_name(model: Any) -> str | None:

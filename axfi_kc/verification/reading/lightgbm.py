@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.domain.domain import Domain
 from axfi_kc.verification.reading.columns import Seen, Split, Zeroed
-from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name
+from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import Bound
 
 __all__ = ["lightgbm_form"]
@@ -18,13 +19,9 @@ _NEAR_ZERO = float(np.float32(1e-35))  # numbers this close to zero are compared
 _PLAIN = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 
 
-def _booster(model: Any) -> Any:
-    return model.booster_ if hasattr(model, "booster_") else model
-
-
-def lightgbm_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
+def lightgbm_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return a LightGBM model's trees; None for objectives this reader leaves to ``predict``."""
-    booster = _booster(model)
+    booster = getattr(model, "booster_", model)
     dump = booster.dump_model()
     words = str(dump.get("objective", "")).split()
     n_scores = int(dump["num_tree_per_iteration"])
@@ -35,10 +32,9 @@ def lightgbm_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
     infos = dump["tree_info"]
     trees = tuple(_tree(t["tree_structure"], k % n_scores, n_scores, names) for k, t in enumerate(infos))
     classes = getattr(model, "classes_", None)
-    number = 0 if kind in _PLAIN else max(n_scores, 2)
-    labels = tuple(range(number)) if classes is None else tuple(np.asarray(classes).tolist())
+    labels = tuple(range(max(n_scores, 2))) if classes is None else tuple(np.asarray(classes).tolist())
     scale = Fraction(n_scores, max(len(trees), 1)) if dump.get("average_output") else Fraction(1)
-    rule = Rule("itself", scale=scale) if kind in _PLAIN else Rule("largest" if n_scores > 1 else "above", labels)
+    rule = Rule.of(() if kind in _PLAIN else labels, n_scores, scale=scale)
     return TreeForm(trees, (Fraction(0),) * n_scores, rule, columns)
 
 
@@ -62,15 +58,10 @@ def _tree(root: Any, score: int, n_scores: int, names: dict[int, list[Any]]) -> 
         left.append(len(nodes) if inner else -1)
         right.append(len(nodes) + 1 if inner else -1)
         nodes += [node["left_child"], node["right_child"]] if inner else []
-    zero = Fraction(0)
-    values = [Fraction(float(node.get("leaf_value", 0.0))) for node in nodes]
-    return OwnTree(
-        tuple(int(node.get("split_feature", -1)) for node in nodes),
-        tuple(_split(node, names) if "split_feature" in node else None for node in nodes),
-        tuple(left),
-        tuple(right),
-        tuple(tuple(value if k == score else zero for k in range(n_scores)) for value in values),
-    )
+    values = [float(node.get("leaf_value", 0.0)) for node in nodes]
+    splits = [_split(node, names) if "split_feature" in node else None for node in nodes]
+    columns = [node.get("split_feature", -1) for node in nodes]
+    return OwnTree.of([k < 0 for k in left], columns, splits, (left, right), spread(values, score, n_scores))
 
 
 def _split(node: Any, names: dict[int, list[Any]]) -> Split:
@@ -83,6 +74,7 @@ def _split(node: Any, names: dict[int, list[Any]]) -> Split:
 
 
 def _bound(threshold: float) -> Bound:
+    # Numbers near zero are compared as zero, so they all go where zero goes: a bound among them moves to their end.
     if 0 <= threshold <= _NEAR_ZERO:
         return Fraction(_NEAR_ZERO), True
     if -_NEAR_ZERO <= threshold < 0:

@@ -6,7 +6,7 @@ the model behind sees of it, and thresholds on a scaled column go back to the us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,9 +18,9 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.reading.columns import Seen, columns_of, goes_left
-from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name, read_inner
-from axfi_kc.verification.reading.sklearn_linear import Affine, linear_form
-from axfi_kc.verification.spaces import Bound
+from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
+from axfi_kc.verification.reading.sklearn import Affine, linear_form
+from axfi_kc.verification.spaces import Bound, first_of, float_ends
 
 __all__ = ["pipeline_form"]
 
@@ -70,8 +70,10 @@ class _Transforms:
         return pd.DataFrame(dict(zip(self._names, blocks, strict=True)))
 
 
-def pipeline_form(model: Any, domain: Domain) -> Form | None:
-    """Return the trees or coefficients behind scalers and encoders; None for other steps."""
+def pipeline_form(
+    model: Any, domain: Domain, read: Callable[[Any, Domain, tuple[Seen, ...]], Form | None]
+) -> Form | None:
+    """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
     made: list[_Made] | None = [_Made(k) for k in range(len(domain.columns))]
     for _, step in model.steps[:-1]:
         made = None if made is None else _through(step, made)
@@ -87,7 +89,7 @@ def pipeline_form(model: Any, domain: Domain) -> Form | None:
         return None
     maps = [m.affine or _SAME for m in made]
     linear = linear_form(final, domain, columns, maps) if all(m.affine or m.encoded for m in made) else None
-    form = linear or read_inner(final, domain, columns)
+    form = linear or read(final, domain, columns)
     return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else linear
 
 
@@ -183,14 +185,7 @@ def _columns(made: list[_Made], domain: Domain, through: _Transforms) -> tuple[S
 
 
 def _corner(domain: Domain) -> Codes:
-    return np.array([0.0 if isinstance(f, Categorical) else _floats(f)[0] for f in domain.features])
-
-
-def _floats(feature: Integer | Real) -> tuple[float, float]:
-    """Return the least and the largest float64 of a feature."""
-    low, high = float(feature.low), float(feature.high)
-    low = low if Fraction(low) >= feature.low else float(np.nextafter(low, np.inf))
-    return low, high if Fraction(high) <= feature.high else float(np.nextafter(high, -np.inf))
+    return np.array([0.0 if isinstance(f, Categorical) else float_ends(f)[0] for f in domain.features])
 
 
 def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through: _Transforms) -> TreeForm | None:
@@ -199,9 +194,11 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
     nodes = (pair for tree in form.trees for pair in zip(tree.column, tree.split, strict=True))
     tests = {(k, split) for k, split in nodes if k in scaled and split is not None}
     pairs = sorted((k, split) for k, split in tests if isinstance(split, tuple))
+    # Lists of categories, and bounds that zeros do not obey, are not moved through a scaler.
     if len(pairs) < len(tests):
         return None
     moved: dict[tuple[int, Bound], Bound] = {}
+    # Short integer features are listed with one call of transform; all others are bisected together.
     for i in sorted({form.columns[k].feature for k, _ in pairs if _is_short(domain, form.columns[k])}):
         table = _at_values(domain, i, through)
         moved |= {(k, b): _last(table[:, k], b, domain.features[i]) for k, b in pairs if form.columns[k].feature == i}
@@ -219,16 +216,16 @@ def _is_short(domain: Domain, seen: Seen) -> bool:
 def _at_values(domain: Domain, i: int, through: _Transforms) -> npt.NDArray[np.float64]:
     """Return the columns that the model sees at each value of a discrete feature."""
     feature = domain.features[i]
-    size, first = feature.size or 0, feature.low if isinstance(feature, Integer) else 0
+    size = feature.size or 0
     codes = np.tile(_corner(domain), (size, 1))
-    codes[:, i] = first + np.arange(size)
+    codes[:, i] = first_of(feature) + np.arange(size)
     return through.at(codes)
 
 
 def _last(column: npt.NDArray[np.float64], bound: Bound, feature: Feature) -> Bound:
     """Return the bound on an integer feature whose scaled values are given."""
     number = sum(goes_left(bound, x) for x in column.tolist())
-    return Fraction((feature.low if isinstance(feature, Integer) else 0) + number - 1), True
+    return Fraction(first_of(feature) + number - 1), True
 
 
 def _moved(tree: OwnTree, moved: dict[tuple[int, Bound], Bound]) -> OwnTree:
@@ -249,8 +246,9 @@ def _back(
         return []
     rows, own = np.arange(len(pairs)), [k for k, _ in pairs]
     features = [columns[k].feature for k in own]
+    # On floats an open bound is a closed one a float before.
     last = np.array([float(b) if closed else float(np.nextafter(float(b), -np.inf)) for _, (b, closed) in pairs])
-    widths = [_floats(domain.features[i]) for i in features]  # type: ignore[arg-type]
+    widths = [float_ends(domain.features[i]) for i in features]  # type: ignore[arg-type]
     ends = [_key(np.array(end)) for end in zip(*widths, strict=True)]
     points = np.tile(_corner(domain), (len(pairs), 1))
 
@@ -258,8 +256,11 @@ def _back(
         points[rows, features] = _float(keys)
         return through.at(points)[rows, own] <= last
 
+    # Scalers never decrease, in floats too: what goes left is a beginning of the feature's floats.
     never, always = ~left_of(ends[0]), left_of(ends[1])
     start = np.clip(_key(np.array(near)), ends[0], ends[1])
+    # The exact inverse is off by a few floats only, so a narrow window saves most of the 64 calls of transform;
+    # where it misses, its end is the domain's.
     low, high = np.maximum(ends[0], start - _NEAR), np.minimum(ends[1], start + _NEAR)
     low, high = np.where(left_of(low), low, ends[0]), np.where(left_of(high), ends[1], high)
     while (high > low + _STEP).any():
@@ -272,6 +273,7 @@ def _back(
 
 def _key(x: npt.NDArray[np.float64]) -> Keys:
     """Return a whole number for each float64, in the same order; unsigned, so that differences do not overflow."""
+    # Negative floats ascend against their bits and come first, so theirs are flipped and the others get the top bit.
     bits = x.view(np.uint64)
     return np.where(bits >= _TOP, ~bits, bits | _TOP)
 

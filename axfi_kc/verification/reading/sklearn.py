@@ -1,81 +1,71 @@
-"""scikit-learn's trees, forests and boosting, read from their fitted arrays and nodes."""
+"""scikit-learn's trees, ensembles, linear models and naive Bayes, read from their fitted arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Integer
-from axfi_kc.verification.reading.columns import Seen, Split
-from axfi_kc.verification.reading.forms import Form, OwnTree, Rule, TreeForm, class_name
-from axfi_kc.verification.reading.pipelines import pipeline_form
-from axfi_kc.verification.reading.sklearn_linear import linear_form
+from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.verification.reading.columns import Seen, Split, is_number
+from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import single_precision
 
-__all__ = ["histogram_form", "sklearn_form"]
+__all__ = ["Affine", "linear_form", "sklearn_form"]
 
 
 _LOGARITHMIC = ("poisson", "gamma")
 _WORD = 32
-_MOST_VALUES = 100_000
+_MOST_ENTRIES = 100_000  # of a categorical column
 
 
-def histogram_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
+def _histogram(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return histogram boosting; None where a category is a real number, or the output an exponential."""
-    labels = tuple(model.classes_.tolist()) if hasattr(model, "classes_") else ()
+    labels = _labels(model)
     if not labels and model.loss in _LOGARITHMIC:
         return None
     flags = model.is_categorical_
     order = range(len(columns)) if flags is None else [*np.flatnonzero(flags), *np.flatnonzero(~flags)]
-    codes = _Codes.of(model, domain, [columns[k] for k in order])
+    codes = _entry_numbers(model, domain, [columns[k] for k in order])
     if codes is None:
         return None
     base = tuple(Fraction(float(b)) for b in np.ravel(model._baseline_prediction))
     grown = [(p, k) for stage in model._predictors for k, p in enumerate(stage)]
     trees = tuple(_tree(p, k, len(base), [int(c) for c in order], codes) for p, k in grown)
-    rule = Rule("itself") if not labels else Rule("largest" if len(base) > 1 else "above", labels)
-    return TreeForm(trees, base, rule, columns)
+    return TreeForm(trees, base, Rule.of(labels, len(base)), columns)
 
 
-class _Codes(list[dict[Any, int | None]]):
-    """For each categorical column, the library's number of each entry of the domain; None: it has not seen it."""
-
-    @classmethod
-    def of(cls, model: Any, domain: Domain, columns: list[Seen]) -> _Codes | None:
-        """Return the numbers of the entries; None if a column is no list of values."""
-        if model.is_categorical_ is None:
-            return cls()
-        encoder = model._preprocessor.named_transformers_["encoder"]
-        found = cls()
-        for seen, categories in zip(columns, encoder.categories_, strict=False):
-            feature = domain.features[seen.feature]
-            entries = seen.entries
-            if entries is None and isinstance(feature, Integer) and feature.size <= _MOST_VALUES:
-                entries = tuple(range(feature.low, feature.high + 1))
-            if entries is None:
-                return None
-            known = {c: k for k, c in enumerate(categories.tolist())}
-            found.append({entry: known.get(entry) for entry in entries})
-        return found
+_Numbers = list[dict[Any, int | None]]  # the library's number of each entry; None: it has not seen it
 
 
-def _tree(grown: Any, place: int, width: int, order: list[int], codes: _Codes) -> OwnTree:
+def _entry_numbers(model: Any, domain: Domain, columns: list[Seen]) -> _Numbers | None:
+    """Return the numbers of each categorical column's entries; None if a column is no list of values."""
+    if model.is_categorical_ is None:
+        return []
+    found: _Numbers = []
+    encoder = model._preprocessor.named_transformers_["encoder"]
+    for seen, categories in zip(columns, encoder.categories_, strict=False):
+        entries = seen.listed(domain.features[seen.feature], _MOST_ENTRIES)
+        if entries is None:
+            return None
+        known = {c: k for k, c in enumerate(categories.tolist())}
+        found.append({entry: known.get(entry) for entry in entries})
+    return found
+
+
+def _tree(grown: Any, place: int, width: int, order: list[int], codes: _Numbers) -> OwnTree:
     nodes = grown.nodes
     leaf = nodes["is_leaf"].astype(bool).tolist()
-    values = nodes["value"].tolist()
-    return OwnTree(
-        tuple(-1 if at_leaf else order[c] for at_leaf, c in zip(leaf, nodes["feature_idx"].tolist(), strict=True)),
-        tuple(None if at_leaf else _split(n, grown, codes) for at_leaf, n in zip(leaf, nodes, strict=True)),
-        tuple(nodes["left"].tolist()),
-        tuple(nodes["right"].tolist()),
-        tuple(tuple(Fraction(v) if k == place else Fraction(0) for k in range(width)) for v in values),
-    )
+    splits = [None if at_leaf else _split(n, grown, codes) for at_leaf, n in zip(leaf, nodes, strict=True)]
+    columns = [order[c] for c in nodes["feature_idx"].tolist()]
+    children = nodes["left"].tolist(), nodes["right"].tolist()
+    return OwnTree.of(leaf, columns, splits, children, spread(nodes["value"].tolist(), place, width))
 
 
-def _split(node: Any, grown: Any, codes: _Codes) -> Split:
+def _split(node: Any, grown: Any, codes: _Numbers) -> Split:
     if not node["is_categorical"]:
         # infinity: all but missing values
         return Fraction(min(float(node["num_threshold"]), float(np.finfo(np.float64).max))), True
@@ -102,9 +92,7 @@ def sklearn_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Form 
     if name in _BOOSTED and (model.init is None or model.init == "zero"):
         return _boosted(model, columns)
     if name in _HISTOGRAMS:
-        return histogram_form(model, domain, columns)
-    if name == "Pipeline":
-        return pipeline_form(model, domain)
+        return _histogram(model, domain, columns)
     return linear_form(model, domain, columns)
 
 
@@ -126,17 +114,12 @@ def _plain_tree(tree: Any, place: int = 0, width: int = 0, factor: float | None 
     leaf = (tree.children_left < 0).tolist()
     bounds = (single_precision(t, strict=False) for t in tree.threshold.tolist())
     rows = tree.value[:, 0, :]
-    if factor is not None:
-        scaled = np.zeros((len(rows), width))
-        scaled[:, place] = factor * rows[:, 0]
-        rows = scaled
-    return OwnTree(
-        tuple(-1 if at_leaf else c for at_leaf, c in zip(leaf, tree.feature.tolist(), strict=True)),
-        tuple(None if at_leaf else b for at_leaf, b in zip(leaf, bounds, strict=True)),
-        tuple(tree.children_left.tolist()),
-        tuple(tree.children_right.tolist()),
-        tuple(tuple(map(Fraction, row)) for row in rows.tolist()),
-    )
+    if factor is None:
+        values = tuple(tuple(map(Fraction, row)) for row in rows.tolist())
+    else:
+        values = spread((factor * rows[:, 0]).tolist(), place, width)
+    children = tree.children_left.tolist(), tree.children_right.tolist()
+    return OwnTree.of(leaf, tree.feature.tolist(), bounds, children, values)
 
 
 def _boosted(model: Any, columns: tuple[Seen, ...]) -> TreeForm:
@@ -147,7 +130,94 @@ def _boosted(model: Any, columns: tuple[Seen, ...]) -> TreeForm:
         for stage in model.estimators_
         for k, e in enumerate(stage)
     )
-    labels = _labels(model)
+    # Before any tree the raw score does not depend on the row.
     base = model._raw_predict_init(np.zeros((1, model.n_features_in_), np.float32))[0]
-    rule = Rule("itself") if not labels else Rule("largest" if width > 1 else "from", labels)
+    rule = Rule.of(_labels(model), width, two="from")
     return TreeForm(trees, tuple(Fraction(float(b)) for b in base), rule, columns)
+
+
+_CLASSIFIERS = ("LogisticRegression", "LinearSVC", "SGDClassifier", "RidgeClassifier", "Perceptron")
+_REGRESSORS = ("LinearRegression", "Ridge", "Lasso")
+_MOST_VALUES = 20_000
+Affine = tuple[Fraction, Fraction]  # a column is factor times value plus constant
+Table = list[list[Fraction]]  # a row of coefficients per score
+
+
+def linear_form(
+    model: Any, domain: Domain, columns: tuple[Seen, ...], maps: Sequence[Affine] | None = None
+) -> LinearForm | None:
+    """Return a model's coefficients in the user's units; None for other models.
+
+    For columns that went through scalers, `maps` has the exact affine map of each; its entries need none.
+    """
+    name = class_name(model)
+    if name in ("BernoulliNB", "CategoricalNB"):
+        return _bayes(model, domain, columns)
+    if name not in (*_CLASSIFIERS, *_REGRESSORS) or not all(all(map(is_number, s.entries or ())) for s in columns):
+        return None
+    rows = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
+    table = [[Fraction(float(c)) for c in row] for row in np.atleast_2d(rows)]
+    labels = _labels(model)
+    if len(table) != (len(labels) if len(labels) > 2 else 1):
+        return None
+    given = [Fraction(float(b)) for b in np.ravel(model.intercept_).tolist()]
+    base = given * len(table) if len(given) == 1 else given
+    return _assembled(domain, columns, table, base, Rule.of(labels, len(table)), maps)
+
+
+def _assembled(
+    domain: Domain,
+    columns: tuple[Seen, ...],
+    table: Table,
+    base: list[Fraction],
+    rule: Rule,
+    given: Sequence[Affine] | None = None,
+) -> LinearForm:
+    """Add up, feature by feature, what its columns contribute."""
+    maps = given or [(Fraction(1), Fraction(0))] * len(columns)
+    slopes: list[Any] = [None] * len(domain)
+    entries: list[Any] = [None] * len(domain)
+    none = (Fraction(0),) * len(table)
+    for i, feature in enumerate(domain.features):
+        own = [k for k, seen in enumerate(columns) if seen.feature == i]
+        listed = [k for k in own if columns[k].entries is not None]
+        if listed or (not own and isinstance(feature, Categorical)):
+            n = feature.size if isinstance(feature, Categorical | Integer) else 0
+            entries[i] = tuple(tuple(_at(row, columns, listed, v) for row in table) for v in range(n))
+            continue
+        slopes[i] = none if not own else tuple(row[own[0]] * maps[own[0]][0] for row in table)
+        for k in own:
+            base = [b + row[k] * maps[k][1] for b, row in zip(base, table, strict=True)]
+    return LinearForm(tuple(slopes), tuple(entries), tuple(base), rule)
+
+
+def _at(row: list[Fraction], columns: tuple[Seen, ...], own: list[int], value: int) -> Fraction:
+    return sum((row[k] * Fraction(float((columns[k].entries or ())[value])) for k in own), Fraction(0))
+
+
+def _bayes(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> LinearForm | None:
+    """Return naive Bayes: a logarithm per class and value, computed as ``predict`` does."""
+    labels, rule = _labels(model), Rule("largest", _labels(model))
+    base = np.array(model.class_log_prior_)
+    logs: list[Any] = []
+    if class_name(model) == "BernoulliNB":
+        absent = np.log(1 - np.exp(model.feature_log_prob_))
+        base = base + absent.sum(axis=1)
+        gains = model.feature_log_prob_ - absent
+        if model.binarize is None:
+            table = [[Fraction(float(g)) for g in row] for row in gains]
+            whole = [Fraction(float(b)) for b in base]
+            return _assembled(domain, columns, table, whole, rule)
+        logs = [lambda v, k=k: gains[:, k] * (v > model.binarize) for k in range(len(columns))]
+    else:
+        logs = [lambda v, k=k: model.feature_log_prob_[k][:, int(v)] for k in range(len(columns))]
+    tables: list[list[list[Fraction]]] = [[] for _ in domain.features]
+    for k, seen in enumerate(columns):
+        values = seen.listed(domain.features[seen.feature], _MOST_VALUES)
+        if values is None or not all(map(is_number, values)):
+            return None
+        rows = [[Fraction(float(x)) for x in logs[k](v)] for v in values]
+        kept = tables[seen.feature] or [[Fraction(0)] * len(labels)] * len(rows)
+        tables[seen.feature] = [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(kept, rows, strict=True)]
+    entries = tuple(tuple(map(tuple, rows)) for rows in tables)
+    return LinearForm((None,) * len(domain), entries, tuple(Fraction(float(b)) for b in base), rule)

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.domain.domain import Domain
 from axfi_kc.verification.reading.columns import Seen, Split
-from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name
+from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import single_precision
 
 __all__ = ["xgboost_form"]
@@ -19,24 +20,15 @@ __all__ = ["xgboost_form"]
 
 _SIGN = ("binary:logistic", "binary:hinge", "binary:logitraw")
 _MULTI = ("multi:softmax", "multi:softprob")
-_PLAIN = (
-    "reg:squarederror",
-    "reg:linear",
-    "reg:absoluteerror",
-    "reg:squaredlogerror",
-    "reg:pseudohubererror",
-    "reg:quantileerror",
-    "rank:map",
-    "rank:ndcg",
-    "rank:pairwise",
-)
+_ERRORS = ("squarederror", "linear", "absoluteerror", "squaredlogerror", "pseudohubererror", "quantileerror")
+_PLAIN = (*(f"reg:{error}" for error in _ERRORS), "rank:map", "rank:ndcg", "rank:pairwise")
 
 
 def _booster(model: Any) -> Any:
     return model.get_booster() if hasattr(model, "get_booster") else model
 
 
-def xgboost_form(model: Any, columns: tuple[Seen, ...]) -> TreeForm | None:
+def xgboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return an XGBoost model's trees; None for boosters and objectives this reader leaves to ``predict``."""
     if class_name(_booster(model)) is None:
         return None
@@ -101,16 +93,10 @@ def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[
     leaf = [child < 0 for child in left]
     for node in tree.get("categories_nodes", ()):
         left[node], right[node] = right[node], left[node]
+    # The same list holds the thresholds of inner nodes and the values of leaves.
     numbers = [Fraction(float(np.float32(c))) * Fraction(factor) for c in tree["split_conditions"]]
-    return OwnTree(
-        tuple(-1 if at_leaf else int(c) for at_leaf, c in zip(leaf, tree["split_indices"], strict=True)),
-        tuple(None if at_leaf else s for at_leaf, s in zip(leaf, _splits(tree, names), strict=True)),
-        tuple(left),
-        tuple(right),
-        tuple(
-            tuple(value if k == score and at_leaf else Fraction(0) for k in range(n_scores))
-            for at_leaf, value in zip(leaf, numbers, strict=True)
-        ),
+    return OwnTree.of(
+        leaf, tree["split_indices"], _splits(tree, names), (left, right), spread(numbers, score, n_scores)
     )
 
 
@@ -124,6 +110,7 @@ def _base(text: Any, objective: str, n_scores: int) -> tuple[Fraction, ...]:
 
 
 def _logit(probability: float) -> float:
+    # Rounded to float32 wherever the library rounds: the exact logarithm would be another margin.
     odds = np.float32(1) / np.float32(probability) - np.float32(1)
     return float(-np.float32(math.log(float(odds))))
 
