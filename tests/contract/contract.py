@@ -22,7 +22,7 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 from axfi_kc.models import LinearModel, Positive
-from tests.circuits import Points, cell_vectors, counted, points, table_circuit, weighed
+from tests.support.circuits import Points, cell_vectors, counted, points, table_circuit, weighed
 
 Options = dict[str, Any]
 

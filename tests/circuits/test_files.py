@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from axfi_kc import Categorical, Domain, Integer
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import Variables, load_circuit, save_circuit, write_nnf
+from axfi_kc.circuits.targets import obdd_of, sdd_of
+from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.errors import CircuitError, ModelFileError
+from tests.support.format_cases import points_of, random_circuit
+
+XYZ = Domain([Categorical("a", "xyz"), Integer("b", 0, 1)])
+
+
+@pytest.mark.parametrize("suffix", [".nnf", ".dddmp", ".json"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_file_is_read_by_its_suffix(tmp_path: Path, seed: int, suffix: str) -> None:
+    circuit = random_circuit(random.Random(seed), XYZ)
+    target = circuit if suffix == ".nnf" else obdd_of(circuit, code="order")
+    save_circuit(target, tmp_path / f"a{suffix}")
+    assert points_of(load_circuit(tmp_path / f"a{suffix}", XYZ)) == points_of(circuit)
+    save_circuit(obdd_of(circuit), tmp_path / "b.nnf", code="binary")
+    assert points_of(load_circuit(tmp_path / "b.nnf")) == points_of(circuit)
+
+
+def test_other_suffixes(tmp_path: Path) -> None:
+    (tmp_path / "a.sdd").write_text("sdd 1\nL 0 0 4\n")
+    assert len(points_of(load_circuit(tmp_path / "a.sdd", XYZ))) == 3
+    (tmp_path / "a.vtree").write_text("vtree 1\nL 0 1\n")
+    with pytest.raises(ModelFileError, match="expected 4 variables, as many as the features have bits, but found 1"):
+        load_circuit(tmp_path / "a.sdd", XYZ)
+    (tmp_path / "a.vtree").write_text("vtree 7\nL 0 1\nL 2 2\nL 4 3\nL 6 4\nI 1 0 2\nI 5 4 6\nI 3 1 5\n")
+    with pytest.raises(ModelFileError, match="respects the vtree"):
+        load_circuit(tmp_path / "a.sdd", XYZ)
+    (tmp_path / "a.cnf").write_text("p cnf 4 1\n4 0\n")
+    assert len(points_of(load_circuit(tmp_path / "a.cnf", XYZ, code="direct"))) == 3
+    document = {"features": [{"name": "a", "values": ["x", "y"], "literals": [1, -1]}], "nodes": {"1": ["L", 1]}}
+    (tmp_path / "a.json").write_text(json.dumps({**document, "root": 1}))
+    assert load_circuit(tmp_path / "a.json").grid.domain.names == ("a",)
+    with pytest.raises(ModelFileError, match="expected a circuit over"):
+        load_circuit(tmp_path / "a.json", XYZ)
+    circuit = random_circuit(random.Random(1), XYZ)
+    for name in ("a.txt", "a"):
+        (tmp_path / name).write_text("")
+        with pytest.raises(ModelFileError, match="suffixes"):
+            load_circuit(tmp_path / name, XYZ)
+        with pytest.raises(ModelFileError, match="suffixes"):
+            save_circuit(circuit, tmp_path / name)
+    with pytest.raises(CircuitError, match="expected the target 'obdd', but found 'circuit'"):
+        save_circuit(circuit, tmp_path / "a.dddmp")
+    save_circuit(circuit, tmp_path / "b.cnf")
+    assert (tmp_path / "b.cnf").read_text().startswith("c t wmc\n")
+
+
+def test_a_file_over_merged_cells_is_described_or_refused(tmp_path: Path) -> None:
+    """A model that tells three runs of eight values apart has other bits than the eight values."""
+    domain = Domain([Integer("a", 0, 7), Integer("b", 0, 7)])
+    grid = Grid.of(domain, [[Cut(1.5, closed=True), Cut(5.5, closed=True)], [Cut(3.5, closed=True)]])
+    build = CircuitBuilder(grid)
+    circuit = build.circuit(build.decision(1, [([0], build.literal(0, [1])), ([1], build.literal(0, [0, 2]))]))
+    assert queries.count(circuit) == 32
+    for suffix, made in ((".nnf", circuit), (".sdd", sdd_of(circuit)), (".sdd", sdd_of(circuit, order=[1, 0]))):
+        save_circuit(made, tmp_path / f"a{suffix}")
+        for given in (domain, None):
+            assert queries.count(load_circuit(tmp_path / f"a{suffix}", given)) == 32
+    for suffix in (".dddmp", ".json"):
+        save_circuit(obdd_of(circuit), tmp_path / f"a{suffix}")
+        with pytest.raises(CircuitError, match=r"Expected 14 variables.*declares 3; it was written over other cells"):
+            load_circuit(tmp_path / f"a{suffix}", domain)
+        known = Variables.of_code(grid, code="order")
+        assert queries.count(load_circuit(tmp_path / f"a{suffix}", variables=known)) == 32
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", ["c2d", "d4"])
+def test_a_million_nodes_are_read_and_written(tmp_path: Path, dialect: str) -> None:
+    rng, n, width = random.Random(0), 60, 5_600
+    domain = Domain([Integer(f"f{i}", 0, 1) for i in range(n)])
+    lines = [line for v in range(1, n + 1) for line in (f"L {v}", f"L -{v}")] + ["A 0", "O 0 0"]
+    layer = [2 * n, 2 * n + 1]
+    for v in range(n, 0, -1):
+        above = []
+        for _ in range(width):
+            k, low, high = len(lines), rng.choice(layer), rng.choice(layer)
+            lines += [f"A 2 {2 * v - 2} {high}", f"A 2 {2 * v - 1} {low}", f"O {v} 2 {k} {k + 1}"]
+            above.append(k + 2)
+        layer = above
+    (tmp_path / "a.nnf").write_text("\n".join([f"nnf {len(lines)} 0 {n}", *lines]) + "\n")
+    circuit = load_circuit(tmp_path / "a.nnf", domain)
+    write_nnf(circuit, tmp_path / "b.nnf", dialect=dialect)
+    assert queries.count(load_circuit(tmp_path / "b.nnf", domain)) == queries.count(circuit)
+
+
+def test_a_deep_chain_needs_no_recursion(tmp_path: Path) -> None:
+    n = 800
+    build = CircuitBuilder(Grid.of_values(Domain([Integer(f"f{i}", 0, 1) for i in range(n)])))
+    node = build.true
+    for i in range(n):
+        node = build.decision(i, [([0], node), ([1], build.literal(i + 1, [0]) if i + 1 < n else build.true)])
+    circuit = build.circuit(node)
+    save_circuit(circuit, tmp_path / "a.nnf")
+    assert load_circuit(tmp_path / "a.nnf").size.nodes >= n
+    assert len(Variables.of_code(circuit.grid).bits) == n
