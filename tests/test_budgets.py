@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.budget import Budget, BudgetSpent, Watch, interruptible
+from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, interruptible
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.errors import BudgetError, DomainError
@@ -307,3 +307,14 @@ def test_a_large_circuit_is_searched_as_a_small_one(monkeypatch: pytest.MonkeyPa
     usual = ax.Explainer(model, model.domain).explain(x).cxps
     monkeypatch.setattr("axfi_kc.engines.circuit.search._ARCS_AT_ONCE", 1)
     assert ax.Explainer(model, model.domain).explain(x).cxps == usual
+
+
+@pytest.mark.parametrize(("budget", "most"), [(Budget(seconds=60), 500), (Budget(nodes=250), 250)])
+def test_parts_of_a_search_have_nodes_of_their_own_unless_the_budget_limits_them(budget: Budget, most: int) -> None:
+    account = Account(budget, goal="search", unit="boxes", at_once=7)
+    for spent in range(most):
+        if spent % 100 == 0:
+            account.grant(100)
+        account.spend(1)
+    with pytest.raises(BudgetError, match=rf"after {most + 1} boxes and \d.\d\d s, and the search is not finished"):
+        account.spend(1)

@@ -1,81 +1,31 @@
-"""Queries of circuits against brute force over small multi-valued domains."""
+"""Counts and probabilities of circuits, against brute force over small domains and on large circuits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from math import prod
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+import axfi_kc as ax
+from axfi_kc.budget import Account
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import AND, DECISION, FALSE, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.circuits.queries import count, is_valid, probability
 from axfi_kc.circuits.queries import counting as totals
+from axfi_kc.circuits.queries.counting import residue_total, shares_of
+from axfi_kc.circuits.queries.counting_kernels import upper_bound
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
-from tests.support.circuit_strategies import circuits, deterministic_circuits, points, satisfying, truth
+from tests.support.circuit_forms import circuit_of, holds, random_form
+from tests.support.circuit_strategies import MODEST, deterministic_circuits, satisfying
 from tests.support.large_circuits import boolean_grid, conjunction_chain, deterministic_dag, layered_diagram
-
-MODEST = settings(max_examples=60, deadline=None)
-
-
-def mask_scopes(circuit):
-    found = []
-    for node in range(len(circuit.kinds)):
-        scope = {int(circuit.features[node])} - {-1}
-        found.append(scope.union(*(found[c] for _, c in circuit.arcs(node))))
-    return found
-
-
-@MODEST
-@given(st.data(), st.booleans())
-def test_structure(data, decomposable):
-    circuit = data.draw(circuits(decomposable=decomposable))
-    scope = mask_scopes(circuit)
-    sound, smooth = True, True
-    for node, kind in enumerate(circuit.kinds.tolist()):
-        below = [scope[c] for _, c in circuit.arcs(node)]
-        if kind == AND:
-            sound &= sum(map(len, below)) == len(set().union(*below))
-        if kind == DECISION:
-            sound &= not any(int(circuit.features[node]) in s for s in below)
-        if kind in (OR, DECISION):
-            smooth &= all(s == below[0] for s in below)
-    assert queries.is_decomposable(circuit) == sound
-    assert queries.is_smooth(circuit) == smooth
-    assert queries.scopes(circuit) == [sum(1 << i for i in s) for s in scope]
-
-
-@MODEST
-@given(st.data(), st.booleans())
-def test_evaluate_and_condition(data, decomposable):
-    circuit = data.draw(circuits(decomposable=decomposable))
-    for x in points(circuit.grid):
-        assert queries.evaluate(circuit, x) == truth(circuit, x)
-    x = data.draw(st.sampled_from(points(circuit.grid)))
-    fixed = {i: x[i] for i in data.draw(st.sets(st.integers(0, len(x) - 1)))}
-    conditioned = queries.condition(circuit, fixed)
-    assert not set(conditioned.features.tolist()) & set(fixed)
-    for y in points(circuit.grid):
-        assert truth(conditioned, y) == truth(circuit, tuple(fixed.get(i, c) for i, c in enumerate(y)))
-
-
-@MODEST
-@given(st.data())
-def test_consistency_and_clauses(data):
-    circuit = data.draw(circuits())
-    found = satisfying(circuit)
-    box = {
-        i: data.draw(st.sets(st.integers(0, n - 1)))
-        for i, n in enumerate(circuit.grid.n_cells)
-        if data.draw(st.booleans())
-    }
-    inside = [x for x in found if all(x[i] in cells for i, cells in box.items())]
-    assert queries.is_consistent_within(circuit, queries.allowed_cells(circuit, box)) == bool(inside)
-    assert queries.entails_clause(circuit, box) == all(any(x[i] in cells for i, cells in box.items()) for x in found)
-    fixed = {i: min(cells) for i, cells in box.items() if cells}
-    assert queries.is_consistent(circuit, fixed) == any(all(x[i] == c for i, c in fixed.items()) for x in found)
 
 
 @pytest.mark.parametrize("few", [0, 1_000_000], ids=["residues", "integers"])
@@ -157,3 +107,100 @@ def test_both_ways_agree_on_large_circuits(make, monkeypatch):
     i = 500
     parts = [queries.count(queries.condition(circuit, {i: c}), fixed=[i]) for c in range(circuit.grid.n_cells[i])]
     assert sum(parts) == direct
+
+
+@pytest.mark.parametrize("way", ["integers", "residues"])
+@pytest.mark.parametrize("values", [2, 3, 4, 6])
+def test_counts_of_circuits_over_features_of_one_size(values: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(totals, "_FEW_ARCS", -1 if way == "residues" else 10**6)
+    monkeypatch.setattr(totals, "_CHUNK", 2)
+    grid = Grid.of_values(ax.Domain([ax.Integer(f"x{k}", 0, values - 1) for k in range(4)]))
+    for seed in range(8):
+        form = random_form(Random(f"{values} {seed}"), [0, 1, 2, 3], grid.n_cells)
+        circuit = circuit_of(form, grid)
+        expected = sum(holds(form, x) for x in product(range(values), repeat=4))
+        assert count(circuit) == count(circuit, check=True) == expected
+        assert probability(circuit) == Fraction(expected, values**4)
+        assert is_valid(circuit) == (expected == values**4)
+
+
+def test_points_counted_more_often_than_floats_can_say() -> None:
+    """A bound that is no float is no bound; Python integers then tell that points were counted more than once."""
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)])))
+    p, q = build.literal(0, [0]), build.literal(0, [0, 1])
+    for _ in range(1100):
+        p, q = build.disjunction([p, q]), build.disjunction([p, q, build.literal(1, [1])])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(totals, "_FEW_ARCS", -1)
+        with pytest.raises(CircuitError, match="counted more than once"):
+            count(build.circuit(p))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_residues_of_circuits_that_count_points_many_times(seed: int) -> None:
+    """Sums of up to hundreds of bits, each part computed alongside from its definition."""
+    rng, n, values = Random(seed), 12, 5
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer(f"x{k}", 0, values - 1) for k in range(n)])))
+    made: list[tuple[int, set[int], Fraction]] = []
+    for i in range(n):
+        cells = rng.sample(range(values), rng.randint(1, 3))
+        made.append((build.literal(i, cells), {i}, Fraction(len(cells), values)))
+    for _ in range(120):
+        (a, of_a, x), (b, of_b, y) = rng.choice(made[-6:]), rng.choice(made[-12:])
+        i = rng.randrange(n)
+        if a == b:
+            continue
+        if not of_a & of_b:
+            made.append((build.conjunction([a, b]), of_a | of_b, x * y))
+        elif i not in of_a | of_b:
+            made.append((build.decision(i, [([0, 1], a), ([2], b)]), of_a | of_b | {i}, (2 * x + y) / values))
+        else:
+            made.append((build.disjunction([a, b]), of_a | of_b, x + y))
+    for root, _, value in (made[-1], max(made, key=lambda one: one[2]), rng.choice(made)):
+        circuit = build.circuit(root)
+        shares = shares_of(circuit, [[1] * values] * n, [values] * n)
+        assert residue_total(circuit, shares, values**n, account=Account(None, goal="count")) == value * values**n
+
+
+def _value(nodes: Sequence[tuple[int, list[int], list[Fraction]]]) -> Fraction:
+    found: list[Fraction] = []
+    for kind, children, shares in nodes:
+        below = [found[c] for c in children]
+        if kind == AND:
+            value = Fraction(1)
+            for part in below:
+                value *= part
+        elif kind == OR:
+            value = sum(below, Fraction(0))
+        elif kind == DECISION:
+            value = sum((s * b for s, b in zip(shares, below, strict=True)), Fraction(0))
+        else:
+            value = Fraction(kind == TRUE)
+        found.append(value)
+    return found[-1]
+
+
+def test_the_float_bound_is_above_and_near() -> None:
+    rng = Random(4)
+    for _ in range(300):
+        nodes: list[tuple[int, list[int], list[Fraction]]] = [(FALSE, [], []), (TRUE, [], [])]
+        for node in range(2, rng.randint(3, 14)):
+            children = [rng.randrange(node) for _ in range(rng.randint(1, 3))]
+            nodes.append(
+                (rng.choice((AND, OR, DECISION)), children, [Fraction(rng.randint(0, 8), 8) for _ in children])
+            )
+        kinds = np.array([kind for kind, *_ in nodes], dtype=np.uint8)
+        offsets = np.cumsum([0, *(len(children) for _, children, _ in nodes)])
+        children = np.array([c for _, below, _ in nodes for c in below], dtype=np.int32)
+        shares = np.array([float(s) for *_, some in nodes for s in some])
+        bound = Fraction(float(upper_bound(kinds, offsets, children, np.arange(len(children), dtype=np.int32), shares)))
+        exact = _value(nodes)
+        assert exact <= bound <= exact * (1 + Fraction(1, 10**9))
+
+
+def test_upper_bounds_of_products_that_vanish_in_floats() -> None:
+    """TRUE; a decision of share 1e-300 on it, twice; their conjunction, which is 1e-600 and not 0."""
+    kinds = np.array([TRUE, DECISION, DECISION, AND], dtype=np.int8)
+    offsets, children = np.array([0, 0, 1, 2, 4]), np.array([0, 0, 1, 2], dtype=np.int32)
+    shares = np.array([1e-300, 1e-300, 1.0, 1.0])
+    assert upper_bound(kinds, offsets, children, np.arange(4, dtype=np.int32), shares) > 0

@@ -25,7 +25,6 @@ from axfi_kc.circuits.files import write_nnf
 from axfi_kc.cli import main
 from axfi_kc.cli.explain import explanation_text, write_pictures
 from axfi_kc.cli.main import parser
-from axfi_kc.cli.text import as_json, text_table
 from axfi_kc.domain.grid import Grid
 from axfi_kc.explanations.page import report_html
 from axfi_kc.models.circuit_model import CircuitModel
@@ -415,22 +414,3 @@ def test_more_cxps_than_can_be_listed(tmp_path) -> None:
     assert {p.name for p in write_pictures(e, tmp_path)} == {
         "banzhaf.png", "cxps.png", "forest.dot", "forest.graphml", "shapley.png",
     }  # fmt: skip
-
-
-def test_tables_cannot_steer_the_terminal() -> None:
-    (_, _, line) = text_table(("name",), [("\x1b[2J\nx",)])
-    assert line == "\ufffd[2J\ufffdx"
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        (Fraction(2, 4), "1/2"),
-        (2**54, str(2**54)),
-        (float("nan"), "nan"),
-        ((1, None), [1, None]),
-        ({1: True}, {"1": True}),
-    ],
-)
-def test_json_is_exact(value: object, found: object) -> None:
-    assert as_json(value) == found

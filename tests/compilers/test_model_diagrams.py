@@ -1,4 +1,4 @@
-"""Complete diagrams equal their models, and explain as the engines do."""
+"""Complete diagrams equal their models."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.feature_orders import ORDERS
 from axfi_kc.domain.grid import Cut
-from axfi_kc.engines.diagram.engine import DiagramEngine
-from axfi_kc.errors import BudgetError, ConstantModelError
+from axfi_kc.errors import BudgetError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum, boxes_of
-from tests.support.oracle import box, subsets
+from tests.support.oracle import box
+from tests.support.real_models import boosted
 from tests.support.strategies import Case, box_cases, cases, ensemble_cases
 
 MANY = settings(max_examples=120, deadline=None)
@@ -125,62 +125,6 @@ def test_boxes_have_the_same_diagram_as_their_model(case: Case) -> None:
 @given(ensemble_cases())
 def test_circuits_of_ensemble_problems(case: Case) -> None:
     assert probability(case.problem.circuit) == case.judge.ratio(frozenset(range(len(case.problem.domain))))
-
-
-def explained(case: Case, target: str, **options: Any) -> Any:
-    problem = case.problem
-    try:
-        explainer = ax.Explainer(
-            problem.model, problem.domain, delta=problem.similarity.delta, target=target, **options
-        )
-        e = explainer.explain(problem.domain.decode(problem.codes))
-    except ConstantModelError as error:
-        return str(error)
-    return e.prediction, e.cxps, e.axps if "max_size" not in options else (), e.scores("shapley"), e.scores("banzhaf")
-
-
-@settings(max_examples=500, deadline=None)
-@given(ensemble_cases())
-def test_ensembles_are_explained_alike(case: Case) -> None:
-    assert explained(case, "mdd") == explained(case, "auto")
-
-
-@MANY
-@given(cases, st.sampled_from(["ratio", "unit", "count"]), st.integers(1, 3))
-def test_everything_is_explained_alike(case: Case, weights: str, max_size: int) -> None:
-    if case.problem.domain.size is None and weights == "count":
-        weights = "ratio"
-    options = {"weights": weights, "max_size": max_size}
-    assert explained(case, "mdd", **options) == explained(case, "auto", **options)
-
-
-@MANY
-@given(cases)
-def test_weak_explanations_by_diagram(case: Case) -> None:
-    problem = case.problem
-    engine = DiagramEngine(problem.model, problem.similarity)
-    for S in subsets(len(problem.domain)):
-        mask = sum(1 << i for i in S)
-        assert engine.is_weak_cxp(problem.codes, mask) == case.judge.is_wcxp(S)
-
-
-def boosted(data: str, *, n_estimators: int = 20, max_depth: int = 3) -> tuple[Any, Any]:
-    from sklearn import datasets, ensemble
-
-    X, y = getattr(datasets, f"load_{data}")(as_frame=True, return_X_y=True)
-    model = ensemble.GradientBoostingClassifier(n_estimators=n_estimators, max_depth=max_depth, random_state=0)
-    return model.fit(X, y), X
-
-
-@pytest.mark.parametrize(("data", "rows"), [("wine", [0, 60, 150]), ("breast_cancer", [0, 100])])
-def test_real_ensembles_are_explained_alike(data: str, rows: list[int]) -> None:
-    model, X = boosted(data)
-    domain = ax.Domain.from_data(X)
-    one, other = (ax.Explainer(model, domain, target=t).explain_batch(X.iloc[rows]) for t in ("auto", "mdd"))
-    for e, f in zip(one, other, strict=True):
-        assert (e.prediction, e.cxps) == (f.prediction, f.cxps)
-        assert e.scores("shapley") == f.scores("shapley")
-        assert e.scores("banzhaf") == f.scores("banzhaf")
 
 
 def test_real_forest_and_regression() -> None:

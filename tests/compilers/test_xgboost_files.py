@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.compilers.readers.checks import Literal, rounded
-from axfi_kc.compilers.readers.ubjson import parse_ubjson
 from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
 from axfi_kc.errors import AxfiError, ModelFileError, UnsupportedModelError
 
 DOMAIN = ax.Domain([ax.Real("x", 0, 9), ax.Integer("k", 0, 5)])
+
+
 TREE: dict[str, Any] = {
     "tree_param": {"num_nodes": "5", "size_leaf_vector": "1"},
     "left_children": [1, 3, -1, -1, -1],
@@ -32,6 +32,8 @@ TREE: dict[str, Any] = {
     "categories_segments": [0],
     "categories_sizes": [2],
 }
+
+
 FILE: dict[str, Any] = {
     "version": [2, 0, 3],
     "learner": {
@@ -50,9 +52,17 @@ FILE: dict[str, Any] = {
         },
     },
 }
+
+
 MODEL = ("learner", "gradient_booster", "model")
+
+
 ROOT = (*MODEL, "trees", 0)
+
+
 PARAMS = ("learner", "learner_model_param")
+
+
 GONE = "(the entry is removed)"
 
 
@@ -211,61 +221,6 @@ def test_random_damage(write) -> None:
             data[rng.randrange(len(data))] = rng.randrange(256)
         with contextlib.suppress(AxfiError):
             ax.read_xgboost(bytes(data), DOMAIN).predict([[1, 1]])
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"[$d#L" + struct.pack(">q", 2**62),
-        b"[$d#L" + struct.pack(">q", -1),
-        b"S" + b"L" + struct.pack(">q", 2**62),
-        b"[#L" + struct.pack(">q", 2**40),
-        b"[$T#U\xff",
-        b"[$Z#L" + struct.pack(">q", 3) + b"xxx",
-        b"[$U",
-        b"[$#U\x01",
-        b"{#U\x02U\x01aT",
-        b"[" * 10_000,
-        b"{U\x01a" * 10_000,
-        b"SU\x02\xff\xff",
-        b"Q",
-        b"TT",
-        b"N",
-        b"H",
-    ],
-    ids=lambda data: repr(data[:12]),
-)
-def test_hostile_ubjson(data) -> None:
-    with pytest.raises(ModelFileError):
-        parse_ubjson(data)
-
-
-def test_ubjson_values() -> None:
-    assert parse_ubjson(b"[TFZNCxU\x07i\xffI\x01\x00D" + struct.pack(">d", 0.5) + b"]") == [
-        True,
-        False,
-        None,
-        "x",
-        7,
-        -1,
-        256,
-        0.5,
-    ]
-    assert parse_ubjson(b"{$U#U\x01U\x01a\x09") == {"a": 9}
-    assert parse_ubjson(b"[$S#U\x02U\x01aU\x01b") == ["a", "b"]
-
-
-def test_decimals_are_rounded_once() -> None:
-    rng = np.random.default_rng(0)
-    for single in rng.normal(size=200).astype(np.float32):
-        after = np.nextafter(single, np.float32(np.inf))
-        middle = (Fraction(float(single)) + Fraction(float(after))) / 2
-        digits = middle * 10**80
-        assert digits.denominator == 1
-        below, above = Literal(f"{digits.numerator - 1}e-80"), Literal(f"{digits.numerator + 1}e-80")
-        assert float(below) == float(above) == middle  # so float64 cannot tell them apart
-        assert rounded([below, above]).tolist() == [float(single), float(after)]
-    assert rounded([Literal("1e-46"), Literal("0.1")]).tolist() == [0.0, float(np.float32(0.1))]
 
 
 def test_no_file_at_all(tmp_path) -> None:

@@ -1,8 +1,4 @@
-"""Kernels and engines with their limits made tiny, so that what happens at a limit happens at every step.
-
-Stacks of one row, allowances of one node and tables of four rows change no answer: random problems are judged by
-brute force as ever. Mutation testing (docs/mutation.md) found these ways taken by too few tests.
-"""
+"""The search in sums of trees: many words of features, many CXps, and sums that carry."""
 
 from __future__ import annotations
 
@@ -11,77 +7,20 @@ from fractions import Fraction
 from itertools import product
 from math import comb
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc import budget
-from axfi_kc.circuits import circuit
-from axfi_kc.circuits.queries import counting as totals
-from axfi_kc.circuits.queries import determinism as exclusions
 from axfi_kc.domain.grid import Cut
-from axfi_kc.engines import per_output
-from axfi_kc.engines.circuit import regions as circuit_regions
-from axfi_kc.engines.circuit import search as circuit_searches
-from axfi_kc.engines.diagram import engine as diagrams
-from axfi_kc.engines.ensemble import search
-from axfi_kc.engines.linear import engine as linear
 from axfi_kc.errors import BudgetError, ConstantModelError
-from axfi_kc.explanations import explainer
-from axfi_kc.families import masks as sets
-from axfi_kc.families import zdd_store as stores
 from axfi_kc.models import Argmax, Positive, TreeNodes, TreeSum
-from axfi_kc.scores.shap import circuits as shap_circuits
 from benchmarks import soak
 from tests.support import random_problems
 from tests.support.oracle import Judge, space_of, subsets
 from tests.support.random_problems import _Tree
-
-Patches = list[tuple[ModuleType, str, Any]]
-
-
-def _cut(make: Any) -> Any:
-    """Return `make` with arrays of one row."""
-
-    def made(*arguments: Any) -> Any:
-        arrays = make(*arguments)
-        return type(arrays)(*(a[:1].copy() for a in arrays))
-
-    return made
-
-
-LIMITS: dict[str, Patches] = {
-    "nodes": [(budget, "_CHUNK", 1)],
-    "stacks": [(search, name, _cut(getattr(search, name))) for name in ("_stack", "_boxes", "_family")],
-    "rows": [(sets, "_ROWS_AT_ONCE", 1), (explainer, "_ROWS_AT_ONCE", 2), (stores, "_SMALLEST", 4)],
-    "residues": [(totals, "_FEW_ARCS", -1), (circuit_regions, "_PRIMES_AT_LEAST", 1), (shap_circuits, "_LARGE", 0)],
-    "forgetting": [(circuit, "_FORGOTTEN_AT_ONCE", 1), (per_output, "_KEPT", 1)],
-    "families": [(diagrams, "_AT_ONCE", 0), (circuit_searches, "_FEW_SETS", 0), (exclusions, "_LITERALS", 1)],
-    "duality": [(circuit_searches, "_MOST_STEPS", 1), (circuit_searches, "_MOST_SETS", 0)],
-    "sizes": [(circuit_searches, "_MOST_STEPS", 1), (circuit_searches, "_WEIGHED_AT_ONCE", 1)],
-    "rounding": [(linear, "_BITS", 2), (linear, "_SETS_AT_ONCE", 1)],
-}
-KINDS = {
-    "stacks": ["ensemble"],
-    "forgetting": ["ensemble", "circuit", "classes"],
-    "duality": ["circuit", "classes"],
-    "sizes": ["circuit", "classes"],
-    "rounding": ["linear", "plane"],
-}
-
-
-@pytest.mark.parametrize("part", range(5))
-@pytest.mark.parametrize("name", LIMITS)
-def test_answers_do_not_depend_on_limits(name: str, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, limit, value in LIMITS[name]:
-        monkeypatch.setattr(module, limit, value)
-    seeds = [s for s in range(200, 300) if soak.kind_of(s) in KINDS.get(name, [soak.kind_of(s)])]
-    for seed in seeds[2 * part : 2 * part + 2]:
-        soak.check_seed(seed)
-
+from tests.support.small_trees import batch_scores, nodes_of
 
 MEMBERS = (1, 64, 65, 129)  # in several words of 64 features, at the same places of each and next to each other
 
@@ -283,20 +222,11 @@ def test_a_carry_of_two() -> None:
     assert (e.prediction, [c.features for c in e.cxps]) == (0, [("a",), ("b",), ("c",)])
 
 
-@pytest.mark.parametrize("limits", [None, "families", "duality", "sizes"])
-@pytest.mark.parametrize("target", ["auto", "mdd", "ddnnf"])
-def test_small_cxps_only(target: str, limits: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, limit, value in LIMITS[limits] if limits else []:
-        monkeypatch.setattr(module, limit, value)
-    for kind in ("table", "circuit"):
-        rng = Random(f"{kind} {target}")
-        for _ in range(4):
-            truth = random_problems.random_truth(rng, kind, n_instances=2)
-            rows = [dict(zip(truth.domain.names, truth.point(v), strict=True)) for v in truth.instances]
-            for most in (1, 2) if not truth.is_constant else ():
-                explainer = ax.Explainer(
-                    truth.model, truth.domain, delta=truth.delta, max_size=most, target=target, weights="unit"
-                )
-                for v, e in zip(truth.instances, explainer.explain_batch(rows, progress=False), strict=True):
-                    expected = sorted(Y for Y in truth.answer(v).ratios if Y.bit_count() <= most)
-                    assert sorted(soak.masks(e.cxps, truth.domain.names)) == expected
+@pytest.mark.parametrize(("a", "b"), [(2**40, 2**40), (2**32, 2**31), (2**32 - 1, 2**31)])
+def test_counts_of_ensembles_at_the_edge_of_int64(a: int, b: int) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, a), ax.Integer("b", 0, b)])
+    parts = [nodes_of((0, 0.5, 0, 1)), nodes_of((1, 0.5, 0, 1))]
+    model = TreeSum.of(domain, parts, rule=Positive((0, 1)), base=[Fraction(-1, 2)])
+    e = ax.Explainer(model, domain, weights="count").explain([0, 0])
+    assert [(c.features, c.weight) for c in e.cxps] == [(("a", "b"), a * b)]
+    assert batch_scores(model, domain, "shapley", weights="count") == [Fraction(a * b, 2)] * 2

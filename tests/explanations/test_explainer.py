@@ -1,24 +1,20 @@
-"""Explainer, batches, pictures, files and the command line, as people use them."""
+"""Explainers and their batches, as people use them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import copy
+import pickle
 from fractions import Fraction
 
-import joblib
 import matplotlib as mpl
-import networkx as nx
-import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from skops.io import dump
 
 import axfi_kc as ax
-from axfi_kc.cli import main
-from axfi_kc.plots import plot_forest, plot_scores
+from axfi_kc.models import TreeSum
 
 mpl.use("Agg")
 
@@ -82,103 +78,75 @@ def test_regression(tmp_path) -> None:
     assert sum(e.scores("shapley").values()) == e.forest.value(e.domain.names)
 
 
-def test_forest_files(explainer: ax.Explainer, cancer, tmp_path) -> None:
-    forest = explainer.explain(cancer.data.iloc[78]).forest
-    forest.to_graphml(tmp_path / "forest.graphml")
-    read = nx.read_graphml(tmp_path / "forest.graphml", node_type=int)
-    assert set(read.edges) == set(forest.graph.edges)
-    weights = [Fraction(d["weight"]) for _, d in read.nodes(data=True) if "weight" in d]
-    assert weights == list(forest.weights.values())
-    text = forest.to_dot(tmp_path / "forest.dot")
-    assert (tmp_path / "forest.dot").read_text() == text
-    assert text.count("->") == forest.graph.number_of_edges()
+PEOPLE = pd.DataFrame({"age": [20, 30, 40, 50, 60, 70], "race_a": [1, 0, 1, 0, 1, 0], "race_b": [0, 1, 0, 1, 0, 1]})
 
 
-def test_pictures(explainer: ax.Explainer, cancer) -> None:
-    e = explainer.explain(cancer.data.iloc[78])
-    axes = plot_scores(e, "banzhaf", max_features=4)
-    assert axes.get_yticklabels()[0].get_text() == "worst concave points = 0.2508"
-    assert len(axes.patches) == 4
-    assert "7 trees, 5 lighter ones not drawn" in plot_forest(e.forest, max_trees=2).get_title()
-    mpl.pyplot.close("all")
-
-
-def test_import_is_quick_and_light() -> None:
-    code = "import sys, axfi_kc; print([m for m in ('numba', 'sklearn', 'xgboost', 'pandas') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+PEOPLE_DOMAIN = ax.Domain.from_data(PEOPLE, integer=["age"], one_hot={"race": ["race_a", "race_b"]})
 
 
 @pytest.fixture
-def saved(tmp_path, cancer):
-    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(cancer.data, cancer.target)
-    dump(model, tmp_path / "tree.skops")
-    joblib.dump(model, tmp_path / "tree.joblib")
-    cancer.data.head(50).assign(diagnosis=cancer.target.head(50)).to_csv(tmp_path / "data.csv", index=False)
-    return tmp_path
+def of_people() -> ax.Explainer:
+    tree = DecisionTreeClassifier(random_state=0).fit(PEOPLE, [0, 0, 1, 0, 1, 1])
+    return ax.Explainer(tree, PEOPLE_DOMAIN, weights="count", max_size=2)
 
 
-def test_command_line_explains_a_row(saved, capsys) -> None:
-    arguments = ["explain", str(saved / "tree.skops"), str(saved / "data.csv"), "--row", "3", "--target", "diagnosis"]
-    assert main([*arguments, "--pictures", str(saved / "out")]) == 0
-    output = capsys.readouterr().out
-    assert "prediction: 0" in output
-    assert "worst" in output
-    assert {p.name for p in (saved / "out").iterdir()} == {
-        "banzhaf.png", "cxps.png", "forest.dot", "forest.graphml", "forest.png", "shapley.png",
-    }  # fmt: skip
-    assert main([arguments[0], str(saved / "tree.joblib"), *arguments[2:], "--allow-pickle", "--max-size", "1"]) == 0
+def test_parameters_are_those_of_the_constructor(of_people: ax.Explainer) -> None:
+    given = of_people.get_params()
+    assert list(given) == ["model", "domain", "delta", "weights", "max_size", "budget", "target"]
+    assert given["model"] is of_people.model
+    assert (given["weights"], given["max_size"], given["delta"]) == ("count", 2, None)
+    assert ax.Explainer(**given).explain(PEOPLE.iloc[0]).cxps == of_people.explain(PEOPLE.iloc[0]).cxps
+    assert not hasattr(of_people, "set_params")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["tree.joblib", "data.csv"], "a pickle can run any code"),
-        (["none.skops", "data.csv"], "no model file"),
-        (["data.csv", "data.csv", "--allow-pickle"], "cannot be loaded as a pickled model"),
-        (["tree.skops", "none.csv"], "cannot be read as CSV"),
-        (["tree.skops", "data.csv", "--row", "50"], "rows 0 to 49"),
-        (["tree.skops", "data.csv", "--target", "label"], "no column 'label'"),
-        (["tree.skops", "data.csv"], "fitted on 30 columns, but the domain describes 31"),
-    ],
-)
-def test_command_line_says_what_is_wrong(saved, capsys, arguments: list[str], words: str) -> None:
-    files = [str(saved / a) if "." in a else a for a in arguments]
-    assert main(["explain", *files]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("axfi-kc: ")
-    assert words in error
-    assert error.count("\n") == 1
+def test_clones_keep_the_fitted_model(of_people: ax.Explainer) -> None:
+    for made in (
+        clone(of_people),
+        copy.copy(of_people),
+        copy.deepcopy(of_people),
+        pickle.loads(pickle.dumps(of_people)),
+    ):
+        assert made is not of_people
+        assert made.explain(PEOPLE.iloc[2]).cxps == of_people.explain(PEOPLE.iloc[2]).cxps
+    assert clone(of_people).model is of_people.model
+    assert isinstance(pickle.loads(pickle.dumps(of_people)).model, TreeSum)
+    assert (
+        clone(pickle.loads(pickle.dumps(of_people))).explain(PEOPLE.iloc[2]).cxps
+        == of_people.explain(PEOPLE.iloc[2]).cxps
+    )
 
 
-def test_command_line_explains_an_xgboost_file(tmp_path, cancer, capsys) -> None:
-    xgboost = pytest.importorskip("xgboost")
-    model = xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(cancer.data, cancer.target)
-    model.save_model(tmp_path / "model.json")
-    cancer.data.head(50).to_csv(tmp_path / "data.csv", index=False)
-    assert main(["explain", str(tmp_path / "model.json"), str(tmp_path / "data.csv"), "--row", "7"]) == 0
-    assert "prediction: 0" in capsys.readouterr().out
-    (tmp_path / "half.json").write_bytes((tmp_path / "model.json").read_bytes()[:5000])
-    assert main(["explain", str(tmp_path / "half.json"), str(tmp_path / "data.csv")]) == 1
-    assert capsys.readouterr().err.count("\n") == 1
+def test_an_explainer_of_a_lambda_can_be_pickled() -> None:
+    made = ax.Explainer(lambda p: p[0] and p[1], ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)]))
+    again = pickle.loads(pickle.dumps(made))
+    assert again.explain((1, 1)).cxps == made.explain((1, 1)).cxps
+    assert repr(again).startswith(
+        "Explainer(<TableModel: truth table of 4 points over 2 features>, <Domain of 2 features>"
+    )
 
 
-def test_truncated_skops_file(saved, capsys) -> None:
-    whole = (saved / "tree.skops").read_bytes()
-    (saved / "half.skops").write_bytes(whole[: len(whole) // 2])
-    assert main(["explain", str(saved / "half.skops"), str(saved / "data.csv")]) == 1
-    assert "cannot be read as a skops file" in capsys.readouterr().err
+def test_names_in_and_out(of_people: ax.Explainer) -> None:
+    assert of_people.feature_names_in_.tolist() == ["age", "race_a", "race_b"]
+    assert of_people.n_features_in_ == 3
+    assert of_people.get_feature_names_out().tolist() == ["age", "race"]
+    assert list(of_people.explain_batch(PEOPLE).scores().columns) == of_people.get_feature_names_out().tolist()
 
 
-def test_demo(tmp_path, capsys) -> None:
-    assert main(["demo", "--out", str(tmp_path)]) == 0
-    output = capsys.readouterr().out
-    assert "worst concave points" in output
-    assert (tmp_path / "forest.png").stat().st_size > 10_000
+def test_frames_in_and_out(of_people: ax.Explainer) -> None:
+    rows = PEOPLE.set_index(pd.Index(list("uvwxyz")))
+    assert list(of_people.explain_batch(rows).scores().index) == list("uvwxyz")
+    assert list(of_people.explain_batch(rows).to_frame().index) == list("uvwxyz")
+    assert of_people.explain(rows.loc["w"]).to_frame()["value"].tolist() == [40, "a"]
 
 
-def test_frames_of_pandas_extension_types() -> None:
-    frame = pd.DataFrame({"a": pd.array([1, 2, 3], dtype="Int64"), "b": pd.Categorical(["x", "y", "x"])})
-    domain = ax.Domain.from_data(frame, integer=["a"])
-    assert [f.kind for f in domain.features] == ["integer", "categorical"]
-    assert np.array_equal(domain.encode(frame), [[1, 0], [2, 1], [3, 0]])
+def test_long_reprs_are_shortened() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1)])
+
+    class Model:
+        def __repr__(self) -> str:
+            return "x" * 500
+
+        def __call__(self, p: tuple) -> int:
+            return p[0]
+
+    assert repr(ax.Explainer(Model(), domain)).startswith("Explainer(<Model>, <Domain of 1 features>")

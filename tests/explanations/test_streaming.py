@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -26,8 +25,14 @@ from axfi_kc.explanations import workers as sharing
 from axfi_kc.explanations.files.streaming import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
 SUFFIXES = ("jsonl", "parquet")
+
+
 CANCER = load_breast_cancer(as_frame=True)
+
+
 X = CANCER.data.iloc[:, :8]
 
 
@@ -271,37 +276,6 @@ def test_workers_give_the_same_file(tmp_path, backend: str) -> None:
             e.cxps for e in explainer().explain_batch(X.head(300))
         ]
     assert one.read_bytes() == two.read_bytes()
-
-
-class Heavy:
-    """A function whose pickles and copies are counted."""
-
-    pickled = 0
-
-    def __init__(self, size: int) -> None:
-        self.data = np.zeros(size, dtype=np.uint8)
-
-    def __getstate__(self) -> dict:
-        Heavy.pickled += 1
-        return vars(self)
-
-    def __call__(self, k: int) -> tuple[int, int, int]:
-        return os.getpid(), id(self), k
-
-
-def test_a_model_travels_once() -> None:
-    Heavy.pickled = 0
-    found = list(sharing.in_workers(Heavy(3_000_000), ((k,) for k in range(40)), n_jobs=2))
-    assert Heavy.pickled == 1
-    assert [k for _, _, k in found] == list(range(40))
-    assert len({(pid, copy) for pid, copy, _ in found}) == len({pid for pid, _, _ in found})  # one copy per process
-    assert os.getpid() not in {pid for pid, _, _ in found}
-
-
-def test_a_pickled_explainer_leaves_the_model_behind() -> None:
-    made = ax.Explainer(lambda p: p[0] and p[1], ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)]))
-    again = pickle.loads(pickle.dumps(made))
-    assert again.explain((1, 1)).cxps == made.explain((1, 1)).cxps
 
 
 def test_fingerprints_tell_contents_apart() -> None:

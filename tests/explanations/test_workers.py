@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from pathlib import Path
 from threading import Barrier
 from typing import Any
 
+import numpy as np
 import pytest
 
 import axfi_kc as ax
@@ -117,3 +119,34 @@ def test_threads_that_share_out_work() -> None:
         list(pool.map(work, range(THREADS)))
     assert len(sharing._held) <= sharing._KEPT
     sharing._held.clear()
+
+
+class Heavy:
+    """A function whose pickles and copies are counted."""
+
+    pickled = 0
+
+    def __init__(self, size: int) -> None:
+        self.data = np.zeros(size, dtype=np.uint8)
+
+    def __getstate__(self) -> dict:
+        Heavy.pickled += 1
+        return vars(self)
+
+    def __call__(self, k: int) -> tuple[int, int, int]:
+        return os.getpid(), id(self), k
+
+
+def test_a_model_travels_once() -> None:
+    Heavy.pickled = 0
+    found = list(sharing.in_workers(Heavy(3_000_000), ((k,) for k in range(40)), n_jobs=2))
+    assert Heavy.pickled == 1
+    assert [k for _, _, k in found] == list(range(40))
+    assert len({(pid, copy) for pid, copy, _ in found}) == len({pid for pid, _, _ in found})  # one copy per process
+    assert os.getpid() not in {pid for pid, _, _ in found}
+
+
+def test_a_pickled_explainer_leaves_the_model_behind() -> None:
+    made = ax.Explainer(lambda p: p[0] and p[1], ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)]))
+    again = pickle.loads(pickle.dumps(made))
+    assert again.explain((1, 1)).cxps == made.explain((1, 1)).cxps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import combinations
@@ -12,11 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from axfi_kc import budget as budgets
 from axfi_kc.budget import Budget
 from axfi_kc.errors import BudgetError, CircuitError
 from axfi_kc.families import SetFamily
+from axfi_kc.families import zdd_store as stores
 from axfi_kc.families.masks import minimal_sets
 from axfi_kc.scores.power_indices import banzhaf_index, shapley_shubik_index
+from tests.support.listed_families import ELEMENTS, hitting_of, in_order, minimal_of, random_sets
 from tests.support.oracle import banzhaf, shapley
 
 MANY = settings(max_examples=150, deadline=None)
@@ -150,3 +154,61 @@ def test_families_in_different_orders_are_not_mixed() -> None:
         SetFamily.of([1], order=[0, 1]).union(SetFamily.of([1], order=[1, 0]))
     with pytest.raises(CircuitError, match="2 is missing"):
         SetFamily.of([0b100], order=[0, 1])
+
+
+def test_sizes_of_the_sets_with_an_element() -> None:
+    rng = Random(10)
+    for _ in range(100):
+        sets = {rng.randrange(1, 1 << 6) for _ in range(rng.randint(1, 9))}
+        family = SetFamily.of(sets)
+        for element, sizes in family.with_elements().items():
+            counts = Counter(s.bit_count() for s in family if s >> element & 1)
+            assert sizes == dict(counts)
+        assert "a set" not in family
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("small", [False, True])
+def test_operations_on_diagrams_equal_those_on_lists(small: bool, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if small:
+        monkeypatch.setattr(stores, "_SMALLEST", 4)
+        monkeypatch.setattr(budgets, "_CHUNK", 1)
+    rng = Random(100 + seed)
+    for _ in range(3):
+        one, two = random_sets(rng), random_sets(rng)
+        one += [0] if rng.random() < 0.2 else []
+        order = rng.sample(range(ELEMENTS), ELEMENTS)
+        f, g = SetFamily.of(one, order=order), SetFamily.of(two, order=order)
+        size = rng.randint(0, ELEMENTS)
+        assert in_order(list(f.union(g))) == in_order(list({*one, *two}))
+        assert in_order(list(f.non_supersets(g))) == in_order([s for s in set(one) if not any(t & s == t for t in two)])
+        assert in_order(list(f.at_most(size))) == in_order([s for s in set(one) if s.bit_count() <= size])
+        assert in_order(list(f.minimal())) == minimal_of(one)
+        assert in_order(list(f.hitting_sets())) == hitting_of(one)
+        assert f.rows[:, 3:].tolist()[1:] == [_sizes(f, k) for k in range(1, len(f.rows))]
+        assert f.n_nodes == len({tuple(row[:3]) for row in f.rows.tolist()[2:]})
+
+
+def _sizes(f: SetFamily, row: int) -> list[int]:
+    """Return the least and the largest size below a row, from the rows' own sets."""
+    sizes = [s.bit_count() for s in SetFamily(f.order, f.rows[: row + 1])]
+    return [min(sizes), max(sizes)]
+
+
+def test_operations_deeper_than_the_first_stack() -> None:
+    n = 150
+    one = SetFamily.of([(1 << n) - 1], order=range(n))
+    assert sorted(one.hitting_sets()) == [1 << e for e in range(n)]
+    assert list(one.hitting_sets().hitting_sets()) == [(1 << n) - 1]
+    assert one.at_most(n - 1).count == 0
+    assert one.at_most(n).count == 1
+
+
+def test_a_budget_of_nodes_is_kept_by_families() -> None:
+    family = SetFamily.of([0b11 << 2 * k for k in range(6)])
+    for nodes in (1, 10):
+        with pytest.raises(BudgetError) as caught:
+            family.hitting_sets(budget=Budget(nodes=nodes))
+        assert 0 < caught.value.nodes <= nodes
+        with pytest.raises(BudgetError):
+            shapley_shubik_index(family, budget=Budget(nodes=nodes))

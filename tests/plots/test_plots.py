@@ -286,3 +286,11 @@ def test_axes_given_are_the_axes_drawn_into(explainer: ax.Explainer, cancer) -> 
         plot_rbo({"a": [1]}, ax=axes[4]),
     ]
     assert drawn == list(axes)
+
+
+def test_scores_and_forest_of_an_explanation(explainer: ax.Explainer, cancer) -> None:
+    e = explainer.explain(cancer.data.iloc[78])
+    axes = plot_scores(e, "banzhaf", max_features=4)
+    assert axes.get_yticklabels()[0].get_text() == "worst concave points = 0.2508"
+    assert len(axes.patches) == 4
+    assert "7 trees, 5 lighter ones not drawn" in plot_forest(e.forest, max_trees=2).get_title()

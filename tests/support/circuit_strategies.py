@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from axfi_kc import Domain, Integer
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.domain.grid import Grid
 from tests.support.strategies import positive_weights
+
+MODEST = settings(max_examples=60, deadline=None)
 
 
 @st.composite
@@ -110,3 +113,25 @@ def ordered_diagrams(draw: st.DrawFn, grid: Grid, order: Sequence[int], *, max_n
             fresh.append(build.decision(i, [([c], n) for c, n in enumerate(chosen)]))
         nodes += fresh
     return build.circuit(nodes[-1])
+
+
+def node_truth(circuit, node, x):
+    made = []
+    for k in range(node + 1):
+        kind, arcs = int(circuit.kinds[k]), [(cells, made[c]) for cells, c in circuit.arcs(k)]
+        if circuit.features[k] >= 0:
+            made.append(any(t for cells, t in arcs if x[circuit.features[k]] in cells))
+        else:
+            made.append([False, True, None, all(t for _, t in arcs), any(t for _, t in arcs)][kind])
+    return made[node]
+
+
+def overlapping(circuit):
+    """Return the disjunctions with two children that hold at one point."""
+    found = set()
+    for node in range(len(circuit.kinds)):
+        if circuit.kinds[node] == OR:
+            for x in points(circuit.grid):
+                if sum(node_truth(circuit, c, x) for _, c in circuit.arcs(node)) > 1:
+                    found.add(node)
+    return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import axfi_kc as ax
+from axfi_kc import Categorical, Domain, Integer
 from axfi_kc.models import TreeSum
 
 
@@ -93,3 +94,21 @@ def check_classes(
     decided = gaps(exact) > 2 * sum_error(model, bits=bits) + slack
     assert decided.mean() > 0.9
     assert (ours == theirs)[decided].all()
+
+
+def random_points(domain: Domain, n: int, seed: int) -> list[tuple[Any, ...]]:
+    """Return random random_points of a domain, ends of intervals included now and then."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n):
+        row: list[Any] = []
+        for f in domain.features:
+            if isinstance(f, Categorical):
+                row.append(f.values[rng.integers(f.size)])
+            elif isinstance(f, Integer):
+                row.append(int(rng.integers(f.low, f.high + 1)))
+            else:
+                low, high = float(f.low), float(f.high)
+                row.append([low, high, rng.uniform(low, high)][rng.choice(3, p=[0.05, 0.05, 0.9])])
+        rows.append(tuple(row))
+    return rows
