@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import axfi_kc as ax
 from axfi_kc.budget import Account
+from axfi_kc.circuits import circuit as circuit_module
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, FALSE, OR, TRUE, Circuit, CircuitBuilder
 from axfi_kc.circuits.queries import count, is_valid, probability
@@ -113,7 +114,7 @@ def test_both_ways_agree_on_large_circuits(make, monkeypatch):
 @pytest.mark.parametrize("values", [2, 3, 4, 6])
 def test_counts_of_circuits_over_features_of_one_size(values: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(totals, "_FEW_ARCS", -1 if way == "residues" else 10**6)
-    monkeypatch.setattr(totals, "_CHUNK", 2)
+    monkeypatch.setattr(circuit_module, "_FORGOTTEN_AT_ONCE", 2)
     grid = Grid.of_values(ax.Domain([ax.Integer(f"x{k}", 0, values - 1) for k in range(4)]))
     for seed in range(8):
         form = random_form(Random(f"{values} {seed}"), [0, 1, 2, 3], grid.n_cells)

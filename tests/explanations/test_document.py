@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import axfi_kc as ax
 from axfi_kc.errors import IncompleteError, ResultFileError
+from axfi_kc.explanations.cxps import weighted_cxps
 from axfi_kc.explanations.explainer import Explanation
 from axfi_kc.explanations.files import SavedExplanation
 from tests.support import strategies
@@ -21,7 +22,7 @@ from tests.support.paper_example import paper
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_explanations_come_back(case: strategies.Case, weights: str) -> None:
     problem = case.problem
-    e = Explanation(problem, None, ax.explanations.weighted_cxps(problem, weights=weights))
+    e = Explanation(problem, None, weighted_cxps(problem, weights=weights))
     text = e.to_json()
     saved = ax.Explanation.from_json(text)
     assert isinstance(saved, SavedExplanation)
