@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -12,23 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import pandas as pd
 import pytest
-from matplotlib import pyplot as plt
 from sklearn.linear_model import LogisticRegression
 
 import axfi_kc as ax
-from axfi_kc.cli import main
-from axfi_kc.domain.measures import amount
 from axfi_kc.errors import AxfiError, BudgetError, IncompleteError, ResultFileError, WeightError
 from axfi_kc.explanations.files import document as documents
 from axfi_kc.explanations.files import domain_document
-from axfi_kc.explanations.page import report_html
-from axfi_kc.plots import plot_batch, plot_scores
 from axfi_kc.scores.axfi import SCORES, register_score
 from axfi_kc.verification import definitions as games
+from tests.support.doors import DOMAIN, DOORS, TABLE, check_commands, check_doors, check_means_and_pictures, explainer
 
 mpl.use("agg")
+
 
 SUFFIXES = ("jsonl", "parquet")
 N = 13
@@ -85,114 +80,7 @@ def test_more_cxps_than_a_document_holds(tmp_path: Path, target: str, monkeypatc
     assert [len(e.cxps) for e in made.explain_to(tmp_path / "out.jsonl", ROWS)] == [comb(N, 5), comb(N, 9), comb(N, 5)]
 
 
-DOMAIN = ax.Domain(
-    [ax.Integer("a", 0, 1), ax.Integer("b", 0, 2), ax.Categorical("c", ["u", "v"]), ax.Integer("d", 0, 1)]
-)
-TABLE = pd.DataFrame([(1, 2, "v", 0), (0, 1, "u", 1), (1, 0, "v", 1)], columns=list("abcd"))
 NEED_ALL = [score.name for score in SCORES.values() if score.needs_all]
-
-
-def decide(point: tuple[Any, ...]) -> int:
-    a, b, c, _ = point
-    return int((a and b > 0) or (c == "v" and b < 2))
-
-
-def explainer(**options: Any) -> ax.Explainer:
-    return ax.Explainer(decide, DOMAIN, **options)
-
-
-@pytest.fixture
-def toy() -> Iterator[str]:
-    """Register a score that nobody knows: the number of CXps with a feature, times the heaviest of their weights."""
-
-    @register_score("toy", "a toy score", needs="weights")
-    def toy_score(forest: Any, *, budget: Any = None) -> dict[str, Fraction]:
-        mine = {n: [w for cxp, w in forest.weights.items() if n in cxp] for n in forest.features}
-        return {n: len(found) * max(found) for n, found in mine.items() if found}
-
-    yield "toy"
-    del SCORES["toy"]
-
-
-# Every door takes an explainer, a table, a score's name and a folder, and gives the scores of each row.
-Rows = list[dict[str, Fraction]]
-Door = Callable[[ax.Explainer, pd.DataFrame, str, Path], Rows]
-
-
-def _records(frame: pd.DataFrame) -> Rows:
-    return frame[list(DOMAIN.names)].to_dict("records")
-
-
-def _saved(made: ax.Explainer, X: pd.DataFrame, kind: str) -> list[ax.SavedExplanation]:
-    return [ax.Explanation.from_json(e.to_json(kinds=[kind])) for e in made.explain_batch(X)]
-
-
-def _stated(saved: Iterable[ax.SavedExplanation], kind: str) -> Rows:
-    return [e.stated.scores[kind] for e in saved]
-
-
-def _read(made: ax.Explainer, X: pd.DataFrame, kind: str, path: Path) -> ax.SavedBatch:
-    """Return results in which this score was not written."""
-    made.explain_to(path, X)
-    return ax.read_results(path)
-
-
-def _page(html: str, rows: int) -> list[dict[str, Fraction]]:
-    """Return the exact scores in the first tables of a page."""
-    found: Rows = []
-    for table in re.findall(r"<caption>Scores of the relevant features</caption>.*?</table>", html, re.DOTALL):
-        row = dict.fromkeys(DOMAIN.names, Fraction(0))
-        for line in re.findall(r"<tr>(<td.*?)</tr>", table, re.DOTALL):
-            name, *_ = re.findall(r"<bdi>(\w+)</bdi>", line)
-            row[name] = Fraction(re.findall(r"<code>(.*?)</code>", line)[0])
-        found.append(row)
-    assert len(found) == rows
-    return found
-
-
-DOORS: dict[str, Door] = {
-    "Explanation.to_frame": lambda made, X, kind, _: [
-        e.to_frame(kinds=[kind])[kind].to_dict() for e in made.explain_batch(X)
-    ],
-    "to_json": lambda made, X, kind, _: _stated(_saved(made, X, kind), kind),
-    "SavedExplanation.scores": lambda made, X, kind, _: [
-        ax.Explanation.from_json(e.to_json()).scores(kind) for e in made.explain_batch(X)
-    ],
-    "SavedExplanation.to_frame": lambda made, X, kind, _: [
-        e.to_frame(kinds=[kind])[kind].to_dict() for e in _saved(made, X, kind)
-    ],
-    "Batch.scores": lambda made, X, kind, _: _records(made.explain_batch(X).scores(kind)),
-    "Batch.to_frame": lambda made, X, kind, _: _records(made.explain_batch(X).to_frame(kind, exact=True)),
-    "explain_to, jsonl": lambda made, X, kind, folder: _stated(
-        made.explain_to(folder / "out.jsonl", X, kinds=[kind]), kind
-    ),
-    "explain_to, parquet": lambda made, X, kind, folder: _stated(
-        made.explain_to(folder / "out.parquet", X, kinds=[kind]), kind
-    ),
-    "SavedBatch.scores": lambda made, X, kind, folder: _records(
-        made.explain_to(folder / "out.jsonl", X, kinds=[kind]).scores(kind)
-    ),
-    "SavedBatch.scores, not written": lambda made, X, kind, folder: _records(
-        _read(made, X, kind, folder / "out.parquet").scores(kind)
-    ),
-    "SavedBatch.to_frame": lambda made, X, kind, folder: _records(
-        _read(made, X, kind, folder / "out.jsonl").to_frame(kind, exact=True)
-    ),
-    "report of one": lambda made, X, kind, _: [
-        _page(report_html(e, kinds=[kind]), 1)[0] for e in made.explain_batch(X)
-    ],
-    "report of a batch": lambda made, X, kind, _: _page(report_html(made.explain_batch(X), kinds=[kind]), len(X)),
-}
-
-
-def check_doors(kind: str, folder: Path, **options: Any) -> None:
-    made = explainer(**options)
-    expected = [made.explain(x).scores(kind) for x in TABLE.to_dict("records")]
-    assert any(any(scores.values()) for scores in expected)
-    for number, (door, through) in enumerate(DOORS.items()):
-        own = folder / str(number)
-        own.mkdir()
-        assert through(made, TABLE, kind, own) == expected, door
 
 
 @pytest.mark.parametrize("kind", SCORES)
@@ -202,62 +90,14 @@ def test_every_score_passes_every_door(kind: str, tmp_path: Path) -> None:
         check_doors(kind, tmp_path / target, target=target)
 
 
-def test_a_registered_score_passes_every_door(toy: str, tmp_path: Path) -> None:
-    check_doors(toy, tmp_path)
-    saved = explainer().explain_to(tmp_path / "two.jsonl", TABLE, kinds=[toy, "ffa"], n_jobs=2)
-    assert _stated(saved, toy) == [e.scores(toy) for e in explainer().explain_batch(TABLE)]
+@pytest.mark.parametrize("kind", SCORES)
+def test_means_pictures_comparisons_and_notebooks(kind: str, tmp_path: Path) -> None:
+    check_means_and_pictures(kind, tmp_path)
 
 
-@pytest.mark.parametrize("kind", [*SCORES, "toy"])
-def test_means_pictures_comparisons_and_notebooks(kind: str, tmp_path: Path, toy: str) -> None:
-    batch = explainer().explain_batch(TABLE)
-    means = {n: sum((e.scores(kind)[n] for e in batch), Fraction(0)) / len(batch) for n in DOMAIN.names}
-    saved = explainer().explain_to(tmp_path / "out.jsonl", TABLE, kinds=[kind])
-    for found in (batch, saved):
-        assert found.importance(kind, exact=True)["mean"].to_dict() == means
-        assert f"mean {kind} score" in found.to_html(kind)
-    scores = [batch[0].scores(kind), batch[1].scores(kind)]
-    for first in (batch[0], ax.Explanation.from_json(batch[0].to_json())):
-        assert ax.compare(first, batch[1], kind=kind).differences == {n: scores[1][n] - scores[0][n] for n in scores[0]}
-        assert f"{kind} score" in first.to_html(kind)
-        axes = plot_scores(first, kind)
-        assert axes.get_xlabel().startswith(SCORES[kind].about)
-        assert sorted(p.get_width() for p in axes.patches) == sorted(float(s) for s in scores[0].values() if s)
-    for found in (batch, saved):
-        assert plot_batch(found, kind).get_xlabel().startswith(SCORES[kind].about)
-    plt.close("all")
-
-
-@pytest.mark.parametrize("kind", [*SCORES, "toy"])
-def test_the_command_line(kind: str, tmp_path: Path, toy: str, capsys: pytest.CaptureFixture[str]) -> None:
-    model, data, out = tmp_path / "model.nnf", tmp_path / "data.csv", tmp_path / "out.jsonl"
-    bits = ax.Domain([ax.Integer(n, 0, 1) for n in "abc"])
-    ax.compile_model(lambda p: bool(p[0] and (p[1] or p[2])), bits, output=True, target="mdd").save(model)
-    pd.DataFrame([(1, 1, 1), (1, 0, 1)], columns=list("abc")).to_csv(data, index=False)
-    run = [str(model), str(data), "--score", kind]
-    assert main(["explain", *run, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert list(document["scores"]) == [kind]
-    e = ax.Explanation.from_dict(document)
-    assert main(["explain", *run, "--report", str(tmp_path / "one.html"), "--pictures", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert all(amount(s, digits=6) in printed for s in e.scores(kind).values() if s)
-    assert (tmp_path / f"{kind}.png").exists()
-    assert SCORES[kind].about in (tmp_path / "one.html").read_text()
-    assert main(["batch", *run, "--out", str(out), "--json"]) == 0
-    means = json.loads(capsys.readouterr().out)[f"mean_{kind}"]
-    assert {n: Fraction(m) for n, m in means.items()} == ax.read_results(out).importance(kind, exact=True)[
-        "mean"
-    ].to_dict()
-    assert main(["report", str(out), "--score", kind, "--out", str(tmp_path / "batch.html")]) == 0
-    assert SCORES[kind].about in (tmp_path / "batch.html").read_text()
-    assert kind in _help(capsys)
-
-
-def _help(capsys: pytest.CaptureFixture[str]) -> str:
-    with pytest.raises(SystemExit):
-        main(["explain", "--help"])
-    return capsys.readouterr().out
+@pytest.mark.parametrize("kind", SCORES)
+def test_the_command_line(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check_commands(kind, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from axfi_kc import Budget, Categorical, Domain, Integer
+from axfi_kc import Budget, Categorical, CompiledModel, Domain, Integer, compile_model
+from axfi_kc.circuits import files as files_room
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files import Variables, load_circuit, read_vtree, save_circuit, write_nnf
@@ -133,8 +134,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 NAMES = ("a.nnf", "d4.nnf", "a.dddmp", "a.json", "a.sdd", "list.json", "ab.cnf")
-
-
 AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
 
 
@@ -161,3 +160,37 @@ def test_a_number_that_occurs_twice_is_refused(tmp_path: Path) -> None:
     (tmp_path / "twice.json").write_text(NODE_LIST.replace('"2": ["L", -1]', '"1": ["L", -1]'))
     with pytest.raises(ModelFileError, match="different keys"):
         load_circuit(tmp_path / "twice.json")
+
+
+def _first_value_of_a(path: Path, domain: Domain | None = None) -> Circuit:
+    build = CircuitBuilder(Grid.of_values(domain or Domain([Integer("a", 0, 1)])))
+    return build.circuit(build.literal(0, [0]))
+
+
+def _majority() -> CompiledModel:
+    return compile_model(lambda p: int(sum(p) > 1), Domain([Integer(name, 0, 1) for name in "abc"]), target="obdd")
+
+
+def test_formats_of_one_suffix_are_told_apart_by_their_marks(tmp_path: Path) -> None:
+    known = files_room.Format((".json",), _first_value_of_a, marks=(b"mine",))
+    files_room.register(known)
+    try:
+        (tmp_path / "a.json").write_text('["mine"]')
+        assert files_room.format_of(tmp_path / "a.json") is known
+        compiled = _majority()
+        compiled.save(tmp_path / "b.json")
+        found = load_circuit(tmp_path / "b.json", compiled.domain, code="order")
+        assert queries.count(found) == compiled.count()
+    finally:
+        files_room.unregister(known)
+    assert len(files_room.FORMATS[".json"]) == 2
+
+
+def test_a_format_without_a_writer_is_only_read(tmp_path: Path) -> None:
+    known = files_room.Format((".mine",), _first_value_of_a)
+    files_room.register(known)
+    try:
+        with pytest.raises(CircuitError, match="only read"):
+            _majority().save(tmp_path / "a.mine")
+    finally:
+        files_room.unregister(known)

@@ -18,8 +18,6 @@ from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
 from axfi_kc.errors import AxfiError, ModelFileError, UnsupportedModelError
 
 DOMAIN = ax.Domain([ax.Real("x", 0, 9), ax.Integer("k", 0, 5)])
-
-
 TREE: dict[str, Any] = {
     "tree_param": {"num_nodes": "5", "size_leaf_vector": "1"},
     "left_children": [1, 3, -1, -1, -1],
@@ -55,14 +53,8 @@ FILE: dict[str, Any] = {
 
 
 MODEL = ("learner", "gradient_booster", "model")
-
-
 ROOT = (*MODEL, "trees", 0)
-
-
 PARAMS = ("learner", "learner_model_param")
-
-
 GONE = "(the entry is removed)"
 
 

@@ -29,8 +29,6 @@ Options = dict[str, Any]
 BITS = Domain([Integer(f"x{i}", 0, 1, weights=[i + 1, 2]) for i in range(3)])
 TWO_BITS = Domain([Integer(f"x{i}", 0, 1, weights=[i + 1, 2]) for i in range(2)])
 THREE_BY_TWO = Domain([Integer("a", 0, 2, weights=[1, 2, 4]), Integer("b", 0, 1, weights=[3, 5])])
-
-
 HUGE = ((220, 0, 1, 110), (90, 1, 6, 315))  # a majority of 220 bits; the sum of 90 dice
 
 

@@ -79,8 +79,6 @@ def test_regression(tmp_path) -> None:
 
 
 PEOPLE = pd.DataFrame({"age": [20, 30, 40, 50, 60, 70], "race_a": [1, 0, 1, 0, 1, 0], "race_b": [0, 1, 0, 1, 0, 1]})
-
-
 PEOPLE_DOMAIN = ax.Domain.from_data(PEOPLE, integer=["age"], one_hot={"race": ["race_a", "race_b"]})
 
 

@@ -25,14 +25,8 @@ from axfi_kc.explanations import workers as sharing
 from axfi_kc.explanations.files.streaming import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
 SUFFIXES = ("jsonl", "parquet")
-
-
 CANCER = load_breast_cancer(as_frame=True)
-
-
 X = CANCER.data.iloc[:, :8]
 
 

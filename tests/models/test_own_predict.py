@@ -5,18 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.compilers.readers import reads
-from axfi_kc.domain.grid import Cut
 from axfi_kc.errors import RoundingError, UnsupportedModelError
-from axfi_kc.models import Argmax, TreeNodes, TreeSum
-from axfi_kc.models.own_predict import READERS, library_of, own_predictor, predictor, predicts
+from axfi_kc.models.own_predict import library_of, own_predictor, predictor
 
 pytest.importorskip("sklearn")
 from sklearn.base import TransformerMixin
@@ -203,50 +199,6 @@ def test_boosters_of_margins_are_asked_for_their_sign() -> None:
     margins = booster.predict(xgboost.DMatrix(X))
     between = X[(margins > 0) & (margins <= 0.5)][0]
     assert ax.Explainer(booster, DOMAIN).explain(between).prediction == 1
-
-
-class Signpost:
-    """A library of one class: above or below a number, which it says in words and only point by point."""
-
-    def __init__(self, cut: float) -> None:
-        self.cut = cut
-
-    def predict(self, *, point: list[float]) -> str:
-        return "low" if point[0] <= self.cut else "high"
-
-
-Signpost.__module__ = "signposts.posts"
-
-
-def reader_module() -> ModuleType:
-    """Return what a reader of that library is: one module, which registers how it is read and asked."""
-
-    @reads(Signpost)
-    def _read(model: Signpost, domain: ax.Domain) -> TreeSum:
-        values = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        leaf = np.array([-1, -1])
-        cut = Cut(model.cut, closed=True)
-        nodes = TreeNodes(np.array([0, *leaf]), [cut, None, None], np.array([1, *leaf]), np.array([2, *leaf]), values)
-        return TreeSum.of(domain, [nodes], rule=Argmax(("low", "high")))
-
-    @predicts(Signpost)
-    def _ask(model: Signpost, domain: ax.Domain) -> Any:
-        return lambda codes: [model.predict(point=row) for row in codes.tolist()]
-
-    return ModuleType("signpost_reader")
-
-
-def test_a_new_library_is_one_module_and_one_registration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "signpost_reader", reader_module())
-    monkeypatch.setitem(READERS, "signposts", ("signpost_reader",))
-    model = Signpost(0.5)
-    explainer = ax.Explainer(model, DOMAIN)
-    e = explainer.explain([1.0, 0, 0.0])
-    assert (e.prediction, [c.features for c in e.cxps]) == ("high", [("a",)])
-    assert ax.verify(e, model).ok
-    model.cut = 2.0  # what was read is no longer what predicts
-    with pytest.raises(RoundingError, match="'high' at row 0, but it gives 'low'"):
-        explainer.explain([1.0, 0, 0.0])
 
 
 def test_a_fresh_process_asks_as_the_reader_says() -> None:
