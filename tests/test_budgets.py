@@ -96,7 +96,7 @@ def test_a_look_at_the_clock_changes_no_answer() -> None:
         assert queries.count(made) == queries.count(small)
     nearest = (queries.minimised(small, point, budget=b) for b in (budget, None))
     assert queries.count(next(nearest)) == queries.count(next(nearest))
-    for model, x in ((hard.boosted(8, 12, 3)), hard.boosted(70, 1, 7), hard.fine_steps()):
+    for model, x in ((hard.boosted(8, 12, 3)), hard.boosted(70, 1, 7), hard.fine_steps(most=900)):
         free, limited = (ax.Explainer(model, model.domain, budget=b).explain(x) for b in (None, budget))
         assert free.cxps == limited.cxps
         assert free.axps == limited.axps
@@ -129,10 +129,25 @@ def test_steps_of_a_question_share_one_budget(monkeypatch: pytest.MonkeyPatch) -
     assert given[1] <= given[0] - 0.3
 
 
+_LARGE = """
+    import sys
+    import axfi_kc as ax
+    from tests.support import hard_problems as hard
+
+    try:
+        budget = ax.Budget(bytes=8 << 20, seconds=60)
+        ax.compile_model(hard.weighted_bits(), hard.bits(60), target=sys.argv[1], budget=budget)
+    except ax.errors.BudgetError as error:
+        print(error.seconds < 60)
+"""
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_bytes_are_honoured(target: str) -> None:
-    with pytest.raises(BudgetError):
-        ax.compile_model(hard.weighted_bits(), hard.bits(60), target=target, budget=Budget(bytes=8 << 20, seconds=60))
+    """In a process of its own: one that runs tests has memory at hand that must be used up first."""
+    command = [sys.executable, "-c", textwrap.dedent(_LARGE), target]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("True", 0), done.stderr[-2000:]
 
 
 def test_a_budget_is_one_of_all_instances_or_of_each() -> None:

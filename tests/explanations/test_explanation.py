@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 import axfi_kc as ax
@@ -28,9 +29,16 @@ def test_cxps_and_ratios(case: Case) -> None:
     assert families(case) == {Y: case.judge.ratio(Y) for Y in case.judge.cxps()}
 
 
-@settings(max_examples=2500, deadline=None)
+@MANY
 @given(ensemble_cases())
 def test_cxps_and_ratios_of_ensembles(case: Case) -> None:
+    assert families(case) == {Y: case.judge.ratio(Y) for Y in case.judge.cxps()}
+
+
+@pytest.mark.slow
+@settings(max_examples=2500, deadline=None)
+@given(ensemble_cases())
+def test_cxps_and_ratios_of_ensembles_at_length(case: Case) -> None:
     assert families(case) == {Y: case.judge.ratio(Y) for Y in case.judge.cxps()}
 
 

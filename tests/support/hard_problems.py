@@ -147,9 +147,8 @@ def within(explanation: ax.Explanation, budget: ax.Budget) -> ax.Explanation:
     return replace(explanation, _budget=budget)
 
 
-def fine_steps(n_classes: int = 2) -> tuple[LinearModel, list[int]]:
+def fine_steps(n_classes: int = 2, *, most: int = 2_100) -> tuple[LinearModel, list[int]]:
     """Return a linear model with one CXp of three features of many values, whose weight takes long."""
-    most = 2_100
     domain = ax.Domain([ax.Integer(name, 0, most) for name in "abc"])
     parts = [Slope((0, *(1_000 + 7 * i + 3 * k for k in range(n_classes - 1)))) for i in range(3)]
     base = [2 * most * 1_015, *[0] * (n_classes - 1)]
