@@ -1,6 +1,6 @@
 """Explanations of every kind of model, altered a little at random: how many alterations does the checker miss?
 
-Each explanation is altered in every way of ``tests/verification/alterations.py``, one of each kind of score included,
+Each explanation is altered in every way of ``tests/support/alterations.py``, one of each kind of score included,
 and every altered claim goes through the whole of ``ax.verify``.
 """
 
@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from axfi_kc.verification import Claim
 from benchmarks.provenance import save, stamp
-from tests.verification.alterations import OF_THE_MODEL, OF_THE_REST, scored
-from tests.verification.more_kinds import NAMES, kind
+from tests.support.alterations import OF_THE_MODEL, OF_THE_REST, scored
+from tests.support.more_kinds import NAMES, kind
 
 
 def altered(claim: Claim, rng: Random) -> list[tuple[str, Claim]]:

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.peers import TimeIsUp, VeritasPeer, largest_error, sampled_weights
 from benchmarks.provenance import RESULTS, ROOT, save, stamp
-from tests.shared_data import SHARED, numeric_set, tree_set
+from tests.support.shared_data import SHARED, numeric_set, tree_set
 
 SEED = 0
 SAMPLES = 5000

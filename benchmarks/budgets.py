@@ -33,7 +33,7 @@ from axfi_kc.errors import BudgetError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.long_operations import OPERATIONS, REPORTS, Work
+from tests.support.long_operations import OPERATIONS, REPORTS, Work
 
 MOST_SECONDS = 5.0  # of a budget of memory: what does not take so much ends then
 

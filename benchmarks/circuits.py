@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.boosted import Case, trained
 from benchmarks.provenance import save, stamp
-from tests.large_circuits import conjunction_chain, deterministic_dag, layered_diagram
+from tests.support.large_circuits import conjunction_chain, deterministic_dag, layered_diagram
 
 SEED = 0
 BITS = 200

@@ -30,7 +30,7 @@ from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import features_of, minimal_hitting_sets
 from axfi_kc.models import LinearModel, Positive
 from benchmarks.provenance import ROOT, save, stamp
-from tests.paper.gadgets import gadget_domain, gadget_tree
+from tests.support.gadgets import gadget_domain, gadget_tree
 
 SEED = 0
 PEER_SECONDS = 10.0

@@ -33,7 +33,7 @@ from axfi_kc.errors import AxfiError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.fuzz.readers import FOLDER, READERS, Reader
+from tests.support.fuzz_readers import FOLDER, READERS, Reader
 
 MOST_SECONDS, HANGING_SECONDS, MOST_GROWTH = 2.0, 20, 300 << 20
 _SHOWN = 12  # failures printed with their traceback

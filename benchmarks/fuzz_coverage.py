@@ -27,7 +27,7 @@ with atheris.instrument_imports(
     ]
 ):
     from axfi_kc.errors import AxfiError
-    from tests.fuzz.readers import FOLDER, READERS
+    from tests.support.fuzz_readers import FOLDER, READERS
 
 
 def main() -> None:

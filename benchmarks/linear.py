@@ -31,7 +31,7 @@ from axfi_kc.models import LinearModel, Positive
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.shared_data import SHARED
+from tests.support.shared_data import SHARED
 
 SEED = 0
 SAMPLES = 5_000

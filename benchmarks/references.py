@@ -19,7 +19,7 @@ import axfi_kc as ax
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.reference_models import BOOSTED, boosted_reference, check_instance
+from tests.support.reference_models import BOOSTED, boosted_reference, check_instance
 
 
 def check(name: str, limit: int | None) -> dict[str, Any]:

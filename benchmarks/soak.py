@@ -4,7 +4,7 @@ A problem is one instance of one model: tables, single trees, ensembles, linear 
 circuits of several classes; classes and regressions; uniform and weighted domains; values on thresholds;
 ties. Each is explained through every target (auto, mdd, obdd, sdd, ddnnf), and outputs, CXps, weights
 (ratio, count or unit), both AxFi scores and, for some, AXps and another score must equal what a listing of
-the whole space says (tests/random_problems.py, itself compared with tests/oracle.py now and then).
+the whole space says (tests/support/random_problems.py, itself compared with tests/support/oracle.py now and then).
 
     python benchmarks/soak.py --problems 200000
     python benchmarks/soak.py --seconds 60 --seed 7
@@ -31,9 +31,9 @@ from axfi_kc.errors import ConstantModelError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.linear_judge import LinearJudge
-from tests.oracle import Judge, Space
-from tests.random_problems import KINDS, Answer, Truth, random_plane, random_truth
+from tests.support.linear_judge import LinearJudge
+from tests.support.oracle import Judge, Space
+from tests.support.random_problems import KINDS, Answer, Truth, random_plane, random_truth
 
 TARGETS = ("auto", "mdd", "obdd", "sdd", "ddnnf")
 NAMES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")

@@ -35,7 +35,7 @@ import axfi_kc as ax
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.shared_data import SHARED, DataSet, tree_set
+from tests.support.shared_data import SHARED, DataSet, tree_set
 
 SEED = 0
 

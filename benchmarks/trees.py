@@ -28,7 +28,7 @@ import axfi_kc as ax
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.shared_data import SHARED, TREE_SETS, DataSet, tree_set
+from tests.support.shared_data import SHARED, TREE_SETS, DataSet, tree_set
 
 SEED = 0
 COLUMNS = {"exact_s": 8, "exact_fractions_s": 11, "shap_s": 8}

@@ -22,15 +22,13 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 from axfi_kc.models import LinearModel, Positive
-from tests.circuits import Points, cell_vectors, counted, points, table_circuit, weighed
+from tests.support.circuits import Points, cell_vectors, counted, points, table_circuit, weighed
 
 Options = dict[str, Any]
 
 BITS = Domain([Integer(f"x{i}", 0, 1, weights=[i + 1, 2]) for i in range(3)])
 TWO_BITS = Domain([Integer(f"x{i}", 0, 1, weights=[i + 1, 2]) for i in range(2)])
 THREE_BY_TWO = Domain([Integer("a", 0, 2, weights=[1, 2, 4]), Integer("b", 0, 1, weights=[3, 5])])
-
-
 HUGE = ((220, 0, 1, 110), (90, 1, 6, 315))  # a majority of 220 bits; the sum of 90 dice
 
 

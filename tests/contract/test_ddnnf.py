@@ -12,7 +12,7 @@ from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import DECISION, OR, Circuit, CircuitBuilder
 from axfi_kc.circuits.targets import ddnnf_of, mdd_of, sdd_of
 from axfi_kc.domain.grid import Grid
-from tests.circuits import any_circuits, counted, points, weighed
+from tests.support.circuits import any_circuits, counted, points, weighed
 
 
 def parts_of(circuit: Circuit, node: int) -> Circuit:

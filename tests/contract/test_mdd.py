@@ -12,7 +12,7 @@ from axfi_kc.circuits.circuit import DECISION, Circuit, CircuitBuilder
 from axfi_kc.circuits.targets import Mdd, mdd_of
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError
-from tests.circuits import any_circuits, cell_vectors, circuits, counted, points, weighed
+from tests.support.circuits import any_circuits, cell_vectors, circuits, counted, points, weighed
 
 
 def brute_size(circuit: Circuit, order: list[int]) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
 from axfi_kc.models import LinearModel, Lookup, Positive, Similarity
-from tests.strategies import Case, domains, table_cases, tree_cases
+from tests.support.strategies import Case, domains, table_cases, tree_cases
 
 HAS_CUDD = find_spec("dd.cudd") is not None  # dd has wheels with CUDD for Linux and CPython 3.11 to 3.13 only
 BACKENDS = ("cudd", "python") if HAS_CUDD else ("python",)

@@ -11,8 +11,8 @@ from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets import mdd_of, obdd_of, reordered, sifted
 from axfi_kc.circuits.targets.mdd_reordering import _Levels
 from axfi_kc.errors import CircuitError
-from tests.circuits import any_circuits, points
 from tests.contract.test_mdd import bits, pairs, same
+from tests.support.circuits import any_circuits, points
 
 
 @given(any_circuits(max_features=5), st.data())

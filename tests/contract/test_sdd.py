@@ -17,7 +17,7 @@ from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.targets import CODES, Sdd, Vtree, mdd_of, sdd_of
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, UnknownFeatureError
-from tests.circuits import any_circuits, cell_vectors, circuits, counted, points
+from tests.support.circuits import any_circuits, cell_vectors, circuits, counted, points
 
 
 @st.composite

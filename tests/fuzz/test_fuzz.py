@@ -16,8 +16,8 @@ from axfi_kc.cli.inputs import load_model, read_table
 from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnsupportedModelError
 from benchmarks import fuzz
-from tests.fuzz.readers import MODEL_DOMAIN, READERS
-from tests.large_circuits import conjunction_chain
+from tests.support.fuzz_readers import MODEL_DOMAIN, READERS
+from tests.support.large_circuits import conjunction_chain
 
 SAMPLE = {"csv": 100, "csv-command": 15}
 

@@ -9,7 +9,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.circuits.queries import count
-from tests.paper.gadgets import gadget_domain, gadget_tree
+from tests.support.gadgets import gadget_domain, gadget_tree
 
 ONES = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
 DOMAIN = ax.Domain([ax.Integer("1", 0, 2), ax.Integer("2", 0, 1), ax.Integer("3", 0, 2)])

@@ -16,8 +16,8 @@ from benchmarks.paper.__main__ import parser
 from benchmarks.paper.circuit_sizes import SizePlan
 from benchmarks.paper.data_sets import NAMES
 from benchmarks.paper.study import Scale, run_study
-from tests.shared_data import ROOT, SHARED
-from tests.unit.test_paper_study import small_folder
+from tests.support.shared_data import ROOT, SHARED
+from tests.support.study_data import small_folder
 
 TINY = Scale(3, 200, 0.1, 2, 5.0, SizePlan(("binary",), ("given",), ("right",), 5.0))
 FILES = ("models", "runtime", "overlaps", "sampling", "similarity", "sizes", "scores")

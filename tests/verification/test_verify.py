@@ -17,10 +17,10 @@ import axfi_kc as ax
 from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError
 from axfi_kc.verification import Claim
 from axfi_kc.verification.definitions import KINDS
-from tests.strategies import Case, cases
-from tests.verification.alterations import NO_TIME, OF_THE_MODEL, OF_THE_REST, added, dropped, scored
-from tests.verification.kinds import DOMAIN, THREE, X
-from tests.verification.more_kinds import NAMES, kind
+from tests.support.alterations import NO_TIME, OF_THE_MODEL, OF_THE_REST, added, dropped, scored
+from tests.support.kinds import DOMAIN, THREE, X
+from tests.support.more_kinds import NAMES, kind
+from tests.support.strategies import Case, cases
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,88 @@
+"""``axfi-kc verify``: exit status 0 for what holds, 1 for what was altered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import write_nnf
+from axfi_kc.cli import main
+from axfi_kc.domain.grid import Grid
+from axfi_kc.models import CircuitModel
+from tests.support.kinds import BINARY, DOMAIN, THREE, X, kind
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    skops, xgboost = pytest.importorskip("skops.io"), pytest.importorskip("xgboost")
+    made = tmp_path_factory.mktemp("verify")
+    skops.dump(kind("tree").model, made / "tree.skops")
+    ax.Explainer(kind("tree").model, DOMAIN).explain_to(made / "tree.jsonl", X[:4])
+    (made / "tree.json").write_text(kind("tree").explain(0).to_json(axps=True))
+    boosted = xgboost.XGBClassifier(n_estimators=30, max_depth=2, n_jobs=1, early_stopping_rounds=2)
+    labels = (BINARY == "yes").astype(int)
+    boosted.fit(X[:120], labels[:120], eval_set=[(X[120:], labels[120:])], verbose=False)
+    assert boosted.best_iteration < 29
+    boosted.save_model(made / "model.json")
+    explainer = ax.Explainer(ax.read_xgboost(made / "model.json", DOMAIN), DOMAIN)
+    (made / "boosted.json").write_text(explainer.explain(X[0]).to_json())
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abc"])
+    build = CircuitBuilder(Grid.of_values(domain))
+    both = build.circuit(build.conjunction([build.literal(0, [1]), build.literal(2, [1])]))
+    write_nnf(both, made / "circuit.nnf")
+    model = CircuitModel.of(both, outputs=(0, 1))
+    (made / "circuit.json").write_text(ax.Explainer(model, domain).explain((1, 0, 1)).to_json())
+    return made
+
+
+def run(folder: Path, result: str, model: str, *options: str) -> int:
+    return main(["verify", str(folder / result), str(folder / model), *options])
+
+
+@pytest.mark.parametrize(
+    ("result", "model"),
+    [("tree.json", "tree.skops"), ("boosted.json", "model.json"), ("circuit.json", "circuit.nnf")],
+)
+def test_what_holds_and_what_was_altered(
+    folder: Path, result: str, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, result, model) == 0
+    assert capsys.readouterr().out.startswith("<Report: proved")
+    document = json.loads((folder / result).read_text())
+    document["cxps"][0]["weight"] = "1/977"
+    document["scores"] = {}
+    (folder / "altered.json").write_text(json.dumps(document))
+    assert run(folder, "altered.json", model) == 1
+    printed = capsys.readouterr()
+    assert "failed: weight" in printed.out
+    assert printed.err.startswith("axfi-kc: Every check should hold, but")
+
+
+def test_altered_scores_are_refused_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads((folder / "tree.json").read_text())
+    name = next(n for n, s in document["scores"]["banzhaf"].items() if s)
+    document["scores"]["banzhaf"][name] = "1/3331"
+    (folder / "altered.json").write_text(json.dumps(document))
+    assert run(folder, "altered.json", "tree.skops") == 1
+    assert "do not follow" in capsys.readouterr().err
+
+
+def test_batches_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "tree.jsonl", "tree.skops", "--rows", "3", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found) == 3
+    assert all(report["ok"] and report["complete"] for report in found)
+
+
+def test_another_model_and_missing_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skops = pytest.importorskip("skops.io")
+    tree = type(kind("tree").model)(max_depth=2, random_state=1).fit(X[::3], np.roll(THREE, 1)[::3])
+    skops.dump(tree, folder / "other.skops")
+    assert run(folder, "tree.json", "other.skops") == 1
+    assert run(folder, "none.json", "tree.skops") == 1
+    assert "There is no file" in capsys.readouterr().err

@@ -1,0 +1,86 @@
+"""Domains: which features are well formed, what encode accepts, what is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.errors import DomainError
+
+FRAME = pd.DataFrame(
+    {"age": [20, 30, 90], "bmi": [20.5, 31.0, 18.25], "race": ["a", "b", "a"], "smoker": [True, False, True]}
+)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ax.Real("x", 0, float("inf")),
+        lambda: ax.Real("x", 1, 0),
+        lambda: ax.Integer("x", 0, 1.5),
+        lambda: ax.Integer("x", 0, 2**60),
+        lambda: ax.Categorical("x", []),
+        lambda: ax.Categorical("x", [1, 1]),
+        lambda: ax.Categorical("x", [1, 2], weights=[1, -1]),
+        lambda: ax.Categorical("x", [1, 2], weights=[0, 0]),
+        lambda: ax.Categorical("x", [1, 2], columns=["a", "b"], codes=[(1, 0), (1, 0)]),
+        lambda: ax.Real("x", 0, 1, histogram=ax.Histogram([0, 2], [1])),
+        lambda: ax.Histogram([0, 0], [1]),
+        lambda: ax.Histogram([0, 1], [1, 1]),
+        lambda: ax.Domain([]),
+        lambda: ax.Domain([ax.Integer("x", 0, 1), ax.Integer("x", 0, 1)]),
+        lambda: ax.Domain(["x"]),
+    ],
+)
+def test_ill_formed_features(make) -> None:
+    with pytest.raises(DomainError, match=r"(?i)histogram|feature|weight|number|domain"):
+        make()
+
+
+def test_points_in_every_form() -> None:
+    domain = ax.Domain.from_data(FRAME)
+    expected = [20.0, 20.5, 0.0, 1.0]
+    row = FRAME.iloc[0]
+    for x in (row, row.to_dict(), row.tolist(), FRAME.iloc[[0]], np.array(row.tolist(), dtype=object)):
+        assert domain.encode_point(x).tolist() == expected
+    assert domain.decode(expected) == (20, 20.5, "a", True)
+    assert domain.encode(FRAME).shape == (3, 4)
+
+
+def test_columns_may_come_in_any_order() -> None:
+    domain = ax.Domain.from_data(FRAME)
+    assert (domain.encode(FRAME[["smoker", "race", "bmi", "age"]]) == domain.encode(FRAME)).all()
+
+
+def test_one_hot_columns_are_one_feature() -> None:
+    frame = pd.get_dummies(FRAME[["age", "race"]], dtype=int)
+    domain = ax.Domain.from_data(frame, one_hot={"race": ["race_a", "race_b"]})
+    assert domain.names == ("age", "race")
+    assert domain.columns == ("age", "race_a", "race_b")
+    assert domain.encode(frame)[:, 1].tolist() == [0, 1, 0]
+    assert domain.encode_point([20, "b"]).tolist() == [20, 1]
+    with pytest.raises(DomainError, match="no value's code"):
+        domain.encode([[20, 1, 1]])
+
+
+def test_repr_stays_short() -> None:
+    wide = ax.Domain([ax.Categorical(f"f{i}", range(100)) for i in range(50)])
+    assert len(repr(wide)) < 400
+
+
+@pytest.mark.parametrize("point", [[0.5, 2.0], [0.0, 1.0], [1.0, 3.0]])
+def test_points_of_real_features_are_the_same_however_given(point: list[float]) -> None:
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 1, 3)])
+    given = [point, np.array(point), np.array(point, dtype=np.float32), dict(zip("ab", point, strict=True))]
+    given += [pd.Series(point, index=list("ab")), pd.Series(point[::-1], index=list("ba")), pd.Series(point)]
+    for x in given:
+        assert domain.encode_point(x).tolist() == point
+
+
+@pytest.mark.parametrize("point", [[0.5, 3.5], [np.nan, 2.0], [-0.1, 2.0], [0.5], [0.5, 2.0, 1.0]])
+def test_rows_of_numbers_are_checked(point: list[float]) -> None:
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 1, 3)])
+    with pytest.raises(DomainError):
+        domain.encode_point(np.array(point))

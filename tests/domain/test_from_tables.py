@@ -1,0 +1,88 @@
+"""Domains read off tables: which kinds, values, bounds and measures columns get."""
+
+from __future__ import annotations
+
+from fractions import Fraction as F
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.errors import DomainError, UnknownFeatureError
+
+FRAME = pd.DataFrame(
+    {"age": [20, 30, 90], "bmi": [20.5, 31.0, 18.25], "race": ["a", "b", "a"], "smoker": [True, False, True]}
+)
+
+
+def test_kinds_follow_dtypes() -> None:
+    domain = ax.Domain.from_data(FRAME)
+    assert [f.kind for f in domain.features] == ["integer", "real", "categorical", "categorical"]
+    assert domain.features[0].low, domain.features[0].high == (20, 90)
+    assert domain.features[1].low == F(18.25)
+    assert domain.features[2].values == ("a", "b")
+    assert domain.size is None
+
+
+def test_kinds_can_be_said() -> None:
+    domain = ax.Domain.from_data(FRAME, categorical=["age"], bounds={"bmi": (10, 50)})
+    assert domain.features[0].values == (20, 30, 90)
+    assert (domain.features[1].low, domain.features[1].high) == (10, 50)
+    assert ax.Domain.from_data(FRAME[["age"]], real=["age"]).features[0].kind == "real"
+
+
+def test_arrays_have_numbered_columns() -> None:
+    domain = ax.Domain.from_data(np.array([[0, 1], [2, 3]]), categorical=[1])
+    assert domain.names == ("x0", "x1")
+    assert [f.kind for f in domain.features] == ["integer", "categorical"]
+
+
+def test_empirical_measures() -> None:
+    domain = ax.Domain.from_data(FRAME, measures="empirical")
+    assert domain.features[2].measure.shares == (F(2, 3), F(1, 3))
+    assert sum(domain.features[0].measure.shares) == 1
+    assert domain.features[0].measure.shares[10] == F(1, 3)
+    histogram = domain.features[1].measure
+    assert (len(histogram.shares), histogram.edges[0], histogram.edges[-1]) == (10, F(18.25), 31)
+    mixed = ax.Domain.from_data(FRAME, measures={"race": ax.Weights([1, 9])})
+    assert mixed.features[2].measure.shares == (F(1, 10), F(9, 10))
+    assert isinstance(mixed.features[0].measure, ax.Uniform)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"bounds": {"age": (30, 90)}}, "outside the bounds"),
+        ({"bounds": {"race": (0, 1)}}, "takes no bounds"),
+        ({"integer": ["bmi"]}, "needs integers"),
+        ({"integer": ["race"]}, "takes numbers"),
+        ({"measures": {"bmi": ax.Weights([1, 2])}}, "Histogram"),
+        ({"measures": {"race": ax.Weights([1, 2, 3])}}, "2 values, but 3 weights"),
+        ({"names": list("abcd")}, "names of its own"),
+    ],
+)
+def test_bad_descriptions(options, words: str) -> None:
+    with pytest.raises(DomainError, match=words):
+        ax.Domain.from_data(FRAME, **options)
+
+
+def test_unknown_columns() -> None:
+    with pytest.raises(UnknownFeatureError, match="no column 'ages'"):
+        ax.Domain.from_data(FRAME, integer=["ages"])
+
+
+def test_missing_data_are_refused() -> None:
+    with pytest.raises(DomainError, match="NaN"):
+        ax.Domain.from_data(np.array([[1.0], [np.nan]]))
+    with pytest.raises(DomainError, match="empty"):
+        ax.Domain.from_data(FRAME.iloc[:0])
+    with pytest.raises(DomainError, match="two-dimensional"):
+        ax.Domain.from_data([1, 2, 3])
+
+
+def test_frames_of_pandas_extension_types() -> None:
+    frame = pd.DataFrame({"a": pd.array([1, 2, 3], dtype="Int64"), "b": pd.Categorical(["x", "y", "x"])})
+    domain = ax.Domain.from_data(frame, integer=["a"])
+    assert [f.kind for f in domain.features] == ["integer", "categorical"]
+    assert np.array_equal(domain.encode(frame), [[1, 0], [2, 1], [3, 0]])

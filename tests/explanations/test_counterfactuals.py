@@ -1,0 +1,320 @@
+"""Counterfactuals against brute force: nothing is nearer, and nothing drawn is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import axfi_kc as ax
+from axfi_kc import Categorical, Domain, Integer, Problem, Real
+from axfi_kc.errors import AxfiError, BudgetError, DomainError, WeightError
+from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
+from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope
+from tests.support import strategies
+from tests.support.oracle import Judge, box, space_of
+
+quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def gap(domain: Domain, judge: Judge, i: int, k: int) -> Fraction:
+    """Return how far the k-th representative of feature i, a point or a whole gap, is from the instance."""
+    feature, values, v = domain.features[i], judge.space.values[i], judge.v[i]
+    if isinstance(feature, Categorical):
+        return Fraction(values[k] != v)
+    width = Fraction(feature.high - feature.low) or Fraction(1)
+    if isinstance(feature, Integer) or k % 2 == 0:
+        return abs(Fraction(values[k]) - Fraction(v)) / width
+    low, high = values[k - 1], values[k + 1]
+    return max(low - Fraction(v), Fraction(v) - high, Fraction(0)) / width
+
+
+def least(domain: Domain, judge: Judge, Y: frozenset[int]) -> Fraction:
+    """Return the infimum of the distances of the adversarial examples of Y."""
+    best = None
+    for ks in product(*(range(len(judge.space.values[i])) if i in Y else [None] for i in range(len(domain)))):
+        x = tuple(judge.v[i] if k is None else judge.space.values[i][k] for i, k in enumerate(ks))
+        if judge.dissimilar(x):
+            far = sum((gap(domain, judge, i, k) for i, k in enumerate(ks) if k is not None), Fraction(0))
+            best = far if best is None else min(best, far)
+    return best
+
+
+def check(problem: Problem, judge: Judge, Y: frozenset[int], found: Counterfactual) -> None:
+    """Insist that a point is an adversarial example of Y, and says so."""
+    names = problem.domain.names
+    assert set(found.changes) == {names[i] for i in Y}
+    for i, name in enumerate(names):
+        assert found.point[name] == (found.changes[name][1] if i in Y else judge.v[i])
+        assert i not in Y or found.changes[name] == (judge.v[i], found.point[name])
+    assert judge.dissimilar(tuple(found.point.values()))
+    assert found.output == judge.model(tuple(found.point.values()))
+
+
+@given(strategies.cases)
+@quick
+def test_nothing_is_nearer(case: strategies.Case) -> None:
+    problem, judge = case.problem, case.judge
+    for Y in judge.cxps():
+        names = [problem.domain.names[i] for i in Y]
+        found = find_counterfactual(problem, names)
+        check(problem, judge, Y, found)
+        wanted = least(problem.domain, judge, Y)
+        assert found.distance >= wanted
+        if all(not isinstance(problem.domain.features[i], Real) for i in Y):
+            assert found.distance == wanted
+        else:
+            assert found.distance - wanted < Fraction(1, 10**12)
+        assert find_counterfactual(problem, names) == found
+
+
+@given(strategies.cases)
+@quick
+def test_words_are_true_wherever_they_hold(case: strategies.Case) -> None:
+    problem, judge = case.problem, case.judge
+    for Y in judge.cxps():
+        found = find_counterfactual(problem, [problem.domain.names[i] for i in Y])
+        assert satisfied(found.words, found.point)
+        for x, _ in box(judge.space, judge.v, Y):
+            if satisfied(found.words, dict(zip(problem.domain.names, x, strict=True))):
+                assert judge.dissimilar(x)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("kind", ["table", "tree", "forest"])
+def test_nothing_is_nearer_in_larger_boxes(kind: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    domain = Domain([Integer("a", 0, 9), Integer("b", 0, 7), Categorical("c", [0, 1, 2])])
+    points = np.array(list(domain.points()))
+    v = points[random.integers(len(points))]
+    chance = np.where((points != v).sum(axis=1) > 1, 0.2, 0)  # so that CXps have two features or more
+    labels = (random.random(len(points)) < chance).astype(int)
+    if kind == "table":
+        model: Any = ax.TableModel.from_outputs(domain, labels)
+    elif kind == "tree":
+        model = DecisionTreeClassifier(random_state=seed).fit(points, labels)
+    else:
+        model = RandomForestClassifier(n_estimators=7, max_depth=8, random_state=seed).fit(points, labels)
+    problem = Problem.of(model, domain, v)
+    outputs = dict(zip(map(tuple, points.tolist()), problem.model.predict(points), strict=True))
+    judge = Judge(space_of(domain), outputs.__getitem__, tuple(v.tolist()))
+    for cxp in ax.find_cxps(problem):
+        Y = frozenset(domain.index(name) for name in cxp.features)
+        found = find_counterfactual(problem, cxp)
+        check(problem, judge, Y, found)
+        assert found.distance == least(domain, judge, Y)
+
+
+def satisfied(words: str, point: dict[str, Any]) -> bool:
+    """Evaluate a condition such as ``f0 > 1.5 and f0 <= 3 and f1 = 2``."""
+    signs = {
+        "=": lambda a, b: a == b, "<=": lambda a, b: a <= b, ">=": lambda a, b: a >= b,
+        "<": lambda a, b: a < b, ">": lambda a, b: a > b,
+    }  # fmt: skip
+    for part in words.split(" and "):
+        name, sign, value = part.split(" ")
+        if not signs[sign](point[name], Fraction(value)):
+            return False
+    return True
+
+
+@given(strategies.cases, st.integers(0, 10**6))
+@quick
+def test_drawn_points_are_adversarial(case: strategies.Case, seed: int) -> None:
+    problem, judge = case.problem, case.judge
+    for Y in judge.cxps():
+        names = [problem.domain.names[i] for i in Y]
+        if judge.ratio(Y):
+            found = find_counterfactual(problem, names, seed=seed)
+            check(problem, judge, Y, found)
+            assert found == find_counterfactual(problem, names, seed=seed)
+        else:
+            with pytest.raises(WeightError, match="probability 0"):
+                find_counterfactual(problem, names, seed=seed)
+
+
+DRAWN = Domain([Integer("a", 0, 3, weights=[1, 2, 3, 4]), Categorical("b", "xyz", weights=[5, 1, 2]), Real("c", 0, 2)])
+
+
+def as_linear() -> LinearModel:
+    parts = [Slope((2,)), Lookup(((0, 3, 5),)), Slope((0,))]
+    return LinearModel.of(DRAWN, parts, base=[-7], rule=Positive((0, 1)))
+
+
+FINITE = Domain(DRAWN.features[:2])
+
+
+@pytest.mark.parametrize("kind", ["table", "linear"])
+def test_points_are_drawn_from_the_measure(kind: str) -> None:
+    if kind == "table":
+        problem = Problem.of(lambda p: int(2 * p[0] + {"x": 0, "y": 3, "z": 5}[p[1]] > 7), FINITE, (0, "x"))
+    else:
+        problem = Problem.of(as_linear(), DRAWN, (0, "x", 1.0))
+    wanted = {
+        (a, b): Fraction(wa, 10) * Fraction(wb, 8)
+        for a, wa in zip(range(4), [1, 2, 3, 4], strict=True)
+        for b, wb in zip("xyz", [5, 1, 2], strict=True)
+        if 2 * a + {"x": 0, "y": 3, "z": 5}[b] > 7
+    }
+    total = sum(wanted.values())
+    n = 600
+    seen = Counter(tuple(find_counterfactual(problem, ["a", "b"], seed=k).point.values())[:2] for k in range(n))
+    assert set(seen) <= set(wanted)
+    for point, mass in wanted.items():
+        p = float(mass / total)
+        assert abs(seen[point] / n - p) < 5 * sqrt(p * (1 - p) / n)
+
+
+@st.composite
+def linear_problems(draw: st.DrawFn, *, real: bool) -> Problem:
+    domain = draw(strategies.domains(finite=not real))
+    rule = draw(st.sampled_from([Positive((0, 1)), Argmax(tuple("abc")), Score()]))
+    scores = 3 if isinstance(rule, Argmax) else 1
+    number = st.integers(-3, 3)
+    parts: list[Any] = []
+    for f in domain.features:
+        table = isinstance(f, Categorical) or (isinstance(f, Integer) and draw(st.booleans()))
+        width = f.size if table else 1
+        rows = [draw(st.lists(number, min_size=width, max_size=width)) for _ in range(scores)]
+        parts.append(Lookup(tuple(map(tuple, rows))) if table else Slope(tuple(r[0] for r in rows)))
+    model = LinearModel.of(domain, parts, base=[draw(number) for _ in range(scores)], rule=rule)
+    delta = Fraction(draw(st.integers(0, 6)), 2) if isinstance(rule, Score) else None
+    return Problem.of(model, domain, draw(strategies.points(domain)), delta=delta)
+
+
+def judge_of(problem: Problem) -> Judge:
+    def output(x: tuple[Any, ...]) -> Any:
+        return problem.model.predict([x])[0]
+
+    return Judge(space_of(problem.domain), output, tuple(problem.instance.values()), problem.similarity.delta)
+
+
+@given(linear_problems(real=False), st.integers(0, 1000))
+@quick
+def test_linear_models_of_discrete_features(problem: Problem, seed: int) -> None:
+    judge = judge_of(problem)
+    for cxp in ax.find_cxps(problem):
+        Y = frozenset(problem.domain.index(name) for name in cxp.features)
+        found = find_counterfactual(problem, cxp)
+        check(problem, judge, Y, found)
+        assert found.distance == least(problem.domain, judge, Y)
+        for x, _ in box(judge.space, judge.v, Y):
+            if satisfied(found.words, dict(zip(problem.domain.names, x, strict=True))):
+                assert judge.dissimilar(x)
+        if cxp.weight:
+            check(problem, judge, Y, find_counterfactual(problem, cxp, seed=seed))
+
+
+@given(linear_problems(real=True), st.integers(0, 1000))
+@quick
+def test_linear_models_of_real_features(problem: Problem, seed: int) -> None:
+    domain, v = problem.domain, problem.instance
+    random = np.random.default_rng(seed)
+    for cxp in ax.find_cxps(problem):
+        found = find_counterfactual(problem, cxp)
+        assert problem.is_dissimilar(problem.model.predict([tuple(found.point.values())])[0])
+        assert set(found.changes) == set(cxp.features)
+        assert all(found.point[n] == v[n] for n in domain.names if n not in cxp.features)
+        for _ in range(60):  # no random point, and no corner of the box, is nearer
+            x = dict(v)
+            for name in cxp.features:
+                x[name] = anywhere(domain.features[domain.index(name)], found.point[name], v[name], random)
+            if problem.is_dissimilar(problem.model.predict([tuple(x.values())])[0]):
+                assert far(domain, v, x) >= found.distance - Fraction(1, 10**12)
+        if cxp.weight:
+            drawn = find_counterfactual(problem, cxp, seed=seed)
+            assert problem.is_dissimilar(problem.model.predict([tuple(drawn.point.values())])[0])
+
+
+def anywhere(feature: Any, near: Any, own: Any, random: np.random.Generator) -> Any:
+    """Return a random value: an end, the found one, the instance's, or between."""
+    if isinstance(feature, Categorical):
+        return feature.values[random.integers(feature.size)]
+    if isinstance(feature, Integer):
+        return int(random.integers(feature.low, feature.high + 1))
+    low, high = float(feature.low), float(feature.high)
+    return [low, high, near, own, float(random.uniform(low, high)), (near + own) / 2][random.integers(6)]
+
+
+def far(domain: Domain, v: dict[str, Any], x: dict[str, Any]) -> Fraction:
+    total = Fraction(0)
+    for f in domain.features:
+        if isinstance(f, Categorical):
+            total += x[f.name] != v[f.name]
+        else:
+            total += abs(Fraction(x[f.name]) - Fraction(v[f.name])) / (Fraction(f.high - f.low) or 1)
+    return total
+
+
+def test_the_closed_form_in_real_features() -> None:
+    domain = Domain([Real("slow", 0, 1), Real("fast", 0, 10), Real("mid", 0, 1)])
+    model = LinearModel.of(
+        domain, [Slope((1,)), Slope((Fraction(1, 2),)), Slope((2,))], base=[-7], rule=Positive((0, 1))
+    )
+    problem = Problem.of(model, domain, (0.0, 0.0, 0.0))
+    (cxp,) = ax.find_cxps(problem)
+    found = find_counterfactual(problem, cxp)  # fast and mid give 7; slow must give a little more than 0
+    assert found.changes["fast"] == (0.0, 10.0)
+    assert found.changes["mid"] == (0.0, 1.0)
+    assert 0 < found.changes["slow"][1] < 1e-300
+    assert found.words == f"slow >= {found.point['slow']!r} and fast >= 10.0 and mid >= 1.0"
+
+
+@pytest.fixture(scope="module")
+def forest() -> tuple[ax.Explainer, Any]:
+    cancer = load_breast_cancer(as_frame=True)
+    X = cancer.data.iloc[:, :10]
+    model = RandomForestClassifier(n_estimators=15, max_depth=4, random_state=0).fit(X, cancer.target)
+    return ax.Explainer(model, Domain.from_data(X)), X
+
+
+def test_explanations_have_counterfactuals(forest) -> None:
+    explainer, X = forest
+    e = explainer.explain(X.iloc[40])
+    best = e.counterfactual()
+    each = [e.counterfactual(c) for c in e.cxps]
+    assert best.distance == min(c.distance for c in each)
+    assert best == next(c for c in each if c.distance == best.distance)
+    assert best.output != e.prediction
+    assert str(best).startswith(best.words)
+    assert e.counterfactual(e.cxps[0], seed=1) == e.counterfactual(e.cxps[0].features, seed=1)
+    with pytest.raises(DomainError, match="none of the CXps"):
+        e.counterfactual(X.columns)
+    with pytest.raises(DomainError, match="Expected the features of a CXp"):
+        find_counterfactual(e.problem, X.columns)
+    with pytest.raises(BudgetError, match="budget was spent"):
+        find_counterfactual(e.problem, e.cxps[-1], budget=ax.Budget(nodes=1))
+
+
+def test_without_any_cxp_there_is_no_counterfactual() -> None:
+    domain = Domain([Integer("a", 0, 3), Integer("b", 0, 3)])
+    e = ax.Explainer(lambda p: p[0] + p[1], domain, delta=2, max_size=1).explain((1, 1))
+    assert not e.cxps
+    with pytest.raises(AxfiError, match="no CXp"):
+        e.counterfactual()
+
+
+def test_ends_that_are_no_floats() -> None:
+    third = Fraction(1, 3)
+    domain = Domain([Real("a", -1, third)])
+    model = LinearModel.of(domain, [Slope((1,))], base=[-third], rule=Score())
+    problem = Problem.of(model, domain, (0.0,), delta=Fraction(1, 3) - Fraction(1, 10**20))
+    assert [c.features for c in ax.find_cxps(problem)] == [("a",)]
+    assert find_counterfactual(problem, ("a",)).point["a"] < 0  # the upper end is out of a float's reach
+
+
+def test_unknown_names_are_refused() -> None:
+    problem = Problem.of(lambda p: p[0], Domain([Integer("a", 0, 1)]), (1,))
+    for names in (["b"], []):
+        with pytest.raises(AxfiError):
+            find_counterfactual(problem, names)

@@ -1,0 +1,59 @@
+"""Minimal hitting sets, against a listing, at the edges of words and within a budget."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from axfi_kc import budget as budgets
+from axfi_kc.budget import Budget, BudgetSpent
+from axfi_kc.families import masks as feature_sets
+from axfi_kc.families.masks import minimal_hitting_sets
+from tests.support.listed_families import ELEMENTS, hitting_of, random_sets
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("rows", "nodes"), [(1024, 8192), (1, 8192), (2, 1)])
+def test_hitting_sets_equal_those_of_a_listing(
+    rows: int, nodes: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_sets, "_ROWS_AT_ONCE", rows)
+    monkeypatch.setattr(budgets, "_CHUNK", nodes)
+    rng = Random(seed)
+    pairs = [[17, 40, 34, 24, 3, 13], [sum(1 << e for e in rng.sample(range(ELEMENTS), 2)) for _ in range(7)]]
+    for family in [*pairs, *(random_sets(rng) for _ in range(5))]:
+        assert minimal_hitting_sets(family) == hitting_of(family)
+        assert minimal_hitting_sets(family, budget=Budget(seconds=600)) == hitting_of(family)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1024])
+def test_a_spent_budget_has_hitting_sets_and_no_others(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature_sets, "_ROWS_AT_ONCE", rows)
+    family = [0b11 << 2 * k for k in range(4)]
+    dual = hitting_of(family, 8)
+    numbers = []
+    for nodes in (1, 5, 10, 20, 30):
+        with pytest.raises(BudgetSpent) as spent:
+            minimal_hitting_sets(family, budget=Budget(nodes=nodes))
+        assert set(spent.value.found) <= set(dual)
+        assert len(spent.value.found) == len(set(spent.value.found))
+        numbers.append(len(spent.value.found))
+    assert numbers == sorted(numbers)
+    assert numbers[0] == 0 < numbers[-1] < len(dual)
+    assert minimal_hitting_sets(family, budget=Budget(nodes=32)) == dual
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 129])
+def test_hitting_sets_at_the_edges_of_words(n: int) -> None:
+    """As many sets, and as many elements, as fill words of 64 bits, and one more or less."""
+    assert minimal_hitting_sets(1 << i for i in range(n)) == [(1 << n) - 1]
+    assert minimal_hitting_sets([(1 << n) - 1]) == [1 << i for i in range(n)]
+    pairs = [1 << i | 1 << n for i in range(n)]
+    assert minimal_hitting_sets(pairs) == sorted([1 << n, (1 << n) - 1], key=lambda m: (m.bit_count(), m & 1 == 0, m))
+
+
+@pytest.mark.parametrize("e", [63, 64, 65, 79, 80, 127, 128, 191, 192, 300])
+def test_hitting_sets_of_few_elements_with_large_numbers(e: int) -> None:
+    assert minimal_hitting_sets([1 | 1 << e, 2 | 1 << e, 1 << 5 | 1 << e]) == [1 << e, 1 | 2 | 1 << 5]
+    assert minimal_hitting_sets([1 << e]) == [1 << e]

@@ -1,0 +1,266 @@
+"""Kinds of model that the readers take beyond those of ``kinds``: encoders, categories, variants, files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.circuits.circuit import CircuitBuilder
+from axfi_kc.circuits.files import load_circuit, write_nnf
+from axfi_kc.domain.grid import Grid
+from axfi_kc.models import CircuitModel
+from tests.support import kinds
+from tests.support.kinds import BINARY, DOMAIN, THREE, Kind, X, Z
+
+ONES = (BINARY == "yes").astype(int)
+RNG = np.random.default_rng(23)
+WORDS = np.array(["ash", "elm", "fir", "oak"])
+TREES = RNG.integers(0, 4, len(X))
+SIZES = RNG.integers(0, 3, len(X))
+MIXED = np.column_stack([X[:, 0], TREES, SIZES])
+MIXED_Z = X[:, 0] + np.array([0.9, -0.8, 0.1, -0.5])[TREES] + 0.4 * (SIZES == 1)
+MIXED_TWO = (MIXED_Z > 0.1).astype(int)
+MIXED_THREE = np.digitize(MIXED_Z, [-0.3, 0.5])
+HALF = Fraction(1, 2)
+BOOSTED = {"n_estimators": 5, "max_depth": 2, "n_jobs": 1}
+LIGHT = {"n_estimators": 4, "num_leaves": 5, "min_child_samples": 8, "n_jobs": 1, "verbose": -1}
+FOREST = {"n_estimators": 5, "max_depth": 3, "random_state": 0}
+DISCRETE = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2), ax.Integer("c", 0, 1)])
+
+
+def _numbered() -> ax.Domain:
+    """Return the domain of MIXED, its categories being numbers."""
+    low, high = float(MIXED[:, 0].min()), float(MIXED[:, 0].max())
+    return ax.Domain([ax.Real("height", low, high), ax.Categorical("tree", range(4)), ax.Categorical("size", range(3))])
+
+
+def _worded() -> tuple[ax.Domain, Any]:
+    """Return the domain of MIXED with words, and its frame."""
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"height": MIXED[:, 0], "tree": WORDS[TREES], "size": SIZES})
+    low, high = float(MIXED[:, 0].min()), float(MIXED[:, 0].max())
+    return ax.Domain(
+        [ax.Real("height", low, high), ax.Categorical("tree", WORDS.tolist()), ax.Integer("size", 0, 2)]
+    ), frame
+
+
+def _rows(words: bool) -> tuple[Any, ...]:
+    trees: Any = WORDS[TREES].tolist() if words else TREES.tolist()
+    return tuple(zip(MIXED[:6, 0].tolist(), trees[:6], SIZES[:6].tolist(), strict=True))
+
+
+def _plain(library: str, name: str, y: Any, delta: Any = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on numbers."""
+    return lambda: kinds._trained(getattr(pytest.importorskip(library), name)(**settings), y, delta)
+
+
+def _fitted(library: str, name: str, y: Any, delta: Fraction | None = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on numbered categories."""
+
+    def made() -> Kind:
+        given = {k: v for k, v in settings.items() if k != "fit"}
+        model = getattr(pytest.importorskip(library), name)(**given).fit(MIXED, y, **settings.get("fit", {}))
+        return Kind(model, _numbered(), delta, _rows(words=False))
+
+    return made
+
+
+def _on_words(library: str, name: str, y: Any, delta: Fraction | None = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on a frame whose column of words is a categorical one."""
+
+    def made() -> Kind:
+        domain, frame = _worded()
+        table = frame.astype({"tree": "category"})
+        return Kind(getattr(pytest.importorskip(library), name)(**settings).fit(table, y), domain, delta, _rows(True))
+
+    return made
+
+
+def _booster_of_words(library: str, name: str, **settings: Any) -> Callable[[], Kind]:
+    """Train on a frame with two categorical columns, one of words and one of numbers, and keep the booster."""
+
+    def made() -> Kind:
+        domain, frame = _worded()
+        table = frame.astype({"tree": "category", "size": "category"})
+        model = getattr(pytest.importorskip(library), name)(**settings).fit(table, MIXED_THREE)
+        booster = model.get_booster() if library == "xgboost" else model.booster_
+        return Kind(booster, domain, None, _rows(True))
+
+    return made
+
+
+def _encoded(
+    final: Callable[[], Any], y: Any, delta: Fraction | None = None, *, hot: bool = True
+) -> Callable[[], Kind]:
+    """Train a pipeline of a ColumnTransformer of encoders and scalers, and a model."""
+
+    def made() -> Kind:
+        compose, pipeline = pytest.importorskip("sklearn.compose"), pytest.importorskip("sklearn.pipeline")
+        scalers = pytest.importorskip("sklearn.preprocessing")
+        domain, frame = _worded()
+        encoder = scalers.OneHotEncoder(drop="first") if hot else scalers.OrdinalEncoder()
+        parts = [("words", encoder, ["tree"]), ("numbers", scalers.StandardScaler(), ["size", "height"])]
+        model = pipeline.make_pipeline(compose.ColumnTransformer(parts), final())
+        return Kind(model.fit(frame, y), domain, delta, _rows(True))
+
+    return made
+
+
+def _sklearn(module: str, name: str, **settings: Any) -> Callable[[], Any]:
+    return lambda: getattr(pytest.importorskip(f"sklearn.{module}"), name)(**settings)
+
+
+def _scaled(final: Callable[[], Any], y: Any, scaler: str = "StandardScaler", **settings: Any) -> Callable[[], Kind]:
+    def made() -> Kind:
+        pipeline = pytest.importorskip("sklearn.pipeline")
+        return kinds._trained(pipeline.make_pipeline(_sklearn("preprocessing", scaler, **settings)(), final()), y)
+
+    return made
+
+
+def _xgboost_file(suffix: str) -> Callable[[], Kind]:
+    def made() -> Kind:
+        library = pytest.importorskip("xgboost")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"model.{suffix}"
+            library.XGBClassifier(**BOOSTED).fit(X, THREE).save_model(path)
+            return Kind(library.Booster(model_file=path), DOMAIN, None, tuple(X[:6]))
+
+    return made
+
+
+def _booster(objective: str, y: Any, delta: Fraction | None = None, **settings: Any) -> Callable[[], Kind]:
+    def made() -> Kind:
+        library = pytest.importorskip("xgboost")
+        given = {"objective": objective, "max_depth": 2, "nthread": 1, **settings}
+        model = library.train(given, library.DMatrix(X, label=y), num_boost_round=5)
+        return Kind(model, DOMAIN, delta, tuple(X[:6]))
+
+    return made
+
+
+def _lightgbm_text(y: Any, objective: str, delta: Fraction | None = None) -> Callable[[], Kind]:
+    def made() -> Kind:
+        library = pytest.importorskip("lightgbm")
+        settings = {"objective": objective, "num_leaves": 5, "num_threads": 1, "verbose": -1}
+        settings |= {"num_class": 3} if objective == "multiclass" else {}
+        grown = library.train(settings, library.Dataset(X, label=y, free_raw_data=False), num_boost_round=4)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.txt"
+            grown.save_model(path)
+            return Kind(library.Booster(model_file=path), DOMAIN, delta, tuple(X[:6]))
+
+    return made
+
+
+def _nnf_file() -> Kind:
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abcd"])
+    build = CircuitBuilder(Grid.of_values(domain))
+    one = build.conjunction([build.literal(0, [1]), build.literal(2, [1])])
+    two = build.conjunction([build.literal(0, [0]), build.literal(1, [1]), build.literal(3, [1])])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "circuit.nnf"
+        write_nnf(build.circuit(build.disjunction([one, two])), path)
+        model = CircuitModel.of(load_circuit(path, domain), outputs=(0, 1))
+    return Kind(model, domain, None, ((1, 0, 1, 1), (0, 1, 0, 1), (0, 0, 0, 0)))
+
+
+def _truth_table() -> Kind:
+    outputs = [("low", "high")[int(a * (b + 1) + c > 3)] for a, b, c in DISCRETE.points()]
+    return Kind(ax.TableModel.from_outputs(DISCRETE, outputs), DISCRETE, None, ((3, 2, 1), (0, 0, 0), (2, 1, 0)))
+
+
+def _bayes(name: str, **settings: Any) -> Callable[[], Kind]:
+    def made() -> Kind:
+        table = np.array(list(DISCRETE.points()))
+        y = (table[:, 0] + table[:, 1] * table[:, 2] > 2).astype(int)
+        model = getattr(pytest.importorskip("sklearn.naive_bayes"), name)(**settings).fit(table, y)
+        return Kind(model, DISCRETE, None, ((3, 2, 1), (0, 0, 0), (2, 1, 0)))
+
+    return made
+
+
+_LOGISTIC = _sklearn("linear_model", "LogisticRegression")
+_KINDS: dict[str, Callable[[], Kind]] = {
+    "truth table": _truth_table,
+    "nnf file": _nnf_file,
+    "extra tree": _plain("sklearn.tree", "ExtraTreeClassifier", THREE, max_depth=4, random_state=1),
+    "extra trees": _plain("sklearn.ensemble", "ExtraTreesClassifier", THREE, **FOREST),
+    "extra trees regression": _plain("sklearn.ensemble", "ExtraTreesRegressor", Z, "1/2", **FOREST),
+    "histograms of two": _plain("sklearn.ensemble", "HistGradientBoostingClassifier", BINARY, max_iter=4, max_depth=2),
+    "histograms of numbered categories": _fitted(
+        "sklearn.ensemble", "HistGradientBoostingClassifier", MIXED_THREE, max_iter=4, categorical_features=[1, 2]
+    ),
+    "histograms of words": _on_words(
+        "sklearn.ensemble", "HistGradientBoostingRegressor", MIXED_Z, HALF, max_iter=4, max_depth=3
+    ),
+    "xgboost dart": _plain("xgboost", "XGBClassifier", ONES, booster="dart", rate_drop=0.5, random_state=3, **BOOSTED),
+    "xgboost dart regression": _plain(
+        "xgboost", "XGBRegressor", Z, "1/2", booster="dart", rate_drop=0.5, random_state=3, **BOOSTED
+    ),
+    "xgboost hinge": _plain("xgboost", "XGBClassifier", ONES, objective="binary:hinge", **BOOSTED),
+    "xgboost logitraw": _plain("xgboost", "XGBClassifier", ONES, objective="binary:logitraw", **BOOSTED),
+    "xgboost forest": _plain("xgboost", "XGBRFClassifier", ONES, **BOOSTED),
+    "xgboost numbered categories": _fitted(
+        "xgboost", "XGBClassifier", MIXED_THREE, feature_types=["q", "c", "c"], enable_categorical=True, **BOOSTED
+    ),
+    "xgboost words": _on_words("xgboost", "XGBRegressor", MIXED_Z, HALF, enable_categorical=True, **BOOSTED),
+    "xgboost booster of words": _booster_of_words("xgboost", "XGBClassifier", enable_categorical=True, **BOOSTED),
+    "xgboost booster of classes": _booster("multi:softprob", THREE, num_class=3),
+    "xgboost booster regression": _booster("reg:squarederror", Z, HALF),
+    "xgboost json file": _xgboost_file("json"),
+    "xgboost ubj file": _xgboost_file("ubj"),
+    "lightgbm classes": _plain("lightgbm", "LGBMClassifier", THREE, **LIGHT),
+    "lightgbm dart": _plain("lightgbm", "LGBMClassifier", BINARY, boosting_type="dart", **LIGHT),
+    "lightgbm forest": _plain(
+        "lightgbm", "LGBMRegressor", Z, "1/2", boosting_type="rf", bagging_freq=1, bagging_fraction=0.6, **LIGHT
+    ),
+    "lightgbm zeros": _plain("lightgbm", "LGBMClassifier", BINARY, zero_as_missing=True, **LIGHT),
+    "lightgbm numbered categories": _fitted(
+        "lightgbm", "LGBMClassifier", MIXED_THREE, fit={"categorical_feature": [1, 2]}, min_data_per_group=5, **LIGHT
+    ),
+    "lightgbm words": _on_words("lightgbm", "LGBMRegressor", MIXED_Z, HALF, min_data_per_group=5, **LIGHT),
+    "lightgbm booster of words": _booster_of_words("lightgbm", "LGBMClassifier", min_data_per_group=5, **LIGHT),
+    "lightgbm text": _lightgbm_text(ONES, "binary"),
+    "lightgbm text of classes": _lightgbm_text(THREE, "multiclass"),
+    "lightgbm text regression": _lightgbm_text(Z, "regression", HALF),
+    "linear classes": _plain("sklearn.linear_model", "LogisticRegression", THREE),
+    "ridge": _plain("sklearn.linear_model", "Ridge", Z, "1/2"),
+    "lasso": _plain("sklearn.linear_model", "Lasso", Z, "1/4", alpha=0.05),
+    "ridge classifier": _plain("sklearn.linear_model", "RidgeClassifier", THREE),
+    "perceptron": _plain("sklearn.linear_model", "Perceptron", BINARY),
+    "stochastic descent": _plain("sklearn.linear_model", "SGDClassifier", THREE, random_state=0),
+    "support vectors": _plain("sklearn.svm", "LinearSVC", BINARY),
+    "bernoulli bayes": _bayes("BernoulliNB", binarize=1.0),
+    "categorical bayes": _bayes("CategoricalNB"),
+    "scaled tree": _scaled(_sklearn("tree", "DecisionTreeClassifier", max_depth=4), THREE),
+    "clipped forest": _scaled(
+        _sklearn("ensemble", "RandomForestClassifier", **FOREST), THREE, "MinMaxScaler", clip=True
+    ),
+    "encoded linear": _encoded(_LOGISTIC, MIXED_TWO),
+    "encoded linear classes": _encoded(_LOGISTIC, MIXED_THREE),
+    "encoded linear regression": _encoded(_sklearn("linear_model", "Ridge"), MIXED_Z, HALF),
+    "encoded tree": _encoded(_sklearn("tree", "DecisionTreeClassifier", max_depth=5), MIXED_THREE),
+    "encoded forest regression": _encoded(_sklearn("ensemble", "RandomForestRegressor", **FOREST), MIXED_Z, HALF),
+    "encoded xgboost": _encoded(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED), MIXED_THREE, hot=False
+    ),
+    "ordinal boosted": _encoded(
+        _sklearn("ensemble", "GradientBoostingClassifier", n_estimators=5, max_depth=2), MIXED_TWO, hot=False
+    ),
+}
+NAMES = (*kinds.NAMES, *_KINDS)
+
+
+@cache
+def kind(name: str) -> Kind:
+    """Return the model of that kind, trained once."""
+    return _KINDS[name]() if name in _KINDS else kinds.kind(name)

@@ -1,0 +1,484 @@
+"""Random models with their whole truth by exhaustion, quickly made from a seed.
+
+`tests/support/oracle.py` judges one instance from the definitions; here one listing of the space serves all
+instances of a model, so that hundreds of problems are posed and judged per second. The space of a real
+feature is that of the oracle: breakpoints, and the midpoints between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import factorial, lcm, prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from axfi_kc import Categorical, Domain, Histogram, Integer, Real, TableModel
+from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.models import Argmax, CircuitModel, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
+from tests.support.circuit_forms import any_form, cell_of, circuit_of, holds, random_diagrams, random_form
+from tests.support.oracle import space_of
+
+KINDS = ("table", "tree", "ensemble", "linear", "circuit", "classes")
+Point = tuple[Any, ...]
+_MOST_POINTS = 240
+_UNIT = 6 << 130  # leaves and bases are multiples of 1 / _UNIT, so that sums are integers
+_COARSE = (-2.0, -1.0, 0.0, 1.0, 2.0)
+_FINE = (0.0, 1.0, -1.0, 0.1, -0.1, 1e9, -1e9, 2.0**-70, -(2.0**-70), 1 + 2.0**-50)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A model of the library, and its output at every point of its space by other means.
+
+    Attributes
+    ----------
+    model, domain, delta
+        What is given to the library.
+    values, measures
+        Per feature, the representative values, and what each is worth, as integers.
+    outputs
+        The output at each point, in the order of `product(*values)`.
+    instances
+        Points to be explained, as positions of values.
+    """
+
+    kind: str
+    model: Any
+    domain: Domain
+    delta: Fraction | None
+    values: list[list[Any]]
+    measures: list[list[Fraction]]
+    outputs: list[Any]
+    instances: list[tuple[int, ...]]
+
+    @cached_property
+    def wholes(self) -> list[int]:
+        return [lcm(*(m.denominator for m in row)) for row in self.measures]
+
+    @cached_property
+    def worths(self) -> list[list[int]]:
+        return [[int(m * whole) for m in row] for row, whole in zip(self.measures, self.wholes, strict=True)]
+
+    @cached_property
+    def places(self) -> list[tuple[int, ...]]:
+        """The points, as positions of values."""
+        return list(product(*(range(len(row)) for row in self.values)))
+
+    def output(self, place: Sequence[int]) -> Any:
+        at = 0
+        for k, row in zip(place, self.values, strict=True):
+            at = at * len(row) + k
+        return self.outputs[at]
+
+    def point(self, place: Sequence[int]) -> Point:
+        return tuple(row[k] for row, k in zip(self.values, place, strict=True))
+
+    @property
+    def is_constant(self) -> bool:
+        return all(y == self.outputs[0] for y in self.outputs)
+
+    @property
+    def is_finite(self) -> bool:
+        return self.domain.size is not None
+
+    def similar(self, a: Any, b: Any) -> bool:
+        return a == b if self.delta is None else abs(a - b) <= self.delta
+
+    def answer(self, v: Sequence[int]) -> Answer:
+        """Return the CXps of the instance `v` with their weights, from the definitions."""
+        here = self.output(v)
+        differing: dict[int, list[tuple[int, ...]]] = {}
+        for place, output in zip(self.places, self.outputs, strict=True):
+            if not self.similar(output, here):
+                mask = sum(1 << i for i, (a, b) in enumerate(zip(place, v, strict=True)) if a != b)
+                differing.setdefault(mask, []).append(place)
+        cxps = [Y for Y in differing if not any(T & Y == T and T != Y for T in differing)]
+        ratios = {Y: self._ratio(Y, differing[Y]) for Y in cxps}  # a point of fewer changes would be a smaller CXp
+        return Answer(here, len(v), ratios, {Y: len(differing[Y]) for Y in cxps})
+
+    def _ratio(self, Y: int, places: list[tuple[int, ...]]) -> Fraction:
+        members = [i for i in range(len(self.values)) if Y >> i & 1]
+        total = sum(prod(self.worths[i][place[i]] for i in members) for place in places)
+        return Fraction(total, prod(self.wholes[i] for i in members))
+
+    def probability(self, wanted: Any) -> Fraction:
+        """Return the probability of the outputs similar to `wanted`."""
+        total = sum(
+            prod(row[k] for row, k in zip(self.worths, place, strict=True))
+            for place, output in zip(self.places, self.outputs, strict=True)
+            if self.similar(output, wanted)
+        )
+        return Fraction(total, prod(self.wholes))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the definitions say about one instance; sets of features are bits of ints."""
+
+    output: Any
+    n_features: int
+    ratios: dict[int, Fraction]
+    counts: dict[int, int]
+
+    def weights(self, kind: str) -> dict[int, Fraction | int]:
+        return {"ratio": self.ratios, "count": self.counts, "unit": dict.fromkeys(self.ratios, 1)}[kind]
+
+    @cached_property
+    def axps(self) -> list[int]:
+        """The minimal sets that meet every CXp."""
+        found: list[int] = []
+        for S in sorted(range(1 << self.n_features), key=int.bit_count):
+            if all(S & Y for Y in self.ratios) and not any(T & S == T for T in found):
+                found.append(S)
+        return found
+
+    def scores(self, kind: str, weights: str) -> list[Fraction]:
+        """Return a score of each feature, from its definition."""
+        known = self.__dict__.setdefault("known", {})
+        if (kind, weights) not in known:
+            known[kind, weights] = self._scores(kind, weights)
+        return known[kind, weights]
+
+    def _scores(self, kind: str, weights: str) -> list[Fraction]:
+        if kind in ("shapley", "banzhaf"):
+            given = self.weights(weights)
+            common = lcm(*(Fraction(w).denominator for w in given.values()))
+            scaled = {Y: int(w * common) for Y, w in given.items()}
+            return self._index(kind, lambda S: sum(w for Y, w in scaled.items() if S & Y), common * (len(given) or 1))
+        if kind in ("shapley_shubik", "banzhaf_waxp"):
+            return self._index(kind, lambda S: int(all(S & Y for Y in self.ratios)), 1)
+        sets = list(self.ratios) if kind.endswith("_cxp") else self.axps
+        return [self._family_score(kind.removesuffix("_cxp"), i, sets) for i in range(self.n_features)]
+
+    def _index(self, kind: str, value: Callable[[int], int], whole: int) -> list[Fraction]:
+        m = self.n_features
+        table = [value(S) for S in range(1 << m)]
+        is_shapley = kind.startswith("shapley")
+        factors = [factorial(k) * factorial(m - 1 - k) if is_shapley else 1 for k in range(m)]
+        below = (factorial(m) if is_shapley else 1 << m - 1) * whole
+        return [
+            Fraction(
+                sum(factors[S.bit_count()] * (table[S | 1 << i] - table[S]) for S in range(1 << m) if not S >> i & 1),
+                below,
+            )
+            for i in range(m)
+        ]
+
+    def _family_score(self, kind: str, i: int, sets: list[int]) -> Fraction:
+        sizes = [S.bit_count() for S in sets if S >> i & 1]
+        if not sizes:
+            return Fraction(0)
+        if kind == "ffa":
+            return Fraction(len(sizes), len(sets))
+        if kind == "responsibility":
+            return Fraction(1, min(sizes))
+        if kind == "holler_packel":
+            return Fraction(len(sizes), sum(S.bit_count() for S in sets))
+        return sum((Fraction(1, size) for size in sizes), Fraction(0)) / len(sets)  # wffa, deegan_packel
+
+
+def random_weights(rng: Random, n: int) -> list[int] | None:
+    if rng.random() < 0.5:
+        return None
+    found = [rng.randint(0, 5) for _ in range(n)]
+    return found if any(found) else None
+
+
+def random_feature(rng: Random, name: str, *, finite: bool) -> Categorical | Integer | Real:
+    kind = rng.choice(("categorical", "integer") if finite else ("categorical", "integer", "real"))
+    n = rng.choice((1, 2, 2, 2, 3, 3, 4))
+    if kind == "categorical":
+        columns = [f"{name}_{k}" for k in range(n)] if n > 1 and rng.random() < 0.3 else None
+        return Categorical(name, rng.sample(range(n), n), weights=random_weights(rng, n), columns=columns)
+    low = rng.randint(-3, 3)
+    if kind == "integer":
+        return Integer(name, low, low + n - 1, weights=random_weights(rng, n))
+    high = low + rng.choice((0, 1, 2, 2))
+    if high > low and rng.random() < 0.3:
+        inner = sorted(rng.sample(range(4 * low + 1, 4 * high), rng.randint(0, 3)))
+        edges = [low, *(Fraction(e, 4) for e in inner), high]
+        return Real(
+            name, low, high, histogram=Histogram(edges, random_weights(rng, len(edges) - 1) or [1] * (len(edges) - 1))
+        )
+    return Real(name, low, high)
+
+
+def random_domain(rng: Random, *, finite: bool) -> Domain:
+    return Domain([random_feature(rng, f"f{i}", finite=finite) for i in range(rng.choice((1, 2, 3, 3, 4, 4, 4)))])
+
+
+def _choices(rng: Random, feature: Any) -> list[Any]:
+    """Return the values that instances may have: all, or two of an interval."""
+    if isinstance(feature, Categorical):
+        return list(feature.values)
+    if isinstance(feature, Integer):
+        return list(range(feature.low, feature.high + 1))
+    return [rng.randint(int(4 * feature.low), int(4 * feature.high)) / 4 for _ in range(2)]
+
+
+def _space(rng: Random, domain: Domain, breaks: Sequence[set[float]]) -> tuple[Any, Any, list[list[int]]] | None:
+    """Return values and measures, and the positions where instances may be; None if that is too large."""
+    choices = [_choices(rng, f) for f in domain.features]
+    points = [
+        set(b) | (set(c) if isinstance(f, Real) else set())
+        for f, b, c in zip(domain.features, breaks, choices, strict=True)
+    ]
+    space = space_of(domain, points)
+    if prod(map(len, space.values)) > _MOST_POINTS:
+        return None
+    values = [
+        [float(x) for x in row] if isinstance(f, Real) else row
+        for f, row in zip(domain.features, space.values, strict=True)
+    ]
+    where = [[row.index(c) for c in mine] for row, mine in zip(values, choices, strict=True)]
+    return values, space.measures, where
+
+
+def _truth(
+    rng: Random,
+    kind: str,
+    domain: Domain,
+    model: Any,
+    output: Callable[[Point], Any],
+    breaks: Sequence[set[float]],
+    *,
+    delta: Fraction | None,
+    n_instances: int,
+) -> Truth | None:
+    space = _space(rng, domain, breaks)
+    if space is None:
+        return None
+    values, measures, where = space
+    instances = list({tuple(rng.choice(row) for row in where) for _ in range(n_instances)})
+    return Truth(kind, model, domain, delta, values, measures, [output(x) for x in product(*values)], instances)
+
+
+def _none(domain: Domain) -> list[set[float]]:
+    return [set() for _ in domain.features]
+
+
+def table(rng: Random, n_instances: int) -> Truth | None:
+    domain = random_domain(rng, finite=True)
+    size = domain.size or 0
+    if size > _MOST_POINTS:
+        return None
+    share = rng.choice((0.1, 0.5, 0.8))
+    outputs = [0 if rng.random() < share else rng.randint(1, 3) for _ in range(size)]
+    delta = Fraction(rng.randint(0, 2)) if rng.random() < 0.4 else None
+    listing = dict(zip(product(*(_choices(rng, f) for f in domain.features)), outputs, strict=True))
+    model = TableModel.from_outputs(domain, outputs)
+    return _truth(rng, "table", domain, model, listing.__getitem__, _none(domain), delta=delta, n_instances=n_instances)
+
+
+def random_split(rng: Random, feature: Any) -> Cut | frozenset[float]:
+    if len(feature.columns) > 1:
+        return Cut(rng.choice((0.0, 0.5, 0.5, 1.0)), closed=rng.random() < 0.5)
+    if isinstance(feature, Categorical) and rng.random() < 0.6:
+        return frozenset(float(c) for c in feature.values if rng.random() < 0.5)
+    if isinstance(feature, Integer) and rng.random() < 0.25:
+        return frozenset(float(c) for c in range(feature.low - 1, feature.high + 2) if rng.random() < 0.5)
+    low, high = (0, len(feature.values)) if isinstance(feature, Categorical) else (feature.low, feature.high)
+    return Cut(rng.randint(int(2 * low) - 1, int(2 * high) + 1) / 2, closed=rng.random() < 0.5)
+
+
+class _Tree:
+    """A random tree: for the library, and as a walk over the values a model sees."""
+
+    def __init__(
+        self, rng: Random, domain: Domain, n_scores: int, most_leaves: int, leaf_values: Sequence[float]
+    ) -> None:
+        owners = [f for f in domain.features for _ in f.columns]
+        self.column, self.split, self.left, self.right, leaves = [-1], [None], [-1], [-1], [0]
+        for _ in range(rng.randint(0, most_leaves - 1)):
+            node = leaves.pop(rng.randrange(len(leaves)))
+            self.column[node] = rng.randrange(len(owners))
+            self.split[node] = random_split(rng, owners[self.column[node]])
+            n = len(self.column)
+            self.left[node], self.right[node] = n, n + 1
+            leaves += [n, n + 1]
+            for row, empty in ((self.column, -1), (self.split, None), (self.left, -1), (self.right, -1)):
+                row += [empty, empty]
+        self.values = [[rng.choice(leaf_values) for _ in range(n_scores)] for _ in self.column]
+        self.scaled = [[int(Fraction(x) * _UNIT) for x in row] for row in self.values]
+
+    def nodes(self) -> TreeNodes:
+        arrays = (np.array(row) for row in (self.column, self.left, self.right))
+        column, left, right = arrays
+        return TreeNodes(column, self.split, left, right, np.array(self.values, dtype=np.float64))
+
+    def scores(self, seen: Sequence[float]) -> list[int]:
+        node = 0
+        while (column := self.column[node]) >= 0:
+            x, split = seen[column], self.split[node]
+            if isinstance(split, Cut):
+                goes_left = x <= split.value if split.closed else x < split.value
+            else:
+                goes_left = float(x) in split
+            node = self.left[node] if goes_left else self.right[node]
+        return self.scaled[node]
+
+
+def ensemble(rng: Random, n_instances: int, *, n_trees: int | None = None) -> Truth | None:
+    domain = random_domain(rng, finite=rng.random() < 0.4)
+    how = rng.choice(("binary", "classes", "regression"))
+    n_scores = rng.randint(2, 3) if how == "classes" else 1
+    leaf_values = rng.choice((_COARSE, _FINE))
+    number = n_trees or rng.randint(2, 4)
+    trees = [_Tree(rng, domain, n_scores, 8 if number == 1 else 5, leaf_values) for _ in range(number)]
+    base = [Fraction(rng.randint(-3, 3), rng.randint(1, 3)) for _ in range(n_scores)]
+    scale = Fraction(1, rng.randint(1, 3))
+    labels = tuple("abc"[:n_scores])
+    rule = {"binary": Positive((0, 1)), "classes": Argmax(labels), "regression": Score(scale)}[how]
+    model = TreeSum.of(domain, [tree.nodes() for tree in trees], rule=rule, base=base)
+    start = [int(b * _UNIT) for b in base]
+    one_hot = [list(f.values) if len(f.columns) > 1 else None for f in domain.features]
+
+    def output(x: Point) -> Any:
+        seen: list[Any] = []
+        for value, names in zip(x, one_hot, strict=True):
+            seen += [value] if names is None else [int(value == name) for name in names]
+        walked = [tree.scores(seen) for tree in trees]
+        sums = [sum((w[k] for w in walked), start[k]) for k in range(n_scores)]
+        if how == "binary":
+            return int(sums[0] > 0)
+        return Fraction(sums[0], _UNIT) * scale if how == "regression" else labels[sums.index(max(sums))]
+
+    delta = Fraction(rng.randint(0, 4), 2) if how == "regression" else None
+    kind = "tree" if number == 1 else "ensemble"
+    return _truth(rng, kind, domain, model, output, _breaks(domain, trees), delta=delta, n_instances=n_instances)
+
+
+def _breaks(domain: Domain, trees: Sequence[_Tree]) -> list[set[float]]:
+    owner = [i for i, f in enumerate(domain.features) for _ in f.columns]
+    found = _none(domain)
+    for tree in trees:
+        for column, split in zip(tree.column, tree.split, strict=True):
+            if isinstance(split, Cut):
+                found[owner[column]].add(split.value)
+    return found
+
+
+def tree(rng: Random, n_instances: int) -> Truth | None:
+    return ensemble(rng, n_instances, n_trees=1)
+
+
+def linear(rng: Random, n_instances: int) -> Truth | None:
+    """Return a linear model over discrete features: ties at zero are common."""
+    domain = random_domain(rng, finite=True)
+    how = rng.choice(("binary", "classes", "regression"))
+    n_scores = rng.randint(2, 4) if how == "classes" else 1
+    parts, gains = [], []
+    for feature in domain.features:
+        values = _choices(rng, feature)
+        if isinstance(feature, Integer) and rng.random() < 0.5:
+            factors = [Fraction(rng.randint(-4, 4), 2) for _ in range(n_scores)]
+            parts.append(Slope(tuple(factors)))
+            gains.append([{x: f * x for x in values} for f in factors])
+        else:
+            rows = [[Fraction(rng.randint(-4, 4), 2) for _ in values] for _ in range(n_scores)]
+            parts.append(Lookup(tuple(map(tuple, rows))))
+            gains.append([dict(zip(values, row, strict=True)) for row in rows])
+    base = [Fraction(rng.randint(-4, 4), 2) for _ in range(n_scores)]
+    labels = tuple("abcd"[:n_scores])
+    rule = {"binary": Positive((0, 1)), "classes": Argmax(labels), "regression": Score(Fraction(-2, 3))}[how]
+    model = LinearModel.of(domain, parts, base=base, rule=rule)
+
+    def output(x: Point) -> Any:
+        sums = [b + sum(g[k][v] for g, v in zip(gains, x, strict=True)) for k, b in enumerate(base)]
+        if how == "binary":
+            return int(sums[0] > 0)
+        return sums[0] * Fraction(-2, 3) if how == "regression" else labels[sums.index(max(sums))]
+
+    delta = Fraction(rng.randint(0, 3)) if how == "regression" else None
+    return _truth(rng, "linear", domain, model, output, _none(domain), delta=delta, n_instances=n_instances)
+
+
+def _random_grid(rng: Random) -> Grid:
+    domain = random_domain(rng, finite=rng.random() < 0.5)
+    cuts = []
+    for f in domain.features:
+        if isinstance(f, Categorical):
+            cuts.append([])
+        elif isinstance(f, Integer):
+            cuts.append([Cut(float(k), closed=True) for k in range(f.low, f.high) if rng.random() < 0.8])
+        else:
+            inner = (rng.randint(int(4 * f.low), int(4 * f.high)) / 4 for _ in range(rng.randint(0, 2)))
+            cuts.append([Cut(x, closed=rng.random() < 0.5) for x in inner])
+    return Grid.of(domain, cuts)
+
+
+def circuit(rng: Random, n_instances: int) -> Truth | None:
+    grid = _random_grid(rng)
+    make, trusted = rng.choice(((random_form, True), (random_form, False), (any_form, False)))
+    form = make(rng, list(range(len(grid.axes))), grid.n_cells)
+    model = CircuitModel.of(circuit_of(form, grid), outputs=("no", "yes"), deterministic=trusted)
+
+    def output(x: Point) -> Any:
+        return "yes" if holds(form, [cell_of(grid, i, value) for i, value in enumerate(x)]) else "no"
+
+    return _of_grid(rng, "circuit", grid, model, output, n_instances)
+
+
+def classes(rng: Random, n_instances: int) -> Truth | None:
+    """Return a model of three outputs, a circuit each."""
+    grid = _random_grid(rng)
+    features = list(range(len(grid.axes)))
+    first, rest = random_diagrams(rng, features, grid.n_cells)
+    second, third = random_diagrams(rng, features, grid.n_cells)
+    forms = {"a": first, "b": ("and", [rest, second]), "c": ("and", [rest, third])}
+    model = CircuitModel.of_classes({y: circuit_of(form, grid) for y, form in forms.items()})
+
+    def output(x: Point) -> Any:
+        cells = [cell_of(grid, i, value) for i, value in enumerate(x)]
+        return next(y for y, form in forms.items() if holds(form, cells))
+
+    return _of_grid(rng, "classes", grid, model, output, n_instances)
+
+
+def _of_grid(rng: Random, kind: str, grid: Grid, model: Any, output: Callable[[Point], Any], n: int) -> Truth | None:
+    breaks = [{cut.value for cut in axis.cuts} for axis in grid.axes]
+    return _truth(rng, kind, grid.domain, model, output, breaks, delta=None, n_instances=n)
+
+
+_MAKERS = {"table": table, "tree": tree, "ensemble": ensemble, "linear": linear, "circuit": circuit, "classes": classes}
+
+
+def random_truth(rng: Random, kind: str, *, n_instances: int = 8) -> Truth:
+    """Return a model of the given kind with some instances; always the same for the same state of `rng`."""
+    while True:
+        found = _MAKERS[kind](rng, n_instances)
+        if found is not None:
+            return found
+
+
+def random_plane(rng: Random) -> tuple[LinearModel, Point, Fraction | None]:
+    """Return a linear model with one or two real features, an instance and delta; LinearJudge judges it."""
+    features: list[Any] = [random_feature(rng, f"f{i}", finite=True) for i in range(rng.randint(0, 2))]
+    for i in range(rng.randint(1, 2)):
+        low = rng.randint(-2, 2)
+        features.append(Real(f"r{i}", low, low + rng.choice((0, 1, Fraction(3, 2), 4))))
+    domain = Domain(features)
+    rule = rng.choice((Positive((0, 1)), Argmax(("a", "b", "c")), Score(Fraction(-2, 3))))
+    n_scores = 3 if isinstance(rule, Argmax) else 1
+
+    def number() -> Fraction:
+        return Fraction(rng.randint(-6, 6), 2)
+
+    parts = [
+        Slope(tuple(number() for _ in range(n_scores)))
+        if isinstance(f, Real)
+        else Lookup(tuple(tuple(number() for _ in range(f.size)) for _ in range(n_scores)))
+        for f in features
+    ]
+    model = LinearModel.of(domain, parts, base=[number() for _ in range(n_scores)], rule=rule)
+    v = tuple(
+        rng.randint(int(8 * f.low), int(8 * f.high)) / 8 if isinstance(f, Real) else rng.choice(_choices(rng, f))
+        for f in features
+    )
+    return model, v, Fraction(rng.randint(0, 4)) if isinstance(rule, Score) else None

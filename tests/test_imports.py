@@ -1,0 +1,29 @@
+"""Importing the package is quick and light, and the paths that the documentation names import."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import axfi_kc as ax
+import axfi_kc.plots
+
+
+def test_import_is_quick_and_light() -> None:
+    code = "import sys, axfi_kc; print([m for m in ('numba', 'sklearn', 'xgboost', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+DOCUMENTED = (
+    *("circuit", "engines", "errors", "families", "family_scores", "formats", "grid", "models"),
+    *("plots", "queries", "report", "shap_circuits", "targets"),
+)
+
+
+@pytest.mark.parametrize("path", DOCUMENTED)
+def test_documented_paths_import(path: str) -> None:
+    assert importlib.import_module(f"axfi_kc.{path}") is getattr(ax, path)
