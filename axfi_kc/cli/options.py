@@ -13,7 +13,7 @@ from axfi_kc.circuits.targets import CODES
 from axfi_kc.cli.inputs import is_circuit_file, load_circuit_model, load_model, read_table
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError
-from axfi_kc.scores.axfi import DEFAULT_SCORES, SCORES
+from axfi_kc.scores import DEFAULT_SCORES, SCORES
 
 __all__ = ["Given", "add_command", "add_explainer", "add_inputs", "add_json", "explainer_of", "given"]
 

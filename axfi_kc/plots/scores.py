@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from axfi_kc.domain.measures import amount
-from axfi_kc.explanations.explainer import Explanation
+from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import BAR, LABEL, TITLE, bare, label, own_axes, value
-from axfi_kc.scores.axfi import find_score
+from axfi_kc.scores import find_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def plot_scores(
     explanation
         What to draw.
     kind
-        Which score: a name in :data:`axfi_kc.scores.axfi.SCORES`.
+        Which score: a name in :data:`axfi_kc.scores.SCORES`.
     max_features
         How many features to show at most; the rest is counted in a note.
     ax

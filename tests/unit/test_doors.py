@@ -25,7 +25,7 @@ from axfi_kc.explanations.files import document as documents
 from axfi_kc.explanations.files import domain_document
 from axfi_kc.explanations.page import report_html
 from axfi_kc.plots import plot_batch, plot_scores
-from axfi_kc.scores.axfi import SCORES, register_score
+from axfi_kc.scores import SCORES, register_score
 from axfi_kc.verification import definitions as games
 
 mpl.use("agg")

@@ -207,7 +207,7 @@ def test_batches_are_joined() -> None:
     assert whole.divisors == [1, 1, 1, 4, 8, 9]
     assert whole.nodes == [5, 6, 7, 1, 2]
     assert Found.joined(parts[:1]) is parts[0]
-    assert Found.joined([parts[0], replace(parts[1], large={1: "family"})]).large == {4: "family"}
+    assert Found.joined([parts[0], replace(parts[1], _large={1: "family"})])[4] == "family"
     assert Found.joined([_batch([1], 0, None, None)] * 2).divisors is None
 
 
@@ -306,13 +306,13 @@ def test_what_is_compiled_is_kept_unless_a_budget_was_spent_on_it(target: str, m
     for _ in range(2):
         with pytest.raises(BudgetError):
             engine.explain(codes, budget=small)
-    found = [engine.explain(codes, budget=budget).sets(0) for budget in (large, None, large)]
+    found = [engine.explain(codes, budget=budget)[0] for budget in (large, None, large)]
     assert started == [small, small, large]
     assert engine.is_weak_cxp(codes[0], 0b00111)
     assert not engine.is_weak_cxp(codes[0], 0b00011)
     engine.explain(np.ones((1, 5)))  # the other output
     assert started == [small, small, large, None]
-    expected = sorted(engine_for(model, Similarity()).explain(codes).sets(0).masks)
+    expected = sorted(engine_for(model, Similarity()).explain(codes)[0].masks)
     assert [sorted(sets.masks) for sets in found] == [expected] * 3
 
 

@@ -19,10 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
+from axfi_kc import Batch, Explanation, SavedExplanation, compare
 from axfi_kc.errors import DomainError, IncompleteError, ResultFileError
 from axfi_kc.explanations.comparison import concordance, rank_overlap
-from axfi_kc.explanations.explainer import Batch, Explanation
-from axfi_kc.explanations.files import SavedExplanation, compare, domain_document, domain_of
+from axfi_kc.explanations.cxps import weighted_cxps
+from axfi_kc.explanations.files import domain_document, domain_of
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
 from tests import strategies
 
@@ -79,7 +80,7 @@ def test_domains_come_back(domain: ax.Domain) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_explanations_come_back(case: strategies.Case, weights: str) -> None:
     problem = case.problem
-    e = Explanation(problem, None, ax.explanations.weighted_cxps(problem, weights=weights))
+    e = Explanation(problem, None, weighted_cxps(problem, weights=weights))
     text = e.to_json()
     saved = ax.Explanation.from_json(text)
     assert isinstance(saved, SavedExplanation)
