@@ -25,6 +25,8 @@ from axfi_kc.domain.measures import Histogram, Uniform, Weights
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
+from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
+from axfi_kc.explanations.comparison import Comparison, compare
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.explanations.cxps import (
     AXp,
@@ -36,10 +38,10 @@ from axfi_kc.explanations.cxps import (
     is_wcxp,
     relevant_features,
 )
-from axfi_kc.explanations.explainer import Batch, Explainer, Explanation
-from axfi_kc.explanations.files import Comparison, SavedExplanation, compare
-from axfi_kc.explanations.files.streaming import SavedBatch, read_results
+from axfi_kc.explanations.explainer import Explainer
+from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.models import CircuitModel, TableModel
 from axfi_kc.scores import family_indices as family_scores
 from axfi_kc.scores.axfi import banzhaf_like, shapley_like

@@ -23,6 +23,7 @@ with atheris.instrument_imports(
         "axfi_kc.circuits.files",
         "axfi_kc.compilers",
         "axfi_kc.explanations.files",
+        "axfi_kc.explanations.batch",
         "axfi_kc.explanations.files.streaming",
     ]
 ):

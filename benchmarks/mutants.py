@@ -43,6 +43,7 @@ SWAPS: dict[type, type] = {
 }
 # the modules that score, count and enumerate, the most important first
 NAMES = [
+    "axfi_kc.scores",
     "axfi_kc.scores.axfi",
     "axfi_kc.scores.family_indices",
     "axfi_kc.families.masks",

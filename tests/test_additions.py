@@ -29,7 +29,7 @@ from axfi_kc.cli import main
 from axfi_kc.errors import CircuitError, ModelFileError, RoundingError, UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.explanations.page import report_html
 from axfi_kc.models.own_predict import READERS
-from axfi_kc.scores.axfi import SCORES
+from axfi_kc.scores import SCORES
 from tests.support import toys
 from tests.support.doors import TABLE, check_commands, check_doors, check_means_and_pictures, explainer, stated_scores
 

@@ -18,7 +18,7 @@ import axfi_kc as ax
 from axfi_kc.errors import AxfiError, BudgetError, IncompleteError, ResultFileError, WeightError
 from axfi_kc.explanations.files import document as documents
 from axfi_kc.explanations.files import domain_document
-from axfi_kc.scores.axfi import SCORES, register_score
+from axfi_kc.scores import SCORES, register_score
 from axfi_kc.verification import definitions as games
 from tests.support.doors import DOMAIN, DOORS, TABLE, check_commands, check_doors, check_means_and_pictures, explainer
 

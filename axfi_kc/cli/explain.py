@@ -12,7 +12,7 @@ from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json,
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.scores.axfi import DEFAULT_SCORES
+from axfi_kc.scores import DEFAULT_SCORES
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
 
@@ -78,16 +78,14 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
-    from axfi_kc.explanations.cxps import cxp_count, heaviest_cxps
-
     lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, kinds, limit)]
-    cxps = heaviest_cxps(explanation)
+    cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
         for c in cxps
     ]
     header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
-    lines += ["", *text_table(header, rows[:limit], total=cxp_count(explanation))]
+    lines += ["", *text_table(header, rows[:limit], total=explanation.cxp_count)]
     if explanation.max_size is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
@@ -104,9 +102,7 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
 
 
 def _axp_lines(explanation: Any, limit: int) -> list[str]:
-    from axfi_kc.explanations.cxps import listed_axps
-
-    axps, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
+    axps, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     rows = [(", ".join(a.features),) for a in axps[:limit]]
     lines = text_table(("AXp: keep these, and the output stays",), rows, total=len(axps))
     return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
@@ -203,8 +199,8 @@ def _run_report(options: argparse.Namespace) -> None:
 
 
 def _saved(path: Path) -> Any:
+    from axfi_kc.explanations.batch import read_results
     from axfi_kc.explanations.files.stores import SUFFIXES
-    from axfi_kc.explanations.files.streaming import read_results
 
     if path.suffix not in SUFFIXES:
         raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")

@@ -23,7 +23,7 @@ from axfi_kc.errors import (
     ModelFileError,
     UnsupportedModelError,
 )
-from axfi_kc.scores.axfi import DEFAULT_SCORES, SCORES
+from axfi_kc.scores import DEFAULT_SCORES, SCORES
 
 __all__ = [
     "Given",

@@ -61,9 +61,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _explanations(path: Path, rows: int | None) -> list[Any]:
     """Return what a file of results holds."""
-    from axfi_kc.explanations.files import SavedExplanation
+    from axfi_kc.explanations.batch import read_results
     from axfi_kc.explanations.files.stores import SUFFIXES
-    from axfi_kc.explanations.files.streaming import read_results
+    from axfi_kc.explanations.tables import SavedExplanation
 
     if not path.exists():
         raise ResultFileError(f"There is no file of results {path}; give the path of a saved explanation.")

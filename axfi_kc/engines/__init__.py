@@ -25,13 +25,14 @@ from axfi_kc.engines.diagram.engine import DiagramEngine
 from axfi_kc.engines.ensemble import EnsembleEngine
 from axfi_kc.engines.found import (
     LISTED,
+    CxpSets,
     Found,
-    SymbolicSets,
-    WeightedSets,
+    ListedCxps,
+    Located,
+    Numerators,
+    Share,
     check_countable,
     check_weights,
-    features_of_members,
-    listed_unless_many,
 )
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
@@ -40,16 +41,17 @@ from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, 
 __all__ = [
     "ENGINES",
     "LISTED",
+    "CxpSets",
     "Engine",
     "Found",
-    "SymbolicSets",
-    "WeightedSets",
+    "ListedCxps",
+    "Located",
+    "Numerators",
+    "Share",
     "check_countable",
     "check_weights",
     "engine_for",
     "engine_through",
-    "features_of_members",
-    "listed_unless_many",
 ]
 
 

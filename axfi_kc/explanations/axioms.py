@@ -234,7 +234,7 @@ def independence_from_output(
     renamed = Problem(model, problem.codes, relabel[problem.output], problem.similarity)
     names = problem.domain.names
     before, after = (
-        score(CXpForest.of_sets(weighted_cxps(p, weights=weights, budget=budget and watch.rest()), names))
+        score(CXpForest(names, weighted_cxps(p, weights=weights, budget=budget and watch.rest())))
         for p in (problem, renamed)
     )
     for name in names:

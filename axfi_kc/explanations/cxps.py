@@ -18,13 +18,13 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
-from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, paced
+from axfi_kc.budget import Account, Budget, BudgetSpent, Watch
 from axfi_kc.domain.features import Categorical, Integer
-from axfi_kc.engines import SymbolicSets, WeightedSets, check_countable, check_weights
+from axfi_kc.engines import CxpSets, ListedCxps, check_countable, check_weights
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families import SetFamily
-from axfi_kc.families.masks import features_of, minimal_hitting_sets, some_hitting_sets, sorted_sets
+from axfi_kc.families.masks import features_of, minimal_hitting_sets, sorted_sets
 
 __all__ = [
     "AXp",
@@ -32,13 +32,10 @@ __all__ = [
     "ManyAXps",
     "ManyCXps",
     "covered_points",
-    "cxp_count",
     "find_axps",
     "find_cxps",
-    "heaviest_cxps",
     "is_waxp",
     "is_wcxp",
-    "listed_axps",
     "relevant_features",
     "weighted_cxps",
 ]
@@ -151,11 +148,10 @@ class ManyCXps(_Many[CXp]):
         The CXps, as sets of feature numbers.
     """
 
-    _found: SymbolicSets
+    _found: CxpSets
 
     def _named(self, mask: int) -> CXp:
-        weight = self._found.dag.weight(mask)
-        return CXp(_names(mask, self.names), weight if self._found.kind == "ratio" else int(weight))
+        return CXp(_names(mask, self.names), self._found.weight(mask))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,16 +176,16 @@ def _names(mask: int, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def weighted_cxps(
     problem: Problem, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
-) -> WeightedSets:
+) -> ListedCxps:
     """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
     check_weights(weights)
     codes = problem.codes[np.newaxis]
     found = problem.engine.explain(codes, weights=weights, max_size=max_size, budget=budget)
     check_countable(found, problem.domain.features)
-    sets = found.sets(0)
-    if isinstance(sets, SymbolicSets):
+    sets = found[0].listed(0)
+    if sets is None:
         raise IncompleteError(
-            f"A list of all CXps was asked for, but there are {sets.family.count}; use Explainer(...).explain(...)."
+            f"A list of all CXps was asked for, but there are {found[0].count}; use Explainer(...).explain(...)."
         )
     return sets
 
@@ -232,25 +228,23 @@ def find_cxps(
     """
     account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
     found = weighted_cxps(problem, weights=weights, max_size=max_size, budget=budget)
-    return named_cxps(found, problem.domain.names, account=account)
+    return _named_cxps(found, problem.domain.names, account)
 
 
-def named_cxps(found: WeightedSets, names: tuple[str, ...], *, account: Account | None = None) -> tuple[CXp, ...]:
-    """Return weighted masks as CXps with names, smallest first."""
-    pairs = paced(zip(found.masks, found.numerators, strict=True), account)
+def cxps_in(found: CxpSets, names: tuple[str, ...], *, account: Account) -> tuple[CXp, ...] | ManyCXps:
+    """Return the CXps of an instance with names, smallest first; a view of those that are too many to list."""
+    listed = found.listed(account=account)
+    if listed is None:
+        return ManyCXps(names, found.family(), found)
+    return _named_cxps(listed, names, account)
+
+
+def _named_cxps(found: ListedCxps, names: tuple[str, ...], account: Account) -> tuple[CXp, ...]:
+    pairs = account.paced(zip(found.masks, found.numerators, strict=True))
     weight_of: dict[int, Fraction | int] = {
         m: Fraction(w, found.denominator) if found.kind == "ratio" else w for m, w in pairs
     }
-    return tuple(CXp(_names(m, names), weight_of[m]) for m in paced(sorted_sets(weight_of), account))
-
-
-def cxps_in(
-    found: WeightedSets | SymbolicSets, names: tuple[str, ...], *, account: Account
-) -> tuple[CXp, ...] | ManyCXps:
-    """Return the CXps of an instance with names, smallest first; a view of those that are not listed."""
-    if isinstance(found, SymbolicSets):
-        return ManyCXps(names, found.family, found)
-    return named_cxps(found, names, account=account)
+    return tuple(CXp(_names(m, names), weight_of[m]) for m in account.paced(sorted_sets(weight_of)))
 
 
 def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | None = None) -> tuple[AXp, ...]:
@@ -311,10 +305,7 @@ def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tupl
     BudgetError
         If the budget was spent.
     """
-    union = 0
-    for mask in weighted_cxps(problem, weights="unit", budget=budget).masks:
-        union |= mask
-    return problem.domain.names_of(union)
+    return problem.domain.names_of(weighted_cxps(problem, weights="unit", budget=budget).support)
 
 
 def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
@@ -382,59 +373,3 @@ def _values(feature: Any) -> Iterable[Any]:
     if isinstance(feature, Integer):
         return range(feature.low, feature.high + 1)
     raise DomainError(f"The points of a CXp with real feature {feature.name!r} cannot be listed; use its weight.")
-
-
-_MOST = 1_000
-
-
-def cxp_count(explanation: Any) -> int:
-    """Return the number of CXps, however many there are."""
-    cxps = explanation.cxps
-    return len(cxps) if isinstance(cxps, tuple) else cxps.count
-
-
-def heaviest_cxps(explanation: Any, *, most: int = _MOST) -> list[CXp]:
-    """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
-
-    Notes
-    -----
-    Sorts the CXps that are listed; at most `most` are taken from a family.
-
-    Examples
-    --------
-    >>> from axfi_kc import Domain, Explainer, Integer
-    >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
-    >>> [c.features for c in heaviest_cxps(explainer.explain((1, 2)))]
-    [('a',), ('b',)]
-    """
-    cxps = explanation.cxps
-    listed = cxps if isinstance(cxps, tuple) else islice(cxps, most)
-    return sorted(listed, key=lambda c: -c.weight)
-
-
-def listed_axps(explanation: Any, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
-    """Return AXps, smallest first, and whether these are all: there may be exponentially many.
-
-    Parameters
-    ----------
-    explanation
-        With all of its CXps.
-    seconds
-        How long to search.
-    most
-        How many to take of a family that is too large to list.
-    """
-    names_of, account = explanation.domain.names_of, Account(Budget(seconds=seconds), goal="list of AXps")
-    cxps = explanation.cxps
-    masks, complete = _axp_masks(explanation, cxps, account.rest(), most)
-    return [AXp(names_of(mask)) for mask in masks], complete
-
-
-def _axp_masks(explanation: Any, cxps: Any, budget: Budget, most: int) -> tuple[list[int], bool]:
-    if not isinstance(cxps, tuple):
-        try:
-            family = explanation.cxp_family.hitting_sets(budget=budget)
-        except BudgetError:
-            return [], False
-        return list(islice(family, most)), family.count <= most
-    return some_hitting_sets([explanation.domain.mask(c.features) for c in cxps], budget=budget)

@@ -16,14 +16,15 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
 from axfi_kc.errors import ConstantModelError, DomainError
-from axfi_kc.explanations.explanation import Batch, Explanation
-from axfi_kc.explanations.files.streaming import Run, SavedBatch, write_results
+from axfi_kc.explanations.batch import Batch, SavedBatch
+from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.workers import in_workers, with_progress
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import check_predictions, own_predictor
-from axfi_kc.scores.axfi import DEFAULT_SCORES, check_complete, find_scores
+from axfi_kc.scores import DEFAULT_SCORES, check_complete, find_scores
 
-__all__ = ["Batch", "Explainer", "Explanation", "Manners"]
+__all__ = ["Explainer", "Manners"]
 
 
 _LONGEST = 72
@@ -240,7 +241,7 @@ class Explainer(Manners):
         X
             A DataFrame, an array, or a sequence of dicts.
         kinds
-            The scores to write; names in :data:`axfi_kc.scores.axfi.SCORES`.
+            The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         n_jobs, progress
             As for :meth:`explain_batch`.
 
@@ -298,9 +299,9 @@ class Explainer(Manners):
     def _find(self, codes: npt.NDArray[np.float64]) -> Found:
         found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size, budget=self.budget)
         check_countable(found, self.domain.features)
-        unchanging = [n for n in np.flatnonzero(np.diff(found.starts) == 0).tolist() if n not in found.large]
-        if unchanging and self.max_size is None and self._similarity.delta is None:
-            raise _constant(found.outputs[unchanging[0]])  # a class that nothing can change
+        counts = found.counts
+        if 0 in counts and self.max_size is None and self._similarity.delta is None:
+            raise _constant(found.outputs[counts.index(0)])  # a class that nothing can change
         return found
 
 

@@ -1,4 +1,4 @@
-"""Explanations of one instance and of many, as the front door gives them."""
+"""The explanation of one instance, as the front door gives it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, overload
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
-from axfi_kc.engines import LISTED, Found, SymbolicSets, WeightedSets, listed_unless_many
+from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, IncompleteError
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
-from axfi_kc.explanations.files import BatchViews, Views
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.rounding import Rounding, rounding_of
+from axfi_kc.explanations.tables import Views
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import some_hitting_sets, sorted_sets
-from axfi_kc.models import Model, Similarity
-from axfi_kc.scores.axfi import KnownCXps, check_complete, find_score, score_numerators
-from axfi_kc.scores.forest import CXpForest, SharedForest
+from axfi_kc.scores import check_complete, find_score, scores_of
+from axfi_kc.scores.forest import CXpForest
 
-__all__ = ["Batch", "Explanation", "shown"]
+__all__ = ["Explanation"]
 
 
 _FEATURES_TO_SEARCH = 64  # of more, hitting sets are found as a family
@@ -51,14 +47,14 @@ class Explanation(Views):
 
     problem: Problem
     max_size: int | None
-    _found: WeightedSets | SymbolicSets = field(repr=False)
+    _found: CxpSets = field(repr=False)
     _budget: Budget = field(default=Budget(), repr=False)
     nodes: int | None = None
 
     @property
     def domain(self) -> Domain:
         """The space in which the instance was explained."""
-        return self.problem.domain
+        return self.problem.model.domain
 
     @property
     def instance(self) -> dict[str, Any]:
@@ -103,14 +99,7 @@ class Explanation(Views):
         return Account(self._budget, goal="answer", advice="allow more, or limit max_size")
 
     def _named_cxps(self, account: Account) -> tuple[CXp, ...] | ManyCXps:
-        return cxps_in(self._listed(account), self.domain.names, account=account)
-
-    def _listed(self, account: Account) -> WeightedSets | SymbolicSets:
-        """Return the CXps, listed unless there are too many; listing is done once."""
-        kept = vars(self)
-        if "_list" not in kept:
-            kept["_list"] = listed_unless_many(self._found, LISTED, account)
-        return kept["_list"]
+        return cxps_in(self._found, self.domain.names, account=account)
 
     @cached_property
     def axps(self) -> tuple[AXp, ...] | ManyAXps:
@@ -130,7 +119,7 @@ class Explanation(Views):
         masks, is_whole = self._searched_axps(account)
         if not is_whole:
             try:
-                family = self._known.axps(account.rest())
+                family = self._found.axps(account.rest())
             except BudgetError:
                 raise self._unfinished(masks, account) from None
             if family.count > LISTED:
@@ -140,8 +129,8 @@ class Explanation(Views):
 
     def _searched_axps(self, account: Account) -> tuple[list[int], bool]:
         """Return AXps by search, which is fastest for a few, and whether these are all."""
-        found, given = self._found, self._budget
-        if isinstance(found, SymbolicSets) or len(self.domain) > _FEATURES_TO_SEARCH:
+        found, given = self._found.listed(0), self._budget
+        if found is None or len(self.domain) > _FEATURES_TO_SEARCH:
             return [], False
         trial = Budget(
             seconds=_SECONDS_TO_SEARCH if given.seconds is None else given.seconds / 2,
@@ -152,7 +141,8 @@ class Explanation(Views):
         return some_hitting_sets(found.masks, budget=trial)
 
     def _unfinished(self, axps: Sequence[int], account: Account) -> BudgetError:
-        known = () if isinstance(self._found, SymbolicSets) else self._found.masks[:_NODES_TO_SEARCH]
+        listed = self._found.listed(0)
+        known = () if listed is None else listed.masks[:_NODES_TO_SEARCH]
         return BudgetError(
             f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
             "allow more, or use the CXps alone.",
@@ -162,17 +152,17 @@ class Explanation(Views):
             seconds=account.seconds,
         )
 
-    @cached_property
-    def _known(self) -> KnownCXps:
-        """The CXps as scores ask for them; what is made of them is made once."""
-        return KnownCXps.of(self._found, self.domain.names, max_size=self.max_size, budget=self._budget)
+    @property
+    def cxp_count(self) -> int:
+        """The number of CXps, however many there are."""
+        return self._found.count
 
-    @cached_property
+    @property
     def cxp_family(self) -> SetFamily:
         """The CXps as a family of sets of feature numbers, made within the explainer's budget."""
-        return self._known.cxps(self._budget)
+        return self._found.family(self._budget)
 
-    @cached_property
+    @property
     def axp_family(self) -> SetFamily:
         """The AXps as a family of sets of feature numbers: the minimal hitting sets of the CXps.
 
@@ -183,25 +173,19 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent; its nodes are steps of the operation.
         """
-        return self._known.axps(self._budget)
+        check_complete(self.max_size, len(self.domain))
+        return self._found.axps(self._budget)
 
     @property
     def relevant(self) -> tuple[str, ...]:
         """The features that occur in some CXp."""
-        if isinstance(self._found, SymbolicSets):
-            return self.domain.names_of(self._found.family.support)
-        union = 0
-        for mask in self._found.masks:
-            union |= mask
-        return self.domain.names_of(union)
+        return self.domain.names_of(self._found.support)
 
     @cached_property
-    def forest(self) -> CXpForest | SharedForest:
+    def forest(self) -> CXpForest:
         """The CXp-Forest: characteristic function and networkx graph."""
-        found = self._listed(self._account())
-        if isinstance(found, SymbolicSets):
-            return SharedForest(self.domain.names, found.family, found.dag, budget=self._budget)
-        return CXpForest.of_sets(found, self.domain.names, budget=self._budget)
+        listed = self._found.listed(account=self._account())
+        return CXpForest(self.domain.names, listed or self._found, budget=self._budget)
 
     @cached_property
     def rounding(self) -> Rounding:
@@ -214,11 +198,12 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent.
         """
-        if isinstance(self._found, SymbolicSets):
+        listed = self._found.listed(0)
+        if listed is None:
             raise IncompleteError(
-                f"Rounding is bounded CXp by CXp, but there are {self._found.family.count}; explain with max_size."
+                f"Rounding is bounded CXp by CXp, but there are {self.cxp_count}; explain with max_size."
             )
-        return rounding_of(self.problem, self._found, max_size=self.max_size, budget=self._budget)
+        return rounding_of(self.problem, listed, max_size=self.max_size, budget=self._budget)
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
         """Return the score of each feature.
@@ -226,7 +211,7 @@ class Explanation(Views):
         Parameters
         ----------
         kind
-            A name in :data:`axfi_kc.scores.axfi.SCORES`: the AxFi scores ``"shapley"`` and ``"banzhaf"``; the indices
+            A name in :data:`axfi_kc.scores.SCORES`: the AxFi scores ``"shapley"`` and ``"banzhaf"``; the indices
             of the AXps ``"ffa"``, ``"wffa"``, ``"responsibility"``, ``"deegan_packel"`` and ``"holler_packel"``, and of
             the CXps the same names followed by ``"_cxp"``; ``"shapley_shubik"`` and ``"banzhaf_waxp"``, those of the
             game whose winning coalitions are the weak AXps.
@@ -244,7 +229,8 @@ class Explanation(Views):
         -----
         Without any CXp (no dissimilar point within reach) every score is 0.
         """
-        return self._known.scores(kind)
+        names, score = self.domain.names, find_score(kind)
+        return scores_of(self._found, names, score, max_size=self.max_size, budget=self._budget)
 
     def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
         """Return an adversarial example of a CXp: the nearest one, or a random one.
@@ -271,8 +257,7 @@ class Explanation(Views):
     def __repr__(self) -> str:
         """Return a summary: prediction, families and the top features."""
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
-        n = self._found.family.count if isinstance(self._found, SymbolicSets) else len(self._found.masks)
-        families = f"{n} CXps{limit}"
+        families = f"{self.cxp_count} CXps{limit}"
         return f"<Explanation: prediction {shown(self.prediction, quoted=True)}, {families}; shapley: {self._top()}>"
 
     def _top(self) -> str:
@@ -281,63 +266,3 @@ class Explanation(Views):
         except BudgetError:
             return "not within the budget"
         return ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value) or "all 0"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch(BatchViews, Sequence[Explanation]):
-    """The explanations of several instances, in their order.
-
-    An :class:`Explanation` is made when it is asked for; the batch itself holds integers.
-    """
-
-    _model: Model = field(repr=False)
-    _similarity: Similarity = field(repr=False)
-    _codes: npt.NDArray[np.float64] = field(repr=False)
-    _found: Found = field(repr=False)
-    max_size: int | None
-    budget: Budget
-    rows: tuple[Any, ...] = field(repr=False)
-
-    def __len__(self) -> int:
-        """Return the number of instances."""
-        return len(self._found)
-
-    @overload
-    def __getitem__(self, position: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Explanation]: ...
-    def __getitem__(self, position: int | slice) -> Explanation | list[Explanation]:
-        """Return one explanation, or a list of them."""
-        if isinstance(position, slice):
-            return [self[k] for k in range(*position.indices(len(self)))]
-        n = range(len(self))[position]
-        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
-        nodes = None if self._found.nodes is None else self._found.nodes[n]
-        return Explanation(problem, self.max_size, self._found.sets(n), self.budget, nodes)
-
-    def __repr__(self) -> str:
-        """Return the number of instances and of CXps."""
-        n = len(self._found.totals) + sum(sets.family.count for sets in self._found.large.values())
-        return f"<Batch: {len(self)} explanations, {n} CXps>"
-
-    @property
-    def domain(self) -> Domain:
-        """The space in which the instances were explained."""
-        return self._model.domain
-
-    @property
-    def predictions(self) -> list[Any]:
-        """The model's output at each instance."""
-        return list(self._found.outputs)
-
-    @property
-    def cxp_counts(self) -> list[int]:
-        """The number of CXps of each instance."""
-        found = np.diff(self._found.starts).tolist()
-        return [self._found.large[n].family.count if n in self._found.large else k for n, k in enumerate(found)]
-
-    def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
-        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly."""
-        names = self.domain.names
-        scores = score_numerators(self._found, [find_score(kind)], names, max_size=self.max_size, budget=self.budget)
-        return scores[0]

@@ -17,7 +17,7 @@ import numpy as np
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
-from axfi_kc.engines import WeightedSets, engine_for
+from axfi_kc.engines import ListedCxps, engine_for
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Similarity
 
@@ -70,7 +70,7 @@ class Rounding:
         return f"{rounding} {sets}, and a weight by at most {shown(self.most, digits=None)}"
 
 
-def rounding_of(problem: Problem, found: WeightedSets, *, max_size: int | None, budget: Budget) -> Rounding:
+def rounding_of(problem: Problem, found: ListedCxps, *, max_size: int | None, budget: Budget) -> Rounding:
     """Return what rounding could change about the CXps of a problem, found with the same `max_size`.
 
     Notes
@@ -114,5 +114,5 @@ def _explained(
     explained = engine.explain(problem.codes[np.newaxis], weights=kind, max_size=max_size, budget=budget)
     if delta is None and explained.outputs[0] != problem.output:
         return {}
-    sets = explained.sets(0)
-    return sets.weights if isinstance(sets, WeightedSets) else {}
+    listed = explained[0].listed(0)
+    return {} if listed is None else listed.weights

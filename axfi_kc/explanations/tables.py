@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import islice
 from math import lcm, sqrt
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
-from axfi_kc.errors import DomainError, MissingExtraError
+from axfi_kc.errors import BudgetError, DomainError, MissingExtraError
+from axfi_kc.explanations.cxps import AXp, CXp
 from axfi_kc.explanations.files.document import Explained, SavedData, Stated, document_of, explanation_of, parsed
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
-from axfi_kc.scores.axfi import DEFAULT_SCORES
+from axfi_kc.families.masks import some_hitting_sets
+from axfi_kc.scores import DEFAULT_SCORES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchViews", "SavedExplanation", "Views", "explanation_frame", "importance_frame", "pandas_for"]
 
 
+_MOST = 1_000
 _QUARTILES = {
     "min": Fraction(0),
     "25%": Fraction(1, 4),
@@ -100,9 +104,46 @@ def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
 
 
 class Views:
-    """Gives an explanation its tables, files and notebook display."""
+    """Gives an explanation its tables, files and notebook display, and as many sets as a page or a terminal can show.
+
+    An explanation has what :class:`~axfi_kc.explanations.files.document.Explained` says.
+    """
 
     __slots__ = ()
+
+    def heaviest_cxps(self: Explained, *, most: int = _MOST) -> list[CXp]:
+        """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
+        >>> [c.features for c in explainer.explain((1, 2)).heaviest_cxps()]
+        [('a',), ('b',)]
+        """
+        cxps = self.cxps
+        return sorted(cxps if isinstance(cxps, tuple) else islice(cxps, most), key=lambda c: -c.weight)
+
+    def some_axps(self: Explained, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
+        """Return AXps, smallest first, and whether these are all: there may be exponentially many.
+
+        Parameters
+        ----------
+        seconds
+            How long to search.
+        most
+            How many to take of a family that is too large to list.
+        """
+        cxps, budget = self.cxps, Budget(seconds=seconds)
+        if isinstance(cxps, tuple):
+            masks, complete = some_hitting_sets([self.domain.mask(c.features) for c in cxps], budget=budget)
+        else:
+            try:
+                family = cxps.family.hitting_sets(budget=budget)
+            except BudgetError:
+                return [], False
+            masks, complete = list(islice(family, most)), family.count <= most
+        return [AXp(self.domain.names_of(mask)) for mask in masks], complete
 
     def to_dict(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES) -> dict[str, Any]:
         """Return everything about the explanation as plain dicts, lists, text and numbers.
@@ -115,7 +156,7 @@ class Views:
             Whether to compute the AXps for it; without, they are in it if they were asked for
             before.
         kinds
-            The scores to write; names in :data:`axfi_kc.scores.axfi.SCORES`.
+            The scores to write; names in :data:`axfi_kc.scores.SCORES`.
 
         Raises
         ------
@@ -213,7 +254,7 @@ class SavedExplanation(Views, SavedData):
         top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value)
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
         return (
-            f"<SavedExplanation: prediction {shown(self.prediction, quoted=True)}, {len(self.cxps)} CXps{limit}; "
+            f"<SavedExplanation: prediction {shown(self.prediction, quoted=True)}, {self.cxp_count} CXps{limit}; "
             f"shapley: {top or 'all 0'}>"
         )
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.cxps import cxp_count, heaviest_cxps
-from axfi_kc.explanations.explainer import Explanation
+from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     Axes
         Those of the dots.
     """
-    cxps, total = heaviest_cxps(explanation), cxp_count(explanation)
+    cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
     if not cxps:
         raise DomainError("There is no CXp to draw: nothing within reach changes the output.")
     names = _most_frequent(cxps[:max_cxps], max_features)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import ABSENT, INK, PRESENT, SMALL, TITLE, label, number, own_axes
-from axfi_kc.scores.forest import CXpForest, SharedForest
+from axfi_kc.scores.forest import CXpForest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_forest"]
 
 
-def plot_forest(forest: CXpForest | SharedForest, *, max_trees: int = 12, ax: Axes | None = None) -> Axes:
+def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = None) -> Axes:
     """Draw the CXp-Forest as trees, one per CXp, as in the paper's Figure 2.
 
     Parameters

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.explainer import Explanation
-from axfi_kc.explanations.files.streaming import SavedBatch
+from axfi_kc.explanations.batch import SavedBatch
+from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import BAR, FAINT, LABEL, LOW_TO_HIGH, SMALL, TITLE, bare, caption, label, own_axes, value
-from axfi_kc.scores.axfi import find_score
+from axfi_kc.scores import find_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def plot_scores(
     explanation
         What to draw.
     kind
-        Which score: a name in :data:`axfi_kc.scores.axfi.SCORES`.
+        Which score: a name in :data:`axfi_kc.scores.SCORES`.
     max_features
         How many features to show at most; the rest is counted in a note.
     ax
@@ -82,7 +82,7 @@ def plot_batch(
     batch
         The explanations, of one domain: a Batch, a list, or results in a file.
     kind
-        Which score: a name in :data:`axfi_kc.scores.axfi.SCORES`.
+        Which score: a name in :data:`axfi_kc.scores.SCORES`.
     max_features
         How many features to show at most; the rest is counted in a note.
     max_points

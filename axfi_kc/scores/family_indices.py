@@ -1,7 +1,7 @@
 """Scores that depend on which explanations there are, and not on what they weigh.
 
 Each is a count over a family, of AXps or of CXps, and none lists it. A feature in no explanation has score 0.
-:mod:`axfi_kc.scores.axfi` gives them their names.
+Each is registered twice: of the AXps, and as ``..._cxp`` of the CXps.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import lcm
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.families import SetFamily
+from axfi_kc.scores import register_score
 
 __all__ = ["deegan_packel", "ffa", "holler_packel", "responsibility", "wffa"]
 
@@ -102,3 +103,16 @@ def _account(budget: Budget | None) -> Account:
 
 def _over(totals: Mapping[int, int], whole: int) -> dict[int, Fraction]:
     return {j: Fraction(total, whole) for j, total in sorted(totals.items())}
+
+
+_INDICES = {
+    "ffa": ("formal feature attribution (FFA)", ffa),
+    "wffa": ("weighted formal feature attribution (WFFA)", wffa),
+    "responsibility": ("responsibility index", responsibility),
+    "deegan_packel": ("Deegan-Packel index", deegan_packel),
+    "holler_packel": ("Holler-Packel index", holler_packel),
+}
+for _name, (_about, _index) in _INDICES.items():
+    register_score(_name, f"{_about} of the AXps", needs="axps")(_index)
+for _name, (_about, _index) in _INDICES.items():
+    register_score(f"{_name}_cxp", f"{_about} of the CXps", needs="cxps")(_index)

@@ -8,7 +8,6 @@ to list, the trees share one DAG.
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,36 +17,201 @@ from typing import TYPE_CHECKING
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.from_tables import unknown
-from axfi_kc.engines import WeightedSets
+from axfi_kc.engines import LISTED, CxpSets, ListedCxps
 from axfi_kc.errors import BudgetError, UnknownFeatureError
-from axfi_kc.families import SetFamily, WeightedDag
+from axfi_kc.families import WeightedDag
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.families.weighted_dag import NO_ELEMENT
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["CXpForest", "SharedForest"]
+__all__ = ["CXpForest"]
 
 
-class _Drawn(ABC):
-    """A forest with a graph, which can be written to files.
+@dataclass(frozen=True, eq=False)
+class CXpForest:
+    """Weighted CXps as a game: ``v_r(S) = (1/n) * sum of w(Y) over the Y that S meets``.
 
     Attributes
     ----------
+    features
+        The names of all features.
+    sets
+        The CXps and their weights; see :class:`axfi_kc.engines.CxpSets`.
     budget
         What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
+
+    Examples
+    --------
+    >>> forest = CXpForest.of({("x1", "x2"): 1, ("x1", "x3"): 4, ("x2", "x3"): 2}, features=["x1", "x2", "x3"])
+    >>> forest.value({"x1"}), forest.value({"x1", "x2", "x3"})
+    (Fraction(5, 3), Fraction(7, 3))
     """
 
-    budget: Budget | None
+    features: tuple[str, ...]
+    sets: CxpSets
+    budget: Budget | None = field(default=None, repr=False, kw_only=True)
+
+    @classmethod
+    def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:
+        """Make a forest of explicit CXps: ``{features of a CXp: its weight}``."""
+        names = tuple(features)
+        position = {n: i for i, n in enumerate(names)}
+        masks: dict[int, Fraction] = {}
+        for cxp, weight in weights.items():
+            strange = next((n for n in cxp if n not in position), None)
+            if strange is not None:
+                raise unknown(strange, names)
+            mask = sum(1 << position[n] for n in set(cxp))
+            masks[mask] = masks.get(mask, Fraction(0)) + Fraction(weight)
+        ordered = sorted_sets(masks)
+        denominator = lcm(*(masks[m].denominator for m in ordered)) if ordered else 1
+        numerators = tuple(int(masks[m] * denominator) for m in ordered)
+        return cls(names, ListedCxps(tuple(ordered), numerators, denominator, "ratio"))
+
+    @property
+    def n(self) -> int:
+        """The number of CXps; it may be too large for ``len``."""
+        return self.sets.count
+
+    def __len__(self) -> int:
+        """Return n, the number of CXps, if it is not too large for ``len``."""
+        return self.n
+
+    @property
+    def masks(self) -> tuple[int, ...]:
+        """The CXps, as ints whose bit i is feature i."""
+        return self._listed().masks
+
+    @property
+    def numerators(self) -> tuple[int, ...]:
+        """The weight of CXp k is ``numerators[k] / denominator``."""
+        return self._listed().numerators
+
+    @property
+    def denominator(self) -> int:
+        """What the numerators are divided by."""
+        return self._listed().denominator
+
+    def _listed(self, limit: int | None = None, *, budget: Budget | None = None) -> ListedCxps:
+        account = Account(budget, goal="forest", advice="allow more, or use the shared graph")
+        listed = self.sets.listed(limit, account=account)
+        if listed is None:
+            most = LISTED if limit is None else limit
+            raise BudgetError(
+                f"A forest of one tree per CXp may have {most} trees, but there are {self.n} CXps; raise the limit, "
+                "or use the shared graph."
+            )
+        return listed
+
+    def __add__(self, other: CXpForest) -> CXpForest:
+        """Return the forest whose value is the sum of both values at every S.
+
+        Weights are rescaled to the new number of trees; equal sets are merged.
+        """
+        if not isinstance(other, CXpForest):
+            return NotImplemented
+        if self.features != other.features:
+            raise UnknownFeatureError("Two forests can be added when they have the same features in the same order.")
+        shares: dict[tuple[str, ...], Fraction] = {}
+        for forest in (self, other):
+            for cxp, weight in forest.weights.items():
+                shares[cxp] = shares.get(cxp, Fraction(0)) + weight / forest.n
+        n = len(shares)
+        return CXpForest.of({cxp: n * share for cxp, share in shares.items()}, features=self.features)
+
+    def _names(self, mask: int) -> tuple[str, ...]:
+        return tuple(self.features[i] for i in features_of(mask))
+
+    @property
+    def weights(self) -> dict[tuple[str, ...], Fraction]:
+        """The weight of each CXp, by its feature names, smallest CXp first."""
+        of = self._listed().weights
+        return {self._names(m): Fraction(of[m]) for m in sorted_sets(of)}
+
+    def value(self, S: Iterable[str]) -> Fraction:
+        """Return v_r(S): how much adversarial weight fixing the features `S` excludes.
+
+        Notes
+        -----
+        Linear in the number of CXps; where they are too many to list, in their DAG.
+        """
+        return self.value_of_mask(_mask(S, self.features))
+
+    def value_of_mask(self, mask: int) -> Fraction:
+        """Return v_r of a set given as an int whose bit i is feature i."""
+        return self.sets.weight_met(mask) / (self.n or 1)
+
+    def expanded(self, *, limit: int = 10_000, budget: Budget | None = None) -> CXpForest:
+        """Return the paper's forest, one tree per CXp, which this is already unless its trees share one DAG.
+
+        Raises
+        ------
+        BudgetError
+            If there are more than `limit` CXps to list, or the budget was spent.
+        """
+        return self if self.sets.dag is None else CXpForest(self.features, self._listed(limit, budget=budget))
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        """The forest as a networkx DiGraph, one tree per CXp, or one DAG that all trees share when there are many.
+
+        Nodes are numbered 1, 2, ... as in the paper's figure. A node has ``tree`` (the number of
+        its tree, from 1), ``kind`` (``"feature"`` or ``"leaf"``), ``label``, and ``feature`` or
+        ``value`` (0 or 1). Roots carry ``weight`` and ``cxp``. An edge has ``member``: whether
+        it is taken when the feature is in S. The graph has ``n`` and ``features``.
+
+        In a shared one a path from node 1 to the node of kind ``"end"`` is a CXp and a way of changing its features.
+        Nodes have ``kind`` (``"branch"`` or ``"end"``) and ``label``. An edge has ``feature``, the name of the feature
+        that is changed or None, ``weight``, a Fraction, and ``label``. The weight of a CXp is the sum over its paths
+        of the product of the edges' weights.
+
+        Raises
+        ------
+        BudgetError
+            If the forest's budget was spent.
+        """
+        import networkx as nx
+
+        graph, account = nx.DiGraph(n=self.n, features=self.features), self._account()
+        if self.sets.dag is not None:
+            self._add_shared(graph, self.sets.dag, account)
+            return graph
+        of = self._listed().weights
+        for number, mask in enumerate(account.paced(sorted_sets(of)), start=1):
+            self._add_tree(graph, number, self._names(mask), Fraction(of[mask]))
+        return graph
+
+    def _add_tree(self, graph: nx.DiGraph, number: int, cxp: tuple[str, ...], weight: Fraction) -> None:
+        node = graph.number_of_nodes() + 1
+        graph.add_node(node, tree=number, kind="feature", label=cxp[0], feature=cxp[0], weight=weight, cxp=cxp)
+        for following in (*cxp[1:], None):
+            absent, present = graph.number_of_nodes() + 1, graph.number_of_nodes() + 2
+            if following is None:
+                graph.add_node(absent, tree=number, kind="leaf", label="0", value=0)
+            else:
+                graph.add_node(absent, tree=number, kind="feature", label=following, feature=following)
+            graph.add_node(present, tree=number, kind="leaf", label="1", value=1)
+            graph.add_edge(node, absent, member=False, label="not in S")
+            graph.add_edge(node, present, member=True, label="in S")
+            node = absent
+
+    def _add_shared(self, graph: nx.DiGraph, dag: WeightedDag, account: Account) -> None:
+        last = len(dag.arcs)
+        for node in account.paced(reversed(range(last))):
+            tested = {e for _, e, _ in dag.arcs[node]} - {NO_ELEMENT}
+            label = " ".join(self.features[e] for e in sorted(tested)) if node else "end"
+            graph.add_node(last - node, kind="branch" if node else "end", label=label)
+        for node, arcs in enumerate(account.paced(dag.arcs)):
+            for child, element, factor in arcs:
+                name = None if element == NO_ELEMENT else self.features[element]
+                weight = Fraction(factor, 1 if name is None else dag.whole)
+                label = "kept" if name is None else f"{name}: {weight}"
+                graph.add_edge(last - node, last - child, feature=name, weight=weight, label=label)
 
     def _account(self) -> Account:
         return Account(self.budget, goal="graph of the forest", advice="allow more, or limit max_size")
-
-    @property
-    @abstractmethod
-    def graph(self) -> nx.DiGraph:
-        """The forest as a networkx DiGraph."""
 
     def to_graphml(self, path: str | os.PathLike[str]) -> None:
         """Write the forest as GraphML; weights become strings such as ``"5/3"``.
@@ -96,249 +260,6 @@ class _Drawn(ABC):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
         return text
-
-
-@dataclass(frozen=True, eq=False)
-class CXpForest(_Drawn):
-    """Weighted CXps as a game: ``v_r(S) = (1/n) * sum of w(Y) over the Y that S meets``.
-
-    Attributes
-    ----------
-    features
-        The names of all features.
-    masks
-        The CXps, as ints whose bit i is feature i.
-    numerators, denominator
-        The weight of CXp k is ``numerators[k] / denominator``.
-    budget
-        What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
-
-    Examples
-    --------
-    >>> forest = CXpForest.of({("x1", "x2"): 1, ("x1", "x3"): 4, ("x2", "x3"): 2}, features=["x1", "x2", "x3"])
-    >>> forest.value({"x1"}), forest.value({"x1", "x2", "x3"})
-    (Fraction(5, 3), Fraction(7, 3))
-    """
-
-    features: tuple[str, ...]
-    masks: tuple[int, ...]
-    numerators: tuple[int, ...]
-    denominator: int
-    budget: Budget | None = field(default=None, repr=False, kw_only=True)
-
-    @classmethod
-    def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:
-        """Make a forest of explicit CXps: ``{features of a CXp: its weight}``."""
-        names = tuple(features)
-        position = {n: i for i, n in enumerate(names)}
-        masks: dict[int, Fraction] = {}
-        for cxp, weight in weights.items():
-            strange = next((n for n in cxp if n not in position), None)
-            if strange is not None:
-                raise unknown(strange, names)
-            mask = sum(1 << position[n] for n in set(cxp))
-            masks[mask] = masks.get(mask, Fraction(0)) + Fraction(weight)
-        ordered = sorted_sets(masks)
-        denominator = lcm(*(masks[m].denominator for m in ordered)) if ordered else 1
-        return cls(names, tuple(ordered), tuple(int(masks[m] * denominator) for m in ordered), denominator)
-
-    @classmethod
-    def of_sets(cls, found: WeightedSets, features: tuple[str, ...], *, budget: Budget | None = None) -> CXpForest:
-        """Make a forest of what an engine found, over one common denominator."""
-        return cls(features, found.masks, found.numerators, found.denominator, budget=budget)
-
-    def __len__(self) -> int:
-        """Return n, the number of CXps."""
-        return len(self.masks)
-
-    def __add__(self, other: CXpForest) -> CXpForest:
-        """Return the forest whose value is the sum of both values at every S.
-
-        Weights are rescaled to the new number of trees; equal sets are merged.
-        """
-        if not isinstance(other, CXpForest):
-            return NotImplemented
-        if self.features != other.features:
-            raise UnknownFeatureError("Two forests can be added when they have the same features in the same order.")
-        shares: dict[int, Fraction] = {}
-        for forest in (self, other):
-            for mask, numerator in zip(forest.masks, forest.numerators, strict=True):
-                shares[mask] = shares.get(mask, Fraction(0)) + Fraction(numerator, forest.denominator * len(forest))
-        n = len(shares)
-        return CXpForest.of({self._names(mask): n * share for mask, share in shares.items()}, features=self.features)
-
-    def _names(self, mask: int) -> tuple[str, ...]:
-        return tuple(self.features[i] for i in features_of(mask))
-
-    @property
-    def weights(self) -> dict[tuple[str, ...], Fraction]:
-        """The weight of each CXp, by its feature names, smallest CXp first."""
-        of = dict(zip(self.masks, self.numerators, strict=True))
-        return {self._names(m): Fraction(of[m], self.denominator) for m in sorted_sets(of)}
-
-    def value(self, S: Iterable[str]) -> Fraction:
-        """Return v_r(S): how much adversarial weight fixing the features `S` excludes.
-
-        Notes
-        -----
-        Linear in the number of CXps.
-        """
-        return self.value_of_mask(_mask(S, self.features))
-
-    def value_of_mask(self, mask: int) -> Fraction:
-        """Return v_r of a set given as an int whose bit i is feature i."""
-        hit = sum(w for m, w in zip(self.masks, self.numerators, strict=True) if m & mask)
-        return Fraction(hit, self.denominator * (len(self) or 1))
-
-    def expanded(self) -> CXpForest:
-        """Return the forest of one tree per CXp, which this is."""
-        return self
-
-    @cached_property
-    def graph(self) -> nx.DiGraph:
-        """The forest as a networkx DiGraph, one tree per CXp.
-
-        Nodes are numbered 1, 2, ... as in the paper's figure. A node has ``tree`` (the number of
-        its tree, from 1), ``kind`` (``"feature"`` or ``"leaf"``), ``label``, and ``feature`` or
-        ``value`` (0 or 1). Roots carry ``weight`` and ``cxp``. An edge has ``member``: whether
-        it is taken when the feature is in S. The graph has ``n`` and ``features``.
-
-        Raises
-        ------
-        BudgetError
-            If the forest's budget was spent.
-        """
-        import networkx as nx
-
-        graph = nx.DiGraph(n=len(self), features=self.features)
-        of, account = dict(zip(self.masks, self.numerators, strict=True)), self._account()
-        for number, mask in enumerate(account.paced(sorted_sets(of)), start=1):
-            cxp, weight = self._names(mask), Fraction(of[mask], self.denominator)
-            self._add_tree(graph, number, cxp, weight)
-        return graph
-
-    def _add_tree(self, graph: nx.DiGraph, number: int, cxp: tuple[str, ...], weight: Fraction) -> None:
-        node = graph.number_of_nodes() + 1
-        graph.add_node(node, tree=number, kind="feature", label=cxp[0], feature=cxp[0], weight=weight, cxp=cxp)
-        for following in (*cxp[1:], None):
-            absent, present = graph.number_of_nodes() + 1, graph.number_of_nodes() + 2
-            if following is None:
-                graph.add_node(absent, tree=number, kind="leaf", label="0", value=0)
-            else:
-                graph.add_node(absent, tree=number, kind="feature", label=following, feature=following)
-            graph.add_node(present, tree=number, kind="leaf", label="1", value=1)
-            graph.add_edge(node, absent, member=False, label="not in S")
-            graph.add_edge(node, present, member=True, label="in S")
-            node = absent
-
-
-@dataclass(frozen=True, eq=False)
-class SharedForest(_Drawn):
-    """The CXp-Forest of more CXps than can be listed: one DAG that all its trees share.
-
-    Attributes
-    ----------
-    features
-        The names of all features.
-    family
-        The CXps, as sets of feature numbers.
-    dag
-        The CXps with their weights.
-    budget
-        What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
-
-    Examples
-    --------
-    The paper's running example, shared though it is small:
-
-    >>> from axfi_kc.families import SetFamily, WeightedDag
-    >>> family = SetFamily.of([0b011, 0b101, 0b110], order=[0, 1, 2])
-    >>> arcs = ((), ((0, 2, 4), (0, 1, 1)), ((0, 2, 2),), ((1, 0, 1), (2, 1, 1)))
-    >>> forest = SharedForest(("x1", "x2", "x3"), family, WeightedDag(arcs))
-    >>> forest.value({"x1"}), forest.value({"x1", "x2", "x3"}), forest.expanded().weights[("x1", "x3")]
-    (Fraction(5, 3), Fraction(7, 3), Fraction(4, 1))
-    """
-
-    features: tuple[str, ...]
-    family: SetFamily
-    dag: WeightedDag
-    budget: Budget | None = field(default=None, repr=False, kw_only=True)
-
-    @property
-    def n(self) -> int:
-        """The number of CXps; it may be too large for ``len``."""
-        return self.family.count
-
-    def value(self, S: Iterable[str]) -> Fraction:
-        """Return v_r(S): how much adversarial weight fixing the features `S` excludes.
-
-        Notes
-        -----
-        Linear in the DAG: everything, less what the CXps weigh that S does not meet.
-        """
-        return self.value_of_mask(_mask(S, self.features))
-
-    def value_of_mask(self, mask: int) -> Fraction:
-        """Return v_r of a set given as an int whose bit i is feature i."""
-        return (self._total - self.dag.total(avoiding=mask)) / (self.n or 1)
-
-    @cached_property
-    def _total(self) -> Fraction:
-        return self.dag.total()
-
-    @cached_property
-    def graph(self) -> nx.DiGraph:
-        """The forest as a networkx DiGraph that all trees share.
-
-        A path from node 1, the root, to the node of kind ``"end"`` is a CXp and a way of changing its
-        features. Nodes have ``kind`` (``"branch"`` or ``"end"``) and ``label``. An edge has ``feature``, the
-        name of the feature that is changed or None, ``weight``, a Fraction, and ``label``. The weight of a CXp
-        is the sum over its paths of the product of the edges' weights. The graph has ``n`` and ``features``.
-
-        Raises
-        ------
-        BudgetError
-            If the forest's budget was spent.
-        """
-        import networkx as nx
-
-        account = self._account()
-        graph = nx.DiGraph(n=self.n, features=self.features)
-        last = len(self.dag.arcs)
-        for node in account.paced(reversed(range(last))):
-            tested = {e for _, e, _ in self.dag.arcs[node]} - {NO_ELEMENT}
-            label = " ".join(self.features[e] for e in sorted(tested)) if node else "end"
-            graph.add_node(last - node, kind="branch" if node else "end", label=label)
-        for node, arcs in enumerate(account.paced(self.dag.arcs)):
-            for child, element, factor in arcs:
-                name = None if element == NO_ELEMENT else self.features[element]
-                weight = Fraction(factor, 1 if name is None else self.dag.whole)
-                graph.add_edge(last - node, last - child, feature=name, weight=weight, label=_edge_label(name, weight))
-        return graph
-
-    def expanded(self, *, limit: int = 10_000, budget: Budget | None = None) -> CXpForest:
-        """Return the paper's forest, one tree per CXp.
-
-        Raises
-        ------
-        BudgetError
-            If there are more than `limit` CXps, or the budget was spent.
-        """
-        if self.n > limit:
-            raise BudgetError(
-                f"A forest of one tree per CXp may have {limit} trees, but there are {self.n} CXps; raise the limit, "
-                "or use the shared graph."
-            )
-        account = Account(budget, goal="forest", advice="allow more, or use the shared graph")
-        masks = list(account.paced(self.family))
-        weights: dict[Iterable[str], Fraction | int] = {
-            tuple(self.features[i] for i in features_of(m)): self.dag.weight(m) for m in account.paced(masks, at_once=1)
-        }
-        return CXpForest.of(weights, features=self.features)
-
-
-def _edge_label(name: str | None, weight: Fraction) -> str:
-    return "kept" if name is None else f"{name}: {weight}"
 
 
 def _mask(S: Iterable[str], features: tuple[str, ...]) -> int:

@@ -1,4 +1,9 @@
-"""Power indices of the game "the coalition contains a member of the family"."""
+"""Power indices of the game "the coalition contains a member of the family".
+
+As scores they are those of the game in which a coalition wins if it is a weak AXp. In the dual game it wins if it is a
+weak CXp; that game has the same indices and needs only the CXps, which are known, where the AXps would have to be
+found.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +16,12 @@ from operator import mul
 from axfi_kc.budget import Account, Budget
 from axfi_kc.families.set_family import SetFamily
 from axfi_kc.families.zdd_store import EMPTY, FamilyStore
+from axfi_kc.scores import register_score
 
 __all__ = ["banzhaf_index", "shapley_shubik_index"]
 
 
+@register_score("shapley_shubik", "Shapley-Shubik index of weak AXps", needs="game")
 def shapley_shubik_index(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the Shapley-Shubik index of each element that occurs in the minimal sets of `family`.
 
@@ -44,6 +51,7 @@ def shapley_shubik_index(family: SetFamily, *, budget: Budget | None = None) -> 
     return _index(minimal, [whole // (m * comb(m - 1, s)) for s in range(m)], whole, account)
 
 
+@register_score("banzhaf_waxp", "Banzhaf index of weak AXps", needs="game")
 def banzhaf_index(family: SetFamily, *, budget: Budget | None = None) -> dict[int, Fraction]:
     """Return the Banzhaf index of each element that occurs in the minimal sets of `family`.
 

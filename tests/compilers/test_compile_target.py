@@ -74,7 +74,7 @@ def test_probability_count_cxps_and_weights(case: Case, way: tuple[str, dict[str
 def test_engines_through_targets(case: Case, target: str, weights: str) -> None:
     problem, judge = case.problem, case.judge
     engine = engine_through(target, problem.model, problem.similarity)
-    found = engine.explain(problem.codes[None], weights=weights).sets(0).weights
+    found = engine.explain(problem.codes[None], weights=weights)[0].weights
     masks = {frozenset(i for i in range(len(problem.domain)) if m >> i & 1): w for m, w in found.items()}
     assert masks == {Y: judge.ratio(Y) if weights == "ratio" else 1 for Y in judge.cxps()}
     for S in judge.cxps():

@@ -41,13 +41,13 @@ def test_what_is_compiled_is_kept_unless_a_budget_was_spent_on_it(target: str, m
     for _ in range(2):
         with pytest.raises(BudgetError):
             engine.explain(codes, budget=small)
-    found = [engine.explain(codes, budget=budget).sets(0) for budget in (large, None, large)]
+    found = [engine.explain(codes, budget=budget)[0] for budget in (large, None, large)]
     assert started == [small, small, large]
     assert engine.is_weak_cxp(codes[0], 0b00111)
     assert not engine.is_weak_cxp(codes[0], 0b00011)
     engine.explain(np.ones((1, 5)))  # the other output
     assert started == [small, small, large, None]
-    expected = sorted(engine_for(model, Similarity()).explain(codes).sets(0).masks)
+    expected = sorted(engine_for(model, Similarity()).explain(codes)[0].masks)
     assert [sorted(sets.masks) for sets in found] == [expected] * 3
 
 

@@ -33,5 +33,5 @@ def test_batches_are_joined() -> None:
     assert whole.divisors == [1, 1, 1, 4, 8, 9]
     assert whole.nodes == [5, 6, 7, 1, 2]
     assert Found.joined(parts[:1]) is parts[0]
-    assert Found.joined([parts[0], replace(parts[1], large={1: "family"})]).large == {4: "family"}
+    assert Found.joined([parts[0], replace(parts[1], _large={1: "family"})])[4] == "family"
     assert Found.joined([_batch([1], 0, None, None)] * 2).divisors is None

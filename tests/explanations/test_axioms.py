@@ -17,7 +17,7 @@ SCORES = (ax.shapley_like, ax.banzhaf_like)
 
 def forest_of(case: Case, weights: str = "ratio") -> CXpForest:
     found = case.problem.engine.explain(case.problem.codes[None], weights=weights)
-    return CXpForest.of_sets(found.sets(0), case.problem.domain.names)
+    return CXpForest(case.problem.domain.names, found[0])
 
 
 def banzhaf_gamma(forest: CXpForest) -> Fraction:

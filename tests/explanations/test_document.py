@@ -13,7 +13,7 @@ import axfi_kc as ax
 from axfi_kc.errors import IncompleteError, ResultFileError
 from axfi_kc.explanations.cxps import weighted_cxps
 from axfi_kc.explanations.explainer import Explanation
-from axfi_kc.explanations.files import SavedExplanation
+from axfi_kc.explanations.tables import SavedExplanation
 from tests.support import strategies
 from tests.support.paper_example import paper
 

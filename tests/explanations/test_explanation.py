@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import axfi_kc as ax
 from axfi_kc.circuits.queries import condition, count, evaluate, is_consistent, is_decomposable, probability
 from axfi_kc.domain.features import Real
-from axfi_kc.scores.axfi import DEFAULT_SCORES, find_scores
+from axfi_kc.scores import DEFAULT_SCORES, find_scores, score_numerators
 from tests.support.oracle import banzhaf, hitting_value, shapley, subsets
 from tests.support.strategies import Case, box_cases, cases, ensemble_cases, table_cases
 
@@ -74,9 +74,7 @@ def test_weak_explanations_by_circuit(case: Case) -> None:
 @given(cases)
 def test_scores_equal_their_definitions(case: Case) -> None:
     weights = families(case)
-    forest = ax.CXpForest.of_sets(
-        case.problem.engine.explain(case.problem.codes[None]).sets(0), case.problem.domain.names
-    )
+    forest = ax.CXpForest(case.problem.domain.names, case.problem.engine.explain(case.problem.codes[None])[0])
     m = len(case.problem.domain)
 
     def value(S: frozenset[int]) -> Fraction:
@@ -95,8 +93,8 @@ def test_batch_scores_equal_single_scores(case: Case) -> None:
     for kind in ("ratio", "unit"):
         found = problem.engine.explain(np.stack([problem.codes] * 3), weights=kind)
         for score in find_scores(DEFAULT_SCORES):
-            numerators, denominators = score.batch(found)
-            single = list(score.of(ax.CXpForest.of_sets(found.sets(1), problem.domain.names)).values())
+            ((numerators, denominators),) = score_numerators(found, [score], problem.domain.names)
+            single = list(score.of(ax.CXpForest(problem.domain.names, found[1])).values())
             rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
             assert rows == [single] * 3
 

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import axfi_kc as ax
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.page import report_html, write_report
+from axfi_kc.explanations.tables import Views
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -236,12 +237,12 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
     domain = ax.Domain([ax.Integer(f"x{k}", 0, 1) for k in range(2 * n)])
     forest = ax.CXpForest.of({(f"x{2 * k}", f"x{2 * k + 1}"): Fraction(1, 2) for k in range(n)}, features=domain.names)
 
-    class Many:
+    class Many(Views):
         """What a report asks of an explanation with 2**24 AXps."""
 
         max_size, weights, prediction = None, "ratio", 1
         instance = dict.fromkeys(domain.names, 0)
-        relevant = domain.names
+        relevant, cxp_count = domain.names, n
         cxps = tuple(ax.CXp(c, w) for c, w in forest.weights.items())
 
         def scores(self, kind: str):

@@ -18,6 +18,7 @@ import axfi_kc as ax
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.targets.obdd import obdd_of
 from axfi_kc.domain.grid import Grid
+from axfi_kc.engines import found
 from axfi_kc.engines.diagram import engine as diagrams
 from axfi_kc.engines.diagram.ordered_diagram import OrderedDiagram
 from axfi_kc.engines.found import cell_worths
@@ -25,7 +26,6 @@ from axfi_kc.errors import BudgetError, CircuitError, ConstantModelError, Incomp
 from axfi_kc.explanations import explanation as answers
 from axfi_kc.explanations.cxps import ManyAXps, ManyCXps
 from axfi_kc.models import LinearModel, Positive
-from axfi_kc.scores.forest import SharedForest
 from tests.support.gadgets import gadget_domain, gadget_tree
 from tests.support.oracle import Judge, banzhaf, hitting_value, shapley, space_of, subsets
 from tests.support.strategies import Case, domains, ensemble_cases, points, table_cases, tree_cases
@@ -38,6 +38,7 @@ GAMES = ("shapley_shubik", "banzhaf_waxp")
 def symbolic(monkeypatch: pytest.MonkeyPatch) -> None:
     """Never list a family."""
     monkeypatch.setattr(diagrams, "_AT_ONCE", -1)
+    monkeypatch.setattr(found, "LISTED", -1)
     monkeypatch.setattr(answers, "LISTED", -1)
     monkeypatch.setattr(answers, "_FEATURES_TO_SEARCH", 0)
 
@@ -85,7 +86,7 @@ def check_axfi(e: ax.Explanation, weights: dict[frozenset[int], F]) -> None:
     assert list(e.scores("shapley").values()) == shapley(values.__getitem__, m)
     assert list(e.scores("banzhaf").values()) == banzhaf(values.__getitem__, m)
     assert {frozenset(map(e.domain.index, c.features)): c.weight for c in e.cxps} == weights
-    assert isinstance(e.forest, SharedForest)
+    assert e.forest.sets.dag is not None  # shared
     assert {S: e.forest.value(e.domain.names[i] for i in S) for S in values} == values
     assert e.forest.expanded().weights == {c.features: c.weight for c in e.cxps}
 
@@ -359,5 +360,5 @@ def test_circuits_that_are_no_ordered_diagrams() -> None:
 def test_families_of_limited_size(case: Case, size: int) -> None:
     problem = case.problem
     engine = diagrams.DiagramEngine(problem.model, problem.similarity)
-    found = engine.explain(problem.codes[None], max_size=size).sets(0)
+    found = engine.explain(problem.codes[None], max_size=size)[0]
     assert numbers(found.masks) == {Y for Y in case.judge.cxps() if len(Y) <= size}

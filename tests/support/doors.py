@@ -18,7 +18,7 @@ from axfi_kc.cli import main
 from axfi_kc.domain.measures import amount
 from axfi_kc.explanations.page import report_html
 from axfi_kc.plots import plot_batch, plot_scores
-from axfi_kc.scores.axfi import SCORES
+from axfi_kc.scores import SCORES
 
 DOMAIN = ax.Domain(
     [ax.Integer("a", 0, 1), ax.Integer("b", 0, 2), ax.Categorical("c", ["u", "v"]), ax.Integer("d", 0, 1)]

@@ -14,7 +14,7 @@ import axfi_kc as ax
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.targets import Mdd, mdd_of
 from axfi_kc.domain.grid import Cut, Grid
-from axfi_kc.engines import WeightedSets
+from axfi_kc.engines import ListedCxps
 from axfi_kc.families import SetFamily
 from axfi_kc.models import Argmax, LinearModel, Positive, Slope, TreeNodes, TreeSum
 
@@ -139,7 +139,7 @@ def explanation_of(masks: tuple[int, ...], budget: ax.Budget) -> ax.Explanation:
     """Return an explanation whose CXps are said to be the given sets of bits."""
     model = weighted_bits()
     problem = ax.Problem.of(model, model.domain, [0] * len(model.domain))
-    return ax.Explanation(problem, None, WeightedSets(masks, (1,) * len(masks), 1, "unit"), budget)
+    return ax.Explanation(problem, None, ListedCxps(masks, (1,) * len(masks), 1, "unit"), budget)
 
 
 def within(explanation: ax.Explanation, budget: ax.Budget) -> ax.Explanation:

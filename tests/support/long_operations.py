@@ -16,6 +16,7 @@ import axfi_kc as ax
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets import TARGETS, mdd_of, sifted
+from axfi_kc.engines import ListedCxps
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations.counterfactuals import adversarial_example, search_account
@@ -106,7 +107,7 @@ def many_sets() -> tuple[int, ...]:
 
 
 def forest_of(sets: tuple[int, ...]) -> ax.CXpForest:
-    return ax.CXpForest(tuple(f"x{i}" for i in range(60)), sets, (1,) * len(sets), 1)
+    return ax.CXpForest(tuple(f"x{i}" for i in range(60)), ListedCxps(sets, (1,) * len(sets), 1, "unit"))
 
 
 def _numbered(forest: Any) -> dict[str, Fraction]:

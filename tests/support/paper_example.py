@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 import axfi_kc as ax
-from axfi_kc.explanations.explainer import Batch, Explanation
+from axfi_kc import Batch, Explanation
 
 ONES = {(0, 0, 2), (0, 1, 2), (1, 1, 2), (2, 0, 2), (2, 1, 0), (2, 1, 1), (2, 1, 2)}
 DOMAIN = ax.Domain([ax.Integer("x1", 0, 2), ax.Integer("x2", 0, 1), ax.Integer("x3", 0, 2)])

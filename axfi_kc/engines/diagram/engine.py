@@ -15,9 +15,8 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import compile_target
 from axfi_kc.engines.diagram.ordered_diagram import OrderedDiagram
-from axfi_kc.engines.found import Found, SymbolicSets, cell_worths
+from axfi_kc.engines.found import CxpSets, DiagramCxps, Found, cell_worths
 from axfi_kc.engines.per_output import PerOutput
-from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models import Model, Similarity
 
@@ -70,28 +69,19 @@ class DiagramEngine:
         """
         cells, outputs = self._model.cells_and_outputs(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
-        weighed: list[tuple[Sequence[int], Sequence[int]]] = []
-        large: dict[int, SymbolicSets] = {}
-        for n, (v, output) in enumerate(zip(cells.tolist(), outputs, strict=True)):
+        weighed: list[tuple[Sequence[int], Sequence[int]] | CxpSets] = []
+        for v, output in zip(cells.tolist(), outputs, strict=True):
             account = Account(budget, goal="explanation", advice="allow more, or limit max_size")
             diagram = self._at(output, budget)
             cxps = diagram.cxps(v, max_size=max_size, budget=account.rest())
             if cxps.count > _AT_ONCE:
-                large[n] = self._symbolic(diagram, v, cxps, weights, account)
-                weighed.append(((), ()))
+                dag = cxps.dag if weights == "unit" else diagram.dag(v, cxps, worths, wholes, budget=account.rest())
+                weighed.append(DiagramCxps(cxps, dag, weights))
             else:
                 totals = dict.fromkeys(cxps, 1) if weights == "unit" else diagram.totals(v, cxps, worths, account)
                 found = sorted_sets(totals)
                 weighed.append((found, [totals[Y] for Y in found]))
-        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, large=large)
-
-    def _symbolic(
-        self, diagram: OrderedDiagram, v: Sequence[int], cxps: SetFamily, weights: str, account: Account
-    ) -> SymbolicSets:
-        if weights == "unit":
-            return SymbolicSets(cxps, cxps.dag, weights)
-        worths, wholes = cell_worths(self._model.grid, weights)
-        return SymbolicSets(cxps, diagram.dag(v, cxps, worths, wholes, budget=account.rest()), weights)
+        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights)
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.

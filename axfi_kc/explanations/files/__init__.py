@@ -1,17 +1,6 @@
-"""Results people can use: exact JSON, DataFrames, notebook tables, comparisons."""
+"""Explanations in files, exactly: documents in JSON, and results that are appended row by row."""
 
-from axfi_kc.explanations.comparison import Comparison, compare
 from axfi_kc.explanations.files.document import SavedData
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of
-from axfi_kc.explanations.tables import BatchViews, SavedExplanation, Views
 
-__all__ = [
-    "BatchViews",
-    "Comparison",
-    "SavedData",
-    "SavedExplanation",
-    "Views",
-    "compare",
-    "domain_document",
-    "domain_of",
-]
+__all__ = ["SavedData", "domain_document", "domain_of"]

@@ -12,8 +12,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from itertools import pairwise, repeat
+from functools import cache, cached_property
+from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,14 +21,13 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.engines import LISTED, Found, check_weights, listed_unless_many
-from axfi_kc.engines.found import masks_of_words
+from axfi_kc.engines import Found, Numerators, check_weights
 from axfi_kc.errors import AxfiError, DomainError, IncompleteError, MissingExtraError, ResultFileError
-from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, cxps_in, named_axps
+from axfi_kc.explanations.cxps import AXp, CXp, cxps_in, named_axps
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
-from axfi_kc.scores.axfi import SCORES, KnownCXps, Numerators, check_complete, find_scores
+from axfi_kc.scores import SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
 
 __all__ = [
@@ -42,7 +41,6 @@ __all__ = [
     "explanation_of",
     "json_block",
     "label_type",
-    "named_cxp_entries",
     "parquet_block",
     "parsed",
     "pyarrow_for",
@@ -175,7 +173,12 @@ class Explained(Protocol):
         ...
 
     @property
-    def axps(self) -> tuple[AXp, ...]:
+    def cxp_count(self) -> int:
+        """The number of CXps, however many there are."""
+        ...
+
+    @property
+    def axps(self) -> Any:
         """All abductive explanations."""
         ...
 
@@ -191,7 +194,7 @@ class Explained(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class SavedData:
-    """What a file says about one explanation; see :class:`axfi_kc.explanations.files.SavedExplanation`."""
+    """What a file says about one explanation; see :class:`axfi_kc.explanations.tables.SavedExplanation`."""
 
     domain: Domain
     instance: dict[str, Any]
@@ -220,6 +223,11 @@ class SavedData:
         return named_axps([self.domain.mask(c.features) for c in self.cxps], self.domain.names)
 
     @property
+    def cxp_count(self) -> int:
+        """The number of CXps."""
+        return len(self.cxps)
+
+    @property
     def relevant(self) -> tuple[str, ...]:
         """The features that occur in some CXp."""
         members = {name for c in self.cxps for name in c.features}
@@ -227,11 +235,7 @@ class SavedData:
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
         """Return the score of each feature, computed from the CXps; see :meth:`axfi_kc.Explanation.scores`."""
-        return self._known.scores(kind)
-
-    @cached_property
-    def _known(self) -> KnownCXps:
-        return KnownCXps(self.forest, self.max_size)
+        return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.max_size)
 
 
 def document_of(explained: Explained, *, axps: bool, kinds: Iterable[str]) -> dict[str, Any]:
@@ -257,7 +261,7 @@ def document_of(explained: Explained, *, axps: bool, kinds: Iterable[str]) -> di
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
-        "cxps": named_cxp_entries(explained.cxps),
+        "cxps": _named_cxp_entries(explained.cxp_count, explained.cxps),
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
     }
@@ -283,9 +287,8 @@ def cxp_entries(count: int, cxps: Iterable[tuple[list[str], int, int]]) -> list[
     return [{"features": features, "weight": ratio_text(above, below)} for features, above, below in cxps]
 
 
-def named_cxp_entries(cxps: tuple[CXp, ...] | ManyCXps) -> list[dict[str, Any]]:
+def _named_cxp_entries(count: int, cxps: Iterable[CXp]) -> list[dict[str, Any]]:
     """Return the entries of CXps that have names already, listed or not; see :func:`cxp_entries`."""
-    count = cxps.count if isinstance(cxps, ManyCXps) else len(cxps)  # len fails beyond sys.maxsize
     return cxp_entries(count, ((list(c.features), *c.weight.as_integer_ratio()) for c in cxps))
 
 
@@ -413,10 +416,11 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
 
 def _check_scores(data: SavedData, stated: Stated, budget: Budget) -> None:
     """Refuse scores that do not follow from the CXps: somebody has changed the file."""
-    known = KnownCXps(data.forest, data.max_size, budget)
+    sets, names = data.forest.sets, data.domain.names
     for kind in (kind for kind in stated.scores if kind in SCORES):
         try:
-            follows = stated.scores[kind] == known.scores(kind)
+            known = scores_of(sets, names, SCORES[kind], max_size=data.max_size, budget=budget)
+            follows = stated.scores[kind] == known
         except IncompleteError:
             follows = False
         if not follows:
@@ -447,20 +451,19 @@ def _scores(scored: Numerators) -> tuple[list[list[int | str]], list[list[float]
 
 
 def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterator[list[dict[str, Any]]]:
-    """Yield each instance's CXps, smallest first; of an instance with many, they are on a diagram."""
-    masks = masks_of_words(found.words)
-    numerators, denominators = found.scaled
-    members = {mask: features_of(mask) for mask in set(masks)}
-    place = {mask: (len(m), m) for mask, m in members.items()}
-    named = {mask: [names[i] for i in m] for mask, m in members.items()}
-    for n, (a, b) in enumerate(pairwise(found.starts.tolist())):
-        if n in found.large:
+    """Yield each instance's CXps, smallest first."""
+    # Instances have most of their CXps in common, so each set is looked at once.
+    place = cache(lambda mask: (mask.bit_count(), features_of(mask)))
+    named = cache(lambda mask: [names[i] for i in features_of(mask)])
+    for sets in found:
+        listed = sets.listed(0)
+        if listed is None:
             account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
-            sets = listed_unless_many(found.large[n], LISTED, account)
-            yield named_cxp_entries(cxps_in(sets, names, account=account))
-        else:
-            own = sorted(range(a, b), key=lambda k: place[masks[k]])
-            yield cxp_entries(b - a, ((named[masks[k]], numerators[k], denominators[n]) for k in own))
+            yield _named_cxp_entries(sets.count, cxps_in(sets, names, account=account))
+            continue
+        whole = listed.denominator
+        ordered = sorted(zip(map(place, listed.masks), listed.masks, listed.numerators, strict=True))
+        yield cxp_entries(listed.count, ((named(mask), numerator, whole) for _, mask, numerator in ordered))
 
 
 def _label(label: Any) -> Any:
@@ -498,7 +501,7 @@ def json_block(
     start, labels
         The number of the first row, and the name of each.
     scores
-        What :func:`axfi_kc.scores.axfi.score_numerators` gives, by the scores' names.
+        What :func:`axfi_kc.scores.score_numerators` gives, by the scores' names.
     budget
         What listing the CXps of an instance with many may cost.
 

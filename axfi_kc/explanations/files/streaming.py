@@ -13,7 +13,6 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -21,19 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
-from axfi_kc.domain.domain import Domain
 from axfi_kc.engines import Found
-from axfi_kc.errors import ResultFileError
-from axfi_kc.explanations.files.document import data_of, json_block, label_type, parquet_block, stated_of
-from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
+from axfi_kc.explanations.batch import SavedBatch, read_results
+from axfi_kc.explanations.files.document import json_block, label_type, parquet_block
+from axfi_kc.explanations.files.domain_document import domain_document
 from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
-from axfi_kc.explanations.tables import BatchViews, SavedExplanation
 from axfi_kc.explanations.workers import in_workers, is_parallel, with_progress
-from axfi_kc.json_text import number_of, number_text
+from axfi_kc.json_text import number_text
 from axfi_kc.models import Model, Similarity
-from axfi_kc.scores.axfi import Score, find_score, over_one_denominator, score_numerators
+from axfi_kc.scores import Score, score_numerators
 
-__all__ = ["Run", "SavedBatch", "fingerprint", "read_results", "write_results"]
+__all__ = ["Run", "fingerprint", "write_results"]
 
 
 def fingerprint(*things: Any) -> str:
@@ -104,7 +101,6 @@ def _leaf(item: Any) -> bytes:
 
 _LEAST_ROWS, _MOST_ROWS = 16, 1024  # of a block
 _BLOCK_SECONDS = 0.5
-_MOST_KINDS = 100
 Codes = npt.NDArray[np.float64]
 
 
@@ -264,108 +260,3 @@ def _workers(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs
 
     return int(effective_n_jobs(n_jobs))
-
-
-@dataclass(frozen=True, eq=False)
-class SavedBatch(BatchViews):
-    """Results in a file: explanations without their model, read when they are asked for.
-
-    Iterating reads one explanation at a time; tables read the file once and keep its scores.
-
-    Attributes
-    ----------
-    path
-        The file or folder.
-    domain
-        The space in which the instances were explained.
-    n_rows
-        How many rows the run has; fewer are in the file while it is not finished.
-    """
-
-    path: str
-    domain: Domain
-    n_rows: int
-    _header: Mapping[str, Any]
-
-    def __iter__(self) -> Iterator[SavedExplanation]:
-        """Iterate over the explanations in the file."""
-        for record in store_at(self.path).records():
-            data = data_of(self.domain, {**self._header, **record})
-            saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
-            vars(saved)["stated"] = stated_of(self.domain, {**self._header, **record})
-            yield saved
-
-    def __len__(self) -> int:
-        """Return the number of rows in the file (cost: the file is read once)."""
-        return len(self._records)
-
-    def __repr__(self) -> str:
-        """Return where the results are, and how far they go."""
-        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}>"
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the run was finished."""
-        return len(self) == self.n_rows
-
-    @cached_property
-    def _records(self) -> list[tuple[Any, Any, int, dict[str, Any]]]:
-        """Label, prediction, number of CXps and scores of each row."""
-        found = []
-        for record in store_at(self.path).records():
-            data = data_of(self.domain, {**self._header, **record, "cxps": []})
-            cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
-            if not isinstance(scores, dict):
-                raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
-            found.append((record.get("index"), data.prediction, len(cxps), scores))
-        return found
-
-    @property
-    def rows(self) -> tuple[Any, ...]:  # type: ignore[override]
-        """The rows' labels."""
-        return tuple(label for label, _, _, _ in self._records)
-
-    @property
-    def predictions(self) -> list[Any]:
-        """The model's output at each instance."""
-        return [prediction for _, prediction, _, _ in self._records]
-
-    @property
-    def cxp_counts(self) -> list[int]:
-        """The number of CXps of each instance."""
-        return [count for _, _, count, _ in self._records]
-
-    def score_numerators(self, kind: str = "shapley") -> tuple[npt.NDArray[Any], list[int]]:
-        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly.
-
-        A score that was not written is computed from the CXps.
-        """
-        if kind in self._header["kinds"]:
-            rows = [self._stated(scores, kind) for _, _, _, scores in self._records]
-        else:
-            score = find_score(kind)
-            rows = [list(e.scores(score.name).values()) for e in self]
-        return over_one_denominator(rows, len(self.domain))
-
-    def _stated(self, scores: dict[str, Any], kind: str) -> list[Fraction]:
-        found = scores.get(kind)
-        texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
-        if not isinstance(texts, list) or len(texts) != len(self.domain):
-            raise ResultFileError(f"A row of {self.path} has no {kind} scores; the file is damaged.")
-        return [number_of(text, "score") for text in texts]
-
-
-def read_results(path: str | os.PathLike[str]) -> SavedBatch:
-    """Return the results in a file that ``Explainer.explain_to`` wrote, finished or not.
-
-    Raises
-    ------
-    ResultFileError
-        If the file is no such file, or is damaged.
-    """
-    header = store_at(path).header()
-    rows = header.get("rows")
-    if type(rows) is not int or rows < 0:
-        raise ResultFileError(f"{os.fspath(path)} does not say how many rows it has; it is damaged.")
-    kinds = [text_of(k, "kind of score") for k in listed(header.get("kinds"), "list of scores", most=_MOST_KINDS)]
-    return SavedBatch(os.fspath(path), domain_of(header.get("domain")), rows, {**header, "kinds": kinds})

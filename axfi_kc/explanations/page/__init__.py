@@ -10,13 +10,13 @@ from hashlib import sha256
 from axfi_kc._version import __version__
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.explainer import Explanation
-from axfi_kc.explanations.files import SavedExplanation
-from axfi_kc.explanations.files.streaming import SavedBatch
+from axfi_kc.explanations.batch import SavedBatch
+from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
 from axfi_kc.explanations.page.elements import Markup, element
 from axfi_kc.explanations.page.sections import batch_facts, batch_sections, explanation_facts, explanation_sections
-from axfi_kc.scores.axfi import DEFAULT_SCORES, find_scores
+from axfi_kc.explanations.tables import SavedExplanation
+from axfi_kc.scores import DEFAULT_SCORES, find_scores
 
 __all__ = ["report_html", "write_report"]
 
@@ -44,7 +44,7 @@ def write_report(
     title
         The page's title.
     kinds
-        The scores to show, names in :data:`axfi_kc.scores.axfi.SCORES`; what is sorted is sorted by the first.
+        The scores to show, names in :data:`axfi_kc.scores.SCORES`; what is sorted is sorted by the first.
     max_rows
         The longest table; a note counts what is left out.
     max_details

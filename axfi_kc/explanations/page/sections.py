@@ -13,7 +13,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.measures import amount, shown
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations.counterfactuals import Counterfactual, adversarial_example, search_account
-from axfi_kc.explanations.cxps import CXp, cxp_count, heaviest_cxps, listed_axps
+from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.page.elements import (
     Cell,
     Markup,
@@ -31,7 +31,7 @@ from axfi_kc.explanations.page.elements import (
     table,
 )
 from axfi_kc.families.masks import features_of
-from axfi_kc.scores.axfi import Score
+from axfi_kc.scores import Score
 
 __all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections"]
 
@@ -91,7 +91,7 @@ def explanation_facts(explanation: Any) -> Markup:
     return _facts(
         {
             "output": name(shown(explanation.prediction)),
-            f"CXps{limit}": amount(cxp_count(explanation)),
+            f"CXps{limit}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
             "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
         }
@@ -151,7 +151,7 @@ def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cel
 
 
 def _cxps(explanation: Any, rows: int) -> Markup:
-    cxps, total = heaviest_cxps(explanation), cxp_count(explanation)
+    cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
     if not cxps:
         return element("p", "Nothing within reach changes the output: there is no CXp.")
     most = max(c.weight for c in cxps)
@@ -180,7 +180,7 @@ def _cxps(explanation: Any, rows: int) -> Markup:
 def _axps(explanation: Any, rows: int) -> Markup:
     if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
         return note("AXps need all CXps, and only those of a limited size were computed.")
-    found, complete = listed_axps(explanation, seconds=_AXP_SECONDS)
+    found, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
     words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
@@ -190,21 +190,21 @@ def _axps(explanation: Any, rows: int) -> Markup:
 
 
 def _forest(explanation: Any) -> Markup:
-    trees = [(c.features, c.weight) for c in heaviest_cxps(explanation)[:_MOST_TREES]]
+    trees = [(c.features, c.weight) for c in explanation.heaviest_cxps()[:_MOST_TREES]]
     if not trees:
         return element("p", "There is no CXp, so the forest has no tree.")
     words = (
         "One tree per CXp, heaviest first: a solid line is taken when the feature is fixed, a dashed one when it is "
         "free. The value of fixing a set S is the mean of the weights of the trees that end in 1."
     )
-    return joined([element("p", words), forest(trees, left=cxp_count(explanation) - len(trees))])
+    return joined([element("p", words), forest(trees, left=explanation.cxp_count - len(trees))])
 
 
 def batch_facts(batch: Sequence[Any]) -> Markup:
     """Return the figures at the top of a batch."""
     outputs = Counter(shown(e.prediction) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
-    cxps = [cxp_count(e) for e in batch]
+    cxps = [e.cxp_count for e in batch]
     return _facts(
         {
             "instances": amount(len(batch)),
@@ -272,7 +272,7 @@ def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tup
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
         Cell(name(shown(e.prediction))),
-        Cell(amount(cxp_count(e)), float(min(cxp_count(e), 10**300)), "number"),
+        Cell(amount(e.cxp_count), float(min(e.cxp_count, 10**300)), "number"),
         Cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
         Cell(name(best) if scores[best] else "none"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from axfi_kc.budget import Budget
-from axfi_kc.scores.axfi import register_score
+from axfi_kc.scores import register_score
 from axfi_kc.scores.forest import CXpForest
 
 

@@ -1,0 +1,195 @@
+"""The explanations of several instances: computed, or read from a file of results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.domain import Domain
+from axfi_kc.engines import Found, Numerators
+from axfi_kc.errors import ResultFileError
+from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.files.document import data_of, stated_of
+from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
+from axfi_kc.explanations.files.stores import store_at
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.tables import BatchViews, SavedExplanation
+from axfi_kc.json_text import number_of
+from axfi_kc.models import Model, Similarity
+from axfi_kc.scores import find_score, over_one_denominator, score_numerators
+
+__all__ = ["Batch", "SavedBatch", "read_results"]
+
+
+_MOST_KINDS = 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch(BatchViews, Sequence[Explanation]):
+    """The explanations of several instances, in their order.
+
+    An :class:`Explanation` is made when it is asked for; the batch itself holds integers.
+    """
+
+    _model: Model = field(repr=False)
+    _similarity: Similarity = field(repr=False)
+    _codes: npt.NDArray[np.float64] = field(repr=False)
+    _found: Found = field(repr=False)
+    max_size: int | None
+    budget: Budget
+    rows: tuple[Any, ...] = field(repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of instances."""
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, position: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Explanation]: ...
+    def __getitem__(self, position: int | slice) -> Explanation | list[Explanation]:
+        """Return one explanation, or a list of them."""
+        if isinstance(position, slice):
+            return [self[k] for k in range(*position.indices(len(self)))]
+        n = range(len(self))[position]
+        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
+        nodes = None if self._found.nodes is None else self._found.nodes[n]
+        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes)
+
+    def __repr__(self) -> str:
+        """Return the number of instances and of CXps."""
+        return f"<Batch: {len(self)} explanations, {sum(self.cxp_counts)} CXps>"
+
+    @property
+    def domain(self) -> Domain:
+        """The space in which the instances were explained."""
+        return self._model.domain
+
+    @property
+    def predictions(self) -> list[Any]:
+        """The model's output at each instance."""
+        return list(self._found.outputs)
+
+    @property
+    def cxp_counts(self) -> list[int]:
+        """The number of CXps of each instance."""
+        return self._found.counts
+
+    def score_numerators(self, kind: str = "shapley") -> Numerators:
+        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+        names = self.domain.names
+        scores = score_numerators(self._found, [find_score(kind)], names, max_size=self.max_size, budget=self.budget)
+        return scores[0]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedBatch(BatchViews):
+    """Results in a file: explanations without their model, read when they are asked for.
+
+    Iterating reads one explanation at a time; tables read the file once and keep its scores.
+
+    Attributes
+    ----------
+    path
+        The file or folder.
+    domain
+        The space in which the instances were explained.
+    n_rows
+        How many rows the run has; fewer are in the file while it is not finished.
+    """
+
+    path: str
+    domain: Domain
+    n_rows: int
+    _header: Mapping[str, Any]
+
+    def __iter__(self) -> Iterator[SavedExplanation]:
+        """Iterate over the explanations in the file."""
+        for record in store_at(self.path).records():
+            data = data_of(self.domain, {**self._header, **record})
+            saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
+            vars(saved)["stated"] = stated_of(self.domain, {**self._header, **record})
+            yield saved
+
+    def __len__(self) -> int:
+        """Return the number of rows in the file (cost: the file is read once)."""
+        return len(self._records)
+
+    def __repr__(self) -> str:
+        """Return where the results are, and how far they go."""
+        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}>"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run was finished."""
+        return len(self) == self.n_rows
+
+    @cached_property
+    def _records(self) -> list[tuple[Any, Any, int, dict[str, Any]]]:
+        """Label, prediction, number of CXps and scores of each row."""
+        found = []
+        for record in store_at(self.path).records():
+            data = data_of(self.domain, {**self._header, **record, "cxps": []})
+            cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
+            if not isinstance(scores, dict):
+                raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
+            found.append((record.get("index"), data.prediction, len(cxps), scores))
+        return found
+
+    @property
+    def rows(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The rows' labels."""
+        return tuple(label for label, _, _, _ in self._records)
+
+    @property
+    def predictions(self) -> list[Any]:
+        """The model's output at each instance."""
+        return [prediction for _, prediction, _, _ in self._records]
+
+    @property
+    def cxp_counts(self) -> list[int]:
+        """The number of CXps of each instance."""
+        return [count for _, _, count, _ in self._records]
+
+    def score_numerators(self, kind: str = "shapley") -> Numerators:
+        """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly.
+
+        A score that was not written is computed from the CXps.
+        """
+        if kind in self._header["kinds"]:
+            rows = [self._stated(scores, kind) for _, _, _, scores in self._records]
+        else:
+            score = find_score(kind)
+            rows = [list(e.scores(score.name).values()) for e in self]
+        return over_one_denominator(rows, len(self.domain))
+
+    def _stated(self, scores: dict[str, Any], kind: str) -> list[Fraction]:
+        found = scores.get(kind)
+        texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
+        if not isinstance(texts, list) or len(texts) != len(self.domain):
+            raise ResultFileError(f"A row of {self.path} has no {kind} scores; the file is damaged.")
+        return [number_of(text, "score") for text in texts]
+
+
+def read_results(path: str | os.PathLike[str]) -> SavedBatch:
+    """Return the results in a file that ``Explainer.explain_to`` wrote, finished or not.
+
+    Raises
+    ------
+    ResultFileError
+        If the file is no such file, or is damaged.
+    """
+    header = store_at(path).header()
+    rows = header.get("rows")
+    if type(rows) is not int or rows < 0:
+        raise ResultFileError(f"{os.fspath(path)} does not say how many rows it has; it is damaged.")
+    kinds = [text_of(k, "kind of score") for k in listed(header.get("kinds"), "list of scores", most=_MOST_KINDS)]
+    return SavedBatch(os.fspath(path), domain_of(header.get("domain")), rows, {**header, "kinds": kinds})
