@@ -228,6 +228,7 @@ class _Gates:
         left, parts = dict(sets), list[int]()
         for other in others:
             feature, arcs = self._arcs_of.get(other, (-1, []))
+            # The restriction goes into the decision's arcs: beside it, the feature would be met twice.
             if feature in left:
                 mask = left.pop(feature)
                 other = self._fork(feature, [(mask & cells, child) for cells, child in arcs])
@@ -244,6 +245,7 @@ class _Gates:
         flat = [(mask, child) for mask, child in flat if mask]
         before = len(self._build)
         made = self._build.decision(feature, [(self._cells(mask), child) for mask, child in flat])
+        # Only of a new node: a shared one, or a child in its place, has its own arcs noted.
         if made >= before:
             self._arcs_of[made] = feature, flat
         return made
@@ -259,6 +261,7 @@ class _Gates:
                     others.append(part)
                 continue
             inner, rest = self._waiting[-1 - part]
+            # Copied from conjunction to conjunction, many parts would take quadratic time.
             if len(inner) + len(rest) > _FEW_PARTS:
                 others.append(self._built(part))
                 continue
@@ -283,6 +286,7 @@ class _Gates:
         waiting = [self._waiting[-1 - part] for part in kept if part < 0]
         if len(waiting) == len(kept):
             for feature in waiting[0][0]:
+                # Deterministic by its form, and compilers write decisions this way.
                 if _are_disjoint(waiting, feature):
                     return self._decision(feature, kept)
             if all(not others and sets.keys() == waiting[0][0].keys() and len(sets) == 1 for sets, others in waiting):

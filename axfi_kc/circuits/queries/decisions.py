@@ -85,6 +85,7 @@ class _Rebuilt:
         tested = set.intersection(*(self._tested(part) for part in kept))
         for feature in sorted(tested):
             cells = [c for part in kept for group, _ in self._arcs_on(part, feature)[0] for c in group]
+            # No cell twice: whichever cell the feature takes, one part at most can hold.
             if len(cells) == len(set(cells)):
                 return self.decision(feature, [arc for part in kept for arc in self._split(part, feature)])
         return self.build.disjunction(kept)

@@ -83,6 +83,7 @@ class _Shrinking:
     def _visible(self, node: int) -> Factors:
         """Return the factors of a node that is not false, or itself if others use it too."""
         factors = self._factors[node] or _NO_FACTORS
+        # Factors of a shared node would be copied into each of its parents.
         if self._uses[node] > 1 and len(factors) > 1:
             return frozenset([self._build.conjunction(factors)])
         return factors
@@ -110,6 +111,7 @@ class _Shrinking:
         common = frozenset.intersection(*map(self._visible, live))
         parts: list[int] = []
         for child in live:
+            # Parts of an inner disjunction can be taken over as they are, if nothing was taken out of it here.
             inner = self._parts[child] if not common and self._uses[child] == 1 else []
             parts += inner or [self._build.conjunction(self._visible(child) - common)]
         if not common:

@@ -95,6 +95,7 @@ class MddNodes:
     def node(self, place: int, ends: Sequence[int], children: Sequence[int]) -> int:
         """Return the node that sends each run of cells to its child."""
         runs = shortest_runs(ends, children)
+        # One run takes all cells, so the feature need not be tested.
         if len(runs) == 2:
             return runs[1]
         key = place, runs
@@ -138,12 +139,14 @@ class MddNodes:
     def _pairs(self, pair: tuple[int, int], neutral: int) -> Opened:
         """Open a pair of nodes: settle it, or return the pairs below it. Constants are the first of a pair."""
         a, b = pair
+        # A constant is either neutral, and leaves the other, or absorbs it.
         if a <= _TRUE:
             return b if a == neutral else a
         if a == b:
             return a
         place = min(self.places[a], self.places[b])
         if self.places[a] != self.places[b]:
+            # The lower one does not test this feature: it meets every child of the upper one as it is.
             tested, other = (a, b) if self.places[a] == place else (b, a)
             runs = self.runs[tested]
             return place, runs[::2], [(c, other) if c < other else (other, c) for c in runs[1::2]]
@@ -167,6 +170,7 @@ class MddNodes:
         top = min(self.places[n] for n in state)
         if top > place:
             return self.node(place, ends, state)
+        # Nothing above the feature is tested any more, so what children say of it can be put together.
         if top == place:
             return self.node(place, *self._refined(state, place, ends))
         tested = [k for k, n in enumerate(state) if self.places[n] == top]
@@ -208,6 +212,7 @@ class MddNodes:
                 continue
             place, ends, below = found
             missing = [b for b in below if b not in known]
+            # The state stays on the stack and is opened once more when what lies below it is known.
             if missing:
                 stack += missing
             else:
@@ -280,6 +285,7 @@ def merged_runs(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
     at = [0] * len(lists)
     below = []
     for end in ends:
+        # No list has an end between the last common one and this: each is in a single run of its own.
         below.append([runs[k + 1] for runs, k in zip(lists, at, strict=True)])
         at = [k + 2 * (runs[k] == end) for runs, k in zip(lists, at, strict=True)]
     return ends, below

@@ -48,14 +48,17 @@ class _Levels:
         below = set(lower.values())
         n_upper, n_lower = (self._grid.n_cells[self.order[k]] for k in (place, place + 1))
         self.order[place], self.order[place + 1] = self.order[place + 1], self.order[place]
+        # A node that does not lead to the lower feature just sinks a level, with its runs as they are.
         moved = {runs: node for runs, node in upper.items() if not below.intersection(runs[1::2])}
         rewritten = [node for runs, node in upper.items() if runs not in moved]
         self._tables[place], self._tables[place + 1] = lower, moved
+        # The others keep their numbers, so that nothing above notices.
         for node in rewritten:
             runs = self._exchanged(self._runs[node], below, n_upper, n_lower, moved)
             self._uses.subtract(self._runs[node][1::2])
             self._uses.update(runs[1::2])
             self._runs[node] = runs
+        # What only rewritten nodes led to is gone, and no longer keeps what lies below it.
         for runs, node in list(lower.items()):
             if not self._uses[node]:
                 del lower[runs], self._runs[node], self._uses[node]
@@ -68,6 +71,7 @@ class _Levels:
     def _exchanged(self, runs: Runs, below: set[int], n_upper: int, n_lower: int, table: dict[Runs, int]) -> Runs:
         """Return the runs of a node that tests the lower feature first; nodes of the upper one go into `table`."""
         ends = runs[::2]
+        # A child that does not test the lower feature is the same for all of its cells: one run.
         columns = [self._runs[child] if child in below else (n_lower, child) for child in runs[1::2]]
         common, rows = merged_runs(columns)
         children = [self._node(shortest_runs(ends, row), table) for row in rows]
