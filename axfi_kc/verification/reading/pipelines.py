@@ -6,7 +6,7 @@ the model behind sees of it, and thresholds on a scaled column go back to the us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.models.own_predict import Codes
+from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, numbers_of
 from axfi_kc.verification.reading.columns import Seen, columns_of, goes_left
 from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
 from axfi_kc.verification.reading.sklearn import Affine, linear_form
@@ -51,32 +51,20 @@ class _Transforms:
 
     def at(self, codes: Codes) -> npt.NDArray[np.float64]:
         """Return the columns that the model sees at points of the domain."""
-        made = self._steps.transform(self._table(codes))
-        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
-
-    def _table(self, codes: Codes) -> Any:
-        """Return points as the pipeline was fitted on them: a frame if it knows names."""
-        blocks: list[npt.NDArray[Any]] = []
-        for i, feature in enumerate(self._domain.features):
-            if isinstance(feature, Categorical):
-                places = codes[:, i].astype(np.int64)
-                blocks += [np.array(column)[places] for column in zip(*feature.codes, strict=True)]
-            else:
-                blocks.append(np.floor(codes[:, i]) if isinstance(feature, Integer) else codes[:, i])
+        # The table that the whole pipeline is asked to predict at: a frame if it knows names.
         if self._names is None:
-            return np.column_stack([block.astype(np.float64) for block in blocks])
-        import pandas as pd
-
-        return pd.DataFrame(dict(zip(self._names, blocks, strict=True)))
+            table = numbers_of(self._domain, codes)
+        else:
+            table = frame_of(dict(zip(self._names, blocks_of(self._domain, codes), strict=True)), categories=None)
+        made = self._steps.transform(table)
+        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
 
 def pipeline_form(
     model: Any, domain: Domain, read: Callable[[Any, Domain, tuple[Seen, ...]], Form | None]
 ) -> Form | None:
     """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
-    made: list[_Made] | None = [_Made(k) for k in range(len(domain.columns))]
-    for _, step in model.steps[:-1]:
-        made = None if made is None else _through(step, made)
+    made = _through_all(model.steps[:-1], [_Made(k) for k in range(len(domain.columns))])
     final = model.steps[-1][1]
     if made is None or len(model.steps) < 2:
         return None
@@ -93,6 +81,13 @@ def pipeline_form(
     return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else linear
 
 
+def _through_all(steps: Iterable[tuple[str, Any]], made: list[_Made]) -> list[_Made] | None:
+    found: list[_Made] | None = made
+    for _, step in steps:
+        found = None if found is None else _through(step, found)
+    return found
+
+
 def _through(step: Any, made: list[_Made]) -> list[_Made] | None:
     """Return what a transformer makes of columns; None for transformers that are not known."""
     name = class_name(step)
@@ -103,10 +98,7 @@ def _through(step: Any, made: list[_Made]) -> list[_Made] | None:
     if name == "FunctionTransformer" and step.func is None:
         return made
     if name == "Pipeline":
-        found: list[_Made] | None = made
-        for _, inner in step.steps:
-            found = None if found is None else _through(inner, found)
-        return found
+        return _through_all(step.steps, made)
     if name == "ColumnTransformer":
         return _by_column(step, made)
     if name == "OrdinalEncoder":
