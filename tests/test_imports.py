@@ -5,10 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
 
 def test_import_is_quick_and_light() -> None:
     code = "import sys, axfi_kc; print([m for m in ('numba', 'sklearn', 'xgboost', 'pandas') if m in sys.modules])"
