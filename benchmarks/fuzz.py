@@ -7,7 +7,7 @@
 Input k of a reader depends on the seed and k only. An input fails if it raises anything but an AxfiError,
 takes more than 2 seconds of processor time (and is stopped after 20), or leaves a file other than the one it was
 given; the run fails if resident memory has grown by more than 300 MB. Valid files, mutations and grammars:
-tests/fuzz. Exits with 1 on any failure.
+tests/support/fuzz_readers.py. Exits with 1 on any failure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of one reader by atheris, from the valid files of tests/fuzz.
+"""Coverage-guided fuzzing of one reader by atheris, from the valid files of tests/support/fuzz_readers.py.
 
     python benchmarks/fuzz_coverage.py nnf -max_total_time=60
 

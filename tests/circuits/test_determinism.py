@@ -10,13 +10,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import CircuitBuilder
 from axfi_kc.errors import BudgetError
-from tests.support.circuit_strategies import (
-    MODEST,
-    circuits,
-    deterministic_circuits,
-    node_truth,
-    overlapping,
-)
+from tests.support.circuit_strategies import MODEST, circuits, deterministic_circuits, node_truth, overlapping
 from tests.support.large_circuits import boolean_grid, deterministic_dag
 
 

@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import CircuitBuilder
 from axfi_kc.errors import CircuitError
-from tests.support.circuit_strategies import (
-    MODEST,
-    grids,
-    ordered_diagrams,
-    satisfying,
-)
+from tests.support.circuit_strategies import MODEST, grids, ordered_diagrams, satisfying
 from tests.support.large_circuits import boolean_grid
 
 

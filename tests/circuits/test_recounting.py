@@ -14,12 +14,7 @@ from axfi_kc.circuits.queries import count
 from axfi_kc.circuits.queries.recounting import recount
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError
-from tests.support.circuit_strategies import (
-    MODEST,
-    circuits,
-    overlapping,
-    satisfying,
-)
+from tests.support.circuit_strategies import MODEST, circuits, overlapping, satisfying
 from tests.support.large_circuits import deterministic_dag, layered_diagram
 
 

@@ -13,14 +13,7 @@ from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import CircuitBuilder
 from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import CircuitError
-from tests.support.circuit_strategies import (
-    MODEST,
-    circuits,
-    deterministic_circuits,
-    points,
-    satisfying,
-    truth,
-)
+from tests.support.circuit_strategies import MODEST, circuits, deterministic_circuits, points, satisfying, truth
 from tests.support.large_circuits import deterministic_dag
 
 

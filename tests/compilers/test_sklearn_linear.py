@@ -21,12 +21,7 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB
 from sklearn.svm import LinearSVC
 
 from axfi_kc import Categorical, Domain, Explainer, Integer, Real, read_model
-from axfi_kc.errors import (
-    DomainError,
-    SimilarityError,
-    UnfittedModelError,
-    UnsupportedModelError,
-)
+from axfi_kc.errors import DomainError, SimilarityError, UnfittedModelError, UnsupportedModelError
 from tests.support.probes import random_points
 
 CLASSIFIERS = [

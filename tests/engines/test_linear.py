@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
-from sklearn.linear_model import (
-    LogisticRegression,
-)
+from sklearn.linear_model import LogisticRegression
 
 import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Explainer, Integer, Problem, Real, find_axps, find_cxps, is_wcxp
@@ -24,12 +22,7 @@ from axfi_kc.compilers import compile_circuit
 from axfi_kc.engines.linear.covers import union_covers
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.linear.kernels import _verdict
-from axfi_kc.errors import (
-    BudgetError,
-    ConstantModelError,
-    DomainError,
-    WeightError,
-)
+from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, WeightError
 from axfi_kc.families.masks import minimal_hitting_sets
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Similarity, Slope
 from tests.support.linear_judge import LinearJudge

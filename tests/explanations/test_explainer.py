@@ -6,7 +6,6 @@ import copy
 import pickle
 from fractions import Fraction
 
-import matplotlib as mpl
 import pandas as pd
 import pytest
 from sklearn.base import clone
@@ -15,8 +14,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import axfi_kc as ax
 from axfi_kc.models import TreeSum
-
-mpl.use("Agg")
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import matplotlib as mpl
 import networkx as nx
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-
-mpl.use("Agg")
 
 
 @pytest.fixture(scope="module")
