@@ -16,7 +16,7 @@ from axfi_kc.compilers import compile_target
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Grid
-from axfi_kc.engines.found import Found, cell_worths
+from axfi_kc.engines.found import Found, Located, cell_worths
 from axfi_kc.engines.per_output import PerOutput, unfinished
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models import CircuitModel, Model
@@ -54,6 +54,7 @@ class _RegionEngine(ABC):
 
     def __init__(self, model: Model, similarity: Similarity) -> None:
         self._model = model
+        self.locate = model.cells_and_outputs
         self._similarity = similarity
         self._region_at = PerOutput(self._region)
 
@@ -62,7 +63,13 @@ class _RegionEngine(ABC):
         """Return the region of the points that are not similar to `output`."""
 
     def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+        self,
+        codes: Codes,
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
         """Return the CXps and weights of each instance.
 
@@ -72,7 +79,7 @@ class _RegionEngine(ABC):
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         _compile_kernels()
-        cells, outputs = self._model.cells_and_outputs(codes)
+        cells, outputs = located or self.locate(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
@@ -87,7 +94,7 @@ class _RegionEngine(ABC):
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
-        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
+        cells, outputs = self.locate(code[np.newaxis])
         boxes = self._boxes(cells[0], outputs[0], budget)
         return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 

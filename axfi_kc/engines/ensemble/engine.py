@@ -13,7 +13,7 @@ from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Cut
-from axfi_kc.engines.found import Found, cell_worths
+from axfi_kc.engines.found import Found, Located, cell_worths
 from axfi_kc.engines.per_output import PerOutput, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import Positive, TreeNodes, TreeSum
@@ -63,6 +63,7 @@ class EnsembleEngine:
 
     def __init__(self, model: TreeSum, similarity: Similarity) -> None:
         self._model = model
+        self.locate = model.cells_and_outputs
         self._similarity = similarity
         self._ensemble = PerOutput(self._laid_out)
 
@@ -79,7 +80,13 @@ class EnsembleEngine:
         return self._model.decide(anywhere)[0]
 
     def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+        self,
+        codes: Codes,
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
         """Return the CXps and weights of each instance.
 
@@ -89,7 +96,7 @@ class EnsembleEngine:
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         _compile_kernels()
-        cells, outputs = self._model.cells_and_outputs(codes)
+        cells, outputs = located or self.locate(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
@@ -123,7 +130,7 @@ class EnsembleEngine:
         from axfi_kc.engines.ensemble.search import find_witness
 
         _compile_kernels()
-        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
+        cells, outputs = self.locate(code[np.newaxis])
         ensemble = self._ensemble(outputs[0])
         meter = Meter(budget)
         try:
