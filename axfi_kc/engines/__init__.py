@@ -63,6 +63,10 @@ class Engine(Protocol):
         """The one output of a model known to be constant; None otherwise."""
         ...
 
+    def locate(self, codes: npt.NDArray[np.float64]) -> Located:
+        """Return where instances lie and the model's outputs there; nothing is searched for."""
+        ...
+
     def explain(
         self,
         codes: npt.NDArray[np.float64],
@@ -70,8 +74,12 @@ class Engine(Protocol):
         weights: str = "ratio",
         max_size: int | None = None,
         budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
-        """Return the CXps and weights of each instance, given by its codes; the budget is that of each instance."""
+        """Return the CXps and weights of each instance, given by its codes; the budget is that of each instance.
+
+        `located` is what :meth:`locate` gives, for who has asked that already.
+        """
         ...
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:

@@ -53,8 +53,8 @@ Share = Callable[[int], Fraction]
 Numerators = tuple[npt.NDArray[Any], list[int]]
 """A number per instance and feature: ``numerators[n, i] / denominators[n]``, exactly."""
 
-Located = tuple[npt.NDArray[np.int64], list[Any]]
-"""The cells of instances and the outputs there, where these are known before the engine is asked."""
+Located = tuple[Any, list[Any]]
+"""Where instances lie, a row each as the engine wants it (most: their cells), and the outputs there."""
 
 
 def check_weights(kind: str) -> None:
@@ -130,25 +130,13 @@ class CxpSets(ABC):
     def _family(self, budget: Budget | None) -> SetFamily: ...
 
     def family(self, budget: Budget | None = None) -> SetFamily:
-        """Return the CXps as a family, which is made once.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
-        """
+        """Return the CXps as a family, which is made once, within a budget."""
         if "cxps" not in self._made:
             self._made["cxps"] = self._family(budget)
         return self._made["cxps"]
 
     def axps(self, budget: Budget | None = None) -> SetFamily:
-        """Return the AXps, the minimal hitting sets, as a family, which is made once; these must be all CXps.
-
-        Raises
-        ------
-        BudgetError
-            If the budget was spent.
-        """
+        """Return the minimal hitting sets, likewise: if these are all CXps, they are the AXps."""
         if "axps" not in self._made:
             watch = Watch(budget)
             self._made["axps"] = self.family(budget).hitting_sets(budget=watch.rest())
@@ -235,10 +223,9 @@ class DiagramCxps(CxpSets):
         """Return the CXps one by one, which is done once (cost: the paths of the DAG)."""
         if self.count > (LISTED if limit is None else limit):
             return None
-        kept = vars(self)
-        if "_list" not in kept:
-            kept["_list"] = self._listed(account)
-        return kept["_list"]
+        if "_list" not in vars(self):
+            vars(self)["_list"] = self._listed(account)
+        return vars(self)["_list"]
 
     def _listed(self, account: Account | None) -> ListedCxps:
         totals: dict[int, int] = {}

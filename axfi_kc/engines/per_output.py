@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget, Meter
 from axfi_kc.domain.domain import Domain
-from axfi_kc.engines.found import Found, cell_worths
+from axfi_kc.engines.found import Found, Located, cell_worths
 from axfi_kc.errors import BudgetError
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models import Model, Similarity
@@ -70,11 +70,18 @@ class InstanceEngine(ABC):
 
     def __init__(self, model: Model, similarity: Similarity) -> None:
         self._model = model
+        self.locate = model.cells_and_outputs
         self._similarity = similarity
         self._at = PerOutput(self._made)
 
     def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+        self,
+        codes: Codes,
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
         """Return the CXps and weights of each instance.
 
@@ -84,7 +91,7 @@ class InstanceEngine(ABC):
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
         self._prepare()
-        cells, outputs = self._model.cells_and_outputs(codes)
+        cells, outputs = located or self.locate(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
         weighed, nodes = [], []
@@ -109,9 +116,10 @@ class InstanceEngine(ABC):
         """Return the CXps of the instance with cells v, sorted, and their totals."""
 
 
-def one_by_one(explain: Callable[[Codes], Found], codes: Codes) -> Found:
+def one_by_one(explain: Callable[..., Found], codes: Codes, located: Located) -> Found:
     """Return what `explain` finds for each instance alone: a budget is each instance's own."""
-    return Found.joined([explain(codes[n : n + 1]) for n in range(len(codes))])
+    rows = [slice(n, n + 1) for n in range(len(codes))]
+    return Found.joined([explain(codes[r], located=(located[0][r], located[1][r])) for r in rows])
 
 
 def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetError:

@@ -114,10 +114,8 @@ class SavedBatch(BatchViews):
     def __iter__(self) -> Iterator[SavedExplanation]:
         """Iterate over the explanations in the file."""
         for record in store_at(self.path).records():
-            data = data_of(self.domain, {**self._header, **record})
-            saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
-            vars(saved)["stated"] = stated_of(self.domain, {**self._header, **record})
-            yield saved
+            document = {**self._header, **record}
+            yield data_of(self.domain, document, SavedExplanation, stated=stated_of(self.domain, document))
 
     def __len__(self) -> int:
         """Return the number of rows in the file (cost: the file is read once)."""
@@ -137,7 +135,7 @@ class SavedBatch(BatchViews):
         """Label, prediction, number of CXps and scores of each row."""
         found = []
         for record in store_at(self.path).records():
-            data = data_of(self.domain, {**self._header, **record, "cxps": []})
+            data = data_of(self.domain, {**self._header, **record, "cxps": []}, SavedExplanation)
             cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
             if not isinstance(scores, dict):
                 raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")

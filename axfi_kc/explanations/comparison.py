@@ -10,7 +10,8 @@ from typing import Any
 
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.files.document import Explained
+from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.tables import SavedExplanation
 
 __all__ = ["Comparison", "compare", "concordance", "rank_overlap"]
 
@@ -59,7 +60,9 @@ class Comparison:
         )
 
 
-def compare(first: Explained, second: Explained, *, kind: str = "shapley") -> Comparison:
+def compare(
+    first: Explanation | SavedExplanation, second: Explanation | SavedExplanation, *, kind: str = "shapley"
+) -> Comparison:
     """Compare two explanations over the same features.
 
     They may be of two instances, of two models, or of one model over two domains with the same

@@ -70,7 +70,15 @@ _T = TypeVar("_T", CXp, AXp)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Many(ABC, Generic[_T]):
-    """Explanations that are made one by one, because there are too many for a tuple."""
+    """Explanations that are made one by one, because there are too many for a tuple.
+
+    Attributes
+    ----------
+    names
+        The features' names.
+    family
+        The explanations, as sets of feature numbers.
+    """
 
     names: tuple[str, ...]
     family: SetFamily
@@ -138,15 +146,7 @@ class _Many(ABC, Generic[_T]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyCXps(_Many[CXp]):
-    """The CXps of one instance when there are too many to list.
-
-    Attributes
-    ----------
-    names
-        The features' names.
-    family
-        The CXps, as sets of feature numbers.
-    """
+    """The CXps of one instance when there are too many to list."""
 
     _found: CxpSets
 
@@ -156,15 +156,7 @@ class ManyCXps(_Many[CXp]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ManyAXps(_Many[AXp]):
-    """The AXps of one instance when there are too many to list.
-
-    Attributes
-    ----------
-    names
-        The features' names.
-    family
-        The AXps, as sets of feature numbers.
-    """
+    """The AXps of one instance when there are too many to list."""
 
     def _named(self, mask: int) -> AXp:
         return AXp(_names(mask, self.names))

@@ -14,11 +14,12 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number, shown
-from axfi_kc.engines import Engine, Found, check_countable, check_weights, engine_through
+from axfi_kc.engines import Engine, Found, Located, check_countable, check_weights, engine_through
 from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.workers import in_workers, with_progress
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import check_predictions, own_predictor
@@ -191,11 +192,13 @@ class Explainer(Manners):
             If the budget was spent; it carries the CXps that are certain so far.
         """
         codes = self.domain.encode_point(x)[np.newaxis]
-        self._check(codes)
+        located = self._located(codes)
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
-        found = self._find(codes)
+        found = self._find(codes, located)
         found.scale(account)
-        return self._batch(codes, [found], (0,))[0]
+        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity)
+        nodes = None if found.nodes is None else found.nodes[0]
+        return Explanation(problem, self.max_size, found[0], self.budget, nodes)
 
     def explain_batch(self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None) -> Batch:
         """Explain the rows of a table.
@@ -216,11 +219,12 @@ class Explainer(Manners):
         model goes to each worker once. Everything stays in memory; see :meth:`explain_to`.
         """
         codes, labels = self._rows(X)
-        self._check(codes)
-        parts = [codes[k : k + _ROWS_AT_ONCE] for k in range(0, len(codes), _ROWS_AT_ONCE)] or [codes]
-        found = in_workers(self._find, ((part,) for part in parts), n_jobs=n_jobs)
-        sized = ((len(part), part) for part in found)
-        return self._batch(codes, list(with_progress(sized, total=len(codes), progress=progress)), labels)
+        located = self._located(codes)
+        spans = [slice(k, k + _ROWS_AT_ONCE) for k in range(0, len(codes) or 1, _ROWS_AT_ONCE)]
+        blocks = ((codes[s], None if located is None else (located[0][s], located[1][s])) for s in spans)
+        sized = ((len(part), part) for part in in_workers(self._find, blocks, n_jobs=n_jobs))
+        found = Found.joined(list(with_progress(sized, total=len(codes), progress=progress)))
+        return Batch(self._model, self._similarity, codes, found, self.max_size, self.budget, labels)
 
     def explain_to(
         self,
@@ -271,7 +275,7 @@ class Explainer(Manners):
         if any(score.needs_all for score in scores):  # before there is a file
             check_complete(self.max_size, len(self.domain))
         codes, labels = self._rows(X)
-        self._check(codes)
+        self._located(codes)
         run = Run(
             self._find,
             self._model,
@@ -284,20 +288,22 @@ class Explainer(Manners):
         )
         return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
 
-    def _check(self, codes: npt.NDArray[np.float64]) -> None:
-        if self._predict is not None:
-            check_predictions(self._predict, codes, self._model.outputs_at(codes))
+    def _located(self, codes: npt.NDArray[np.float64]) -> Located | None:
+        """Return where instances lie, with outputs that agree with the model's own ``predict``; None: not asked."""
+        if self._predict is None:
+            return None
+        located = self._engine.locate(codes)
+        check_predictions(self._predict, codes, located[1])  # before any search, which may be long
+        return located
 
     def _rows(self, X: Any) -> tuple[npt.NDArray[np.float64], tuple[Any, ...]]:
         """Return the codes of the rows of a table, and their labels."""
         codes = self.domain.encode(X)
         return codes, tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
 
-    def _batch(self, codes: npt.NDArray[np.float64], parts: list[Found], index: tuple[Any, ...]) -> Batch:
-        return Batch(self._model, self._similarity, codes, Found.joined(parts), self.max_size, self.budget, index)
-
-    def _find(self, codes: npt.NDArray[np.float64]) -> Found:
-        found = self._engine.explain(codes, weights=self.weights, max_size=self.max_size, budget=self.budget)
+    def _find(self, codes: npt.NDArray[np.float64], located: Located | None = None) -> Found:
+        options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
+        found = self._engine.explain(codes, located=located, **options)
         check_countable(found, self.domain.features)
         counts = found.counts
         if 0 in counts and self.max_size is None and self._similarity.delta is None:

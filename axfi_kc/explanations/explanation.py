@@ -10,7 +10,6 @@ from typing import Any
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.measures import amount, shown
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, IncompleteError
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
@@ -31,7 +30,7 @@ _NODES_TO_SEARCH = 20_000
 _SECONDS_TO_SEARCH = 10.0  # and no longer, where each node looks at many sets
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Views):
     """Why the model gives its output at one instance; everything in exact numbers.
 
@@ -253,16 +252,3 @@ class Explanation(Views):
         account = self._account()
         cxps = vars(self)["cxps"] if "cxps" in vars(self) else self._named_cxps(account)
         return counterfactual_of(self.problem, cxps, cxp, seed=seed, budget=account.rest())
-
-    def __repr__(self) -> str:
-        """Return a summary: prediction, families and the top features."""
-        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
-        families = f"{self.cxp_count} CXps{limit}"
-        return f"<Explanation: prediction {shown(self.prediction, quoted=True)}, {families}; shapley: {self._top()}>"
-
-    def _top(self) -> str:
-        try:
-            ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
-        except BudgetError:
-            return "not within the budget"
-        return ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value) or "all 0"

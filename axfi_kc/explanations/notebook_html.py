@@ -10,9 +10,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from axfi_kc.domain.measures import abridged, amount, shown
-from axfi_kc.explanations.files.document import Explained
+
+if TYPE_CHECKING:
+    from axfi_kc.explanations.explanation import Explanation
+    from axfi_kc.explanations.tables import SavedExplanation
 
 __all__ = ["batch_html", "explanation_html"]
 
@@ -27,7 +31,7 @@ _RULE = "border-bottom:1px solid rgba(128,128,128,.5);"
 _NOTE = "opacity:.75;margin:4px 10px;"
 
 
-def explanation_html(explained: Explained, kind: str) -> str:
+def explanation_html(explained: Explanation | SavedExplanation, kind: str) -> str:
     """Return a table of the features with bars, and one of the CXps of largest weight."""
     scores = explained.scores(kind)
     ranked = sorted((n for n in scores if scores[n]), key=lambda n: -scores[n])
@@ -46,7 +50,7 @@ def explanation_html(explained: Explained, kind: str) -> str:
     return _box(title, table + _note("; ".join(notes)) + _cxp_table(explained))
 
 
-def _cxp_table(explained: Explained) -> str:
+def _cxp_table(explained: Explanation | SavedExplanation) -> str:
     cxps = sorted(islice(explained.cxps, _MOST_SORTED), key=lambda c: -c.weight)
     most = max((Fraction(c.weight) for c in cxps), default=Fraction(0)) or Fraction(1)
     rows = [(", ".join(c.features), _bar(c.weight / most), _number(c.weight)) for c in cxps[:_MOST_CXPS]]

@@ -14,13 +14,15 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
 from axfi_kc.errors import BudgetError, DomainError, MissingExtraError
 from axfi_kc.explanations.cxps import AXp, CXp
-from axfi_kc.explanations.files.document import Explained, SavedData, Stated, document_of, explanation_of, parsed
+from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.families.masks import some_hitting_sets
 from axfi_kc.scores import DEFAULT_SCORES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from axfi_kc.explanations.explanation import Explanation
 
 __all__ = ["BatchViews", "SavedExplanation", "Views", "explanation_frame", "importance_frame", "pandas_for"]
 
@@ -44,7 +46,7 @@ def pandas_for(purpose: str) -> Any:
     return pd
 
 
-def explanation_frame(explained: Explained, kinds: Sequence[str], *, exact: bool) -> pd.DataFrame:
+def explanation_frame(explained: Explanation | SavedExplanation, kinds: Sequence[str], *, exact: bool) -> pd.DataFrame:
     """Return a row per feature: its value, its scores, and in how many CXps it occurs."""
     pd = pandas_for("A table of one explanation")
     names = explained.domain.names
@@ -104,14 +106,24 @@ def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
 
 
 class Views:
-    """Gives an explanation its tables, files and notebook display, and as many sets as a page or a terminal can show.
-
-    An explanation has what :class:`~axfi_kc.explanations.files.document.Explained` says.
-    """
+    """Gives an explanation its tables, files and notebook display, and as many sets as a page can show."""
 
     __slots__ = ()
 
-    def heaviest_cxps(self: Explained, *, most: int = _MOST) -> list[CXp]:
+    def __repr__(self: Any) -> str:
+        """Return a summary: prediction, families and the top features."""
+        try:
+            ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
+            top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value) or "all 0"
+        except BudgetError:
+            top = "not within the budget"
+        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
+        return (
+            f"<{type(self).__name__}: prediction {shown(self.prediction, quoted=True)}, {self.cxp_count} CXps{limit}; "
+            f"shapley: {top}>"
+        )
+
+    def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:
         """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
 
         Examples
@@ -124,7 +136,7 @@ class Views:
         cxps = self.cxps
         return sorted(cxps if isinstance(cxps, tuple) else islice(cxps, most), key=lambda c: -c.weight)
 
-    def some_axps(self: Explained, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
+    def some_axps(self: Any, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
         """Return AXps, smallest first, and whether these are all: there may be exponentially many.
 
         Parameters
@@ -180,12 +192,7 @@ class Views:
     @staticmethod
     def from_dict(document: Any, *, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_dict` described; see :meth:`from_json`."""
-        data, axps, stated = explanation_of(document, budget=budget)
-        saved = SavedExplanation(**{name: getattr(data, name) for name in data.__dataclass_fields__})
-        if axps is not None:
-            vars(saved)["axps"] = axps  # the cached property's own place
-        vars(saved)["stated"] = stated
-        return saved
+        return explanation_of(document, SavedExplanation, budget=budget)
 
     @staticmethod
     def from_json(text: str | bytes, *, budget: Budget | None = None) -> SavedExplanation:
@@ -245,18 +252,6 @@ class SavedExplanation(Views, SavedData):
     Made by ``Explanation.from_json``. Attributes and methods are those of
     :class:`axfi_kc.Explanation`, except the problem itself; `stated` has the scores as the file states them.
     """
-
-    stated: Stated = Stated()
-
-    def __repr__(self) -> str:
-        """Return a summary: prediction, families and the top features."""
-        ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
-        top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value)
-        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
-        return (
-            f"<SavedExplanation: prediction {shown(self.prediction, quoted=True)}, {self.cxp_count} CXps{limit}; "
-            f"shapley: {top or 'all 0'}>"
-        )
 
 
 class BatchViews:

@@ -46,9 +46,9 @@ def counting(made: ax.Explainer) -> list[int]:
     """Make an explainer note how many rows it explains at a time."""
     seen, find = [], made._find
 
-    def noting(codes):
+    def noting(codes, *located):
         seen.append(len(codes))
-        return find(codes)
+        return find(codes, *located)
 
     made._find = noting
     return seen

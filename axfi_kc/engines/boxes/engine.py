@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, interruptible, paced
 from axfi_kc.domain.measures import exact
-from axfi_kc.engines.found import Found, cell_worths, features_of_members, members_of_words
+from axfi_kc.engines.found import Found, Located, cell_worths, features_of_members, members_of_words
 from axfi_kc.engines.per_output import one_by_one
 from axfi_kc.models import Boxes, Similarity, TableModel, TreeSum, boxes_of
 
@@ -54,7 +54,9 @@ class BoxEngine:
     """
 
     def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity) -> None:
+        self.locate = model.cells_and_outputs
         self.boxes = boxes_of(model)
+        self._number = {output: k for k, output in enumerate(self.boxes.outputs)}
         self._literals = _literals_of(self.boxes)
         self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
         self._worths: dict[tuple[str, bool], Any] = {}
@@ -65,18 +67,25 @@ class BoxEngine:
         return self.boxes.outputs[0] if len(self.boxes.outputs) == 1 else None
 
     def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+        self,
+        codes: Codes,
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
         """Return the CXps and weights of each instance; there is no search, and no node of a budget is used."""
         from axfi_kc.engines.boxes import kernels as box_kernels
 
+        cells, outputs = located or self.locate(codes)
         is_free = budget is None or (budget.seconds is None and budget.bytes is None)
         if not is_free and len(codes) > 1:
-            return one_by_one(partial(self.explain, weights=weights, max_size=max_size, budget=budget), codes)
+            alone = partial(self.explain, weights=weights, max_size=max_size, budget=budget)
+            return one_by_one(alone, codes, (cells, outputs))
         _compile_kernels()
         account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
-        cells = self.boxes.grid.locate(codes)
-        home = self._home(cells)
+        home = np.array([self._number[y] for y in outputs], dtype=np.int64)
         limit = cells.shape[1] if max_size is None else max_size
         words = -(-cells.shape[1] // _WORD)
         task = self._rank[self.boxes.output], self._literals
@@ -88,7 +97,6 @@ class BoxEngine:
         else:
             low, high = self._low[home[0]], self._high[home[0]]
             starts, sets, pairs = _misses_within(account, cells, (low, high), *task, words, limit)
-        outputs = [self.boxes.outputs[k] for k in home.tolist()]
         worths, wholes = cell_worths(self.boxes.grid, weights)
         totals = (
             np.ones(len(sets), dtype=np.int64)
@@ -104,8 +112,8 @@ class BoxEngine:
         -----
         Linear in the literals: some dissimilar box must miss the instance within `mask` only.
         """
-        cells = self.boxes.grid.locate(code[np.newaxis])
-        (home,) = self._home(cells)
+        cells, (output,) = self.locate(code[np.newaxis])
+        home = self._number[output]
         rank = self._rank[self.boxes.output]
         candidates = (rank < self._low[home]) | (rank >= self._high[home])
         # A point of the box that agrees with the instance outside `mask` exists iff the box holds the
@@ -114,12 +122,6 @@ class BoxEngine:
             if not mask >> i & 1:
                 candidates &= ~self.boxes.misses(i, cells[:, i])[0]
         return bool(candidates.any())
-
-    def _home(self, cells: Cells) -> npt.NDArray[np.int32]:
-        """Return the position in ``boxes.outputs`` of each point's output."""
-        from axfi_kc.engines.boxes import kernels as box_kernels
-
-        return self.boxes.output[box_kernels.home_boxes(cells, *self._literals)]
 
     def _totals(
         self,

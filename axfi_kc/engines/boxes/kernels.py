@@ -12,31 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["antichain", "home_boxes", "minimal_misses", "narrow_totals"]
-
-
-@njit(cache=True, nogil=True)
-def home_boxes(cells: Any, offset: Any, feature: Any, first: Any, last: Any, subset: Any, inside: Any) -> Any:
-    """Return the box that holds each point (the boxes cover the space)."""
-    found = np.full(len(cells), -1, np.int64)
-    for n in range(len(cells)):
-        for box in range(len(offset) - 1):
-            misses = False
-            for literal in range(offset[box], offset[box + 1]):
-                cell = cells[n, feature[literal]]
-                if subset[literal] >= 0:
-                    # A literal on an ordered feature is a run of cells; one on categories has a flag per cell.
-                    outside = inside[subset[literal] + cell] == 0
-                else:
-                    outside = cell < first[literal] or cell >= last[literal]
-                if outside:
-                    misses = True
-                    break
-            # The boxes are disjoint, so no other can hold the point.
-            if not misses:
-                found[n] = box
-                break
-    return found
+__all__ = ["antichain", "minimal_misses", "narrow_totals"]
 
 
 @njit(cache=True, nogil=True)

@@ -51,7 +51,7 @@ class _RegionEngine(InstanceEngine):
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
         from axfi_kc.engines.circuit.regions import InstanceBoxes
 
-        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
+        cells, outputs = self.locate(code[np.newaxis])
         boxes = InstanceBoxes(self._at(outputs[0], budget), cells[0])
         return boxes.is_weak(sum(1 << k for k, i in enumerate(boxes.region.scope.tolist()) if mask >> i & 1))
 

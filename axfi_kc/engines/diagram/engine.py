@@ -15,7 +15,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import compile_target
 from axfi_kc.engines.diagram.ordered_diagram import OrderedDiagram
-from axfi_kc.engines.found import CxpSets, DiagramCxps, Found, cell_worths
+from axfi_kc.engines.found import CxpSets, DiagramCxps, Found, Located, cell_worths
 from axfi_kc.engines.per_output import PerOutput
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models import Model, Similarity
@@ -52,13 +52,20 @@ class DiagramEngine:
         self, model: Model, similarity: Similarity, *, target: str = "mdd", constant: Hashable | None = None
     ) -> None:
         self._model = model
+        self.locate = model.cells_and_outputs
         self._similarity = similarity
         self._target = target
         self.constant = constant
         self._at = PerOutput(self._diagram)
 
     def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+        self,
+        codes: Codes,
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
         """Return the CXps and weights of each instance.
 
@@ -67,7 +74,7 @@ class DiagramEngine:
         BudgetError
             If the budget was spent on the diagram, or on the families of an instance.
         """
-        cells, outputs = self._model.cells_and_outputs(codes)
+        cells, outputs = located or self.locate(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         weighed: list[tuple[Sequence[int], Sequence[int]] | CxpSets] = []
         for v, output in zip(cells.tolist(), outputs, strict=True):
@@ -90,7 +97,7 @@ class DiagramEngine:
         -----
         Linear in the diagram.
         """
-        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
+        cells, outputs = self.locate(code[np.newaxis])
         return self._at(outputs[0], budget).reaches_true(cells[0].tolist(), mask)
 
     def _diagram(self, output: Hashable, budget: Budget | None) -> OrderedDiagram:

@@ -84,7 +84,7 @@ class EnsembleEngine(InstanceEngine):
         from axfi_kc.engines.ensemble.search import find_witness
 
         _compile_kernels()
-        cells, outputs = self._model.cells_and_outputs(code[np.newaxis])
+        cells, outputs = self.locate(code[np.newaxis])
         ensemble = self._at(outputs[0])
         meter = Meter(budget)
         try:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, Watch, interruptible
-from axfi_kc.engines.found import Found, features_of_members, members_of_words, words_of_masks
+from axfi_kc.engines.found import Found, Located, features_of_members, members_of_words, words_of_masks
 from axfi_kc.engines.linear.covers import union_covers
 from axfi_kc.engines.linear.half_spaces import Side, common_unit, sides_of
 from axfi_kc.engines.linear.union_weights import UnionWeigher
@@ -98,7 +98,13 @@ class LinearEngine:
         return sides_of(self.model, self._similarity, home)
 
     def explain(
-        self, codes: Codes, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
+        self,
+        codes: Codes,
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
     ) -> Found:
         """Return the CXps and weights of each instance; a node of the budget is a candidate CXp.
 
@@ -108,11 +114,13 @@ class LinearEngine:
             For an instance with more than 2,000,000 CXps, a CXp whose weight needs too many
             combinations of discrete values, or if the budget was spent.
         """
+        located = located or self.locate(codes)
         if not Watch(budget).is_free and len(codes) > 1:
-            return one_by_one(partial(self.explain, weights=weights, max_size=max_size, budget=budget), codes)
+            alone = partial(self.explain, weights=weights, max_size=max_size, budget=budget)
+            return one_by_one(alone, codes, located)
         _compile_kernels()
         account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
-        outputs, tasks = self._tasks(codes)
+        outputs, tasks = located[1], self._tasks(*located)
         most = min(_MOST, account.budget.nodes or _MOST)
         starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, account)
         account.spend(len(words))
@@ -134,13 +142,15 @@ class LinearEngine:
         -----
         Linear in features times sides.
         """
-        _, tasks = self._tasks(code[np.newaxis])
+        tasks = self._tasks(*self.locate(code[np.newaxis]))
         free = [i for i in range(len(code)) if mask >> i & 1]
         return bool((tasks.losses[0][:, free].sum(axis=1) >= tasks.needs[0]).any())
 
-    def _tasks(self, codes: Codes) -> tuple[list[Any], _Tasks]:
-        numerators, shifts = self.model.numerators_at(codes)
-        outputs = [self.model.output_of(row, q) for row, q in zip(numerators.tolist(), shifts.tolist(), strict=True)]
+    def locate(self, codes: Codes) -> Located:
+        """Return the codes themselves, since a hyperplane cuts through cells, and the outputs there."""
+        return codes, self.model.outputs_at(codes)
+
+    def _tasks(self, codes: Codes, outputs: Sequence[Any]) -> _Tasks:
         homes = self._homes(outputs)
         n_sides = len(self.sides(0))
         losses = np.zeros((len(codes), n_sides, codes.shape[1]), dtype=object)
@@ -151,7 +161,7 @@ class LinearEngine:
             for k, side in enumerate(self.sides(home)):
                 losses[rows, k], margins[rows, k] = side.losses(*(part[rows] for part in exact))
                 needs[rows, k] = margins[rows, k] + int(side.strict)
-        return outputs, _Tasks(homes, losses, margins, needs, shifts)
+        return _Tasks(homes, losses, margins, needs, exact[2])
 
     def _homes(self, outputs: Sequence[Any]) -> npt.NDArray[np.int64]:
         """Return the number of each output's class; 0 for a regression."""

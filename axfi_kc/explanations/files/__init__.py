@@ -1,6 +1,5 @@
 """Explanations in files, exactly: documents in JSON, and results that are appended row by row."""
 
-from axfi_kc.explanations.files.document import SavedData
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of
 
-__all__ = ["SavedData", "domain_document", "domain_of"]
+__all__ = ["domain_document", "domain_of"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import repeat
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +30,13 @@ from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text,
 from axfi_kc.scores import SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
 
+if TYPE_CHECKING:
+    from axfi_kc.explanations.explanation import Explanation
+    from axfi_kc.explanations.tables import SavedExplanation
+
 __all__ = [
     "FORMAT",
     "VERSION",
-    "Explained",
     "SavedData",
     "Stated",
     "cxp_entries",
@@ -129,69 +132,6 @@ _LONGEST = 1 << 30  # characters of a document
 _CHECKING = Budget(seconds=60.0)  # of one score: a stranger's file may have CXps that give far too many AXps
 
 
-class Explained(Protocol):
-    """What can be read off an explanation, computed or loaded."""
-
-    @property
-    def domain(self) -> Domain:
-        """The space in which the instance was explained."""
-        ...
-
-    @property
-    def instance(self) -> dict[str, Any]:
-        """The instance, as ``{feature name: value}``."""
-        ...
-
-    @property
-    def prediction(self) -> Any:
-        """The model's output at the instance."""
-        ...
-
-    @property
-    def model_kind(self) -> str:
-        """What kind of model was explained."""
-        ...
-
-    @property
-    def delta(self) -> Fraction | None:
-        """For a regression, how far apart similar outputs are at most."""
-        ...
-
-    @property
-    def weights(self) -> str:
-        """The kind of weights."""
-        ...
-
-    @property
-    def max_size(self) -> int | None:
-        """The largest number of features a CXp was allowed to have."""
-        ...
-
-    @property
-    def cxps(self) -> Any:
-        """All contrastive explanations with their weights."""
-        ...
-
-    @property
-    def cxp_count(self) -> int:
-        """The number of CXps, however many there are."""
-        ...
-
-    @property
-    def axps(self) -> Any:
-        """All abductive explanations."""
-        ...
-
-    @property
-    def relevant(self) -> tuple[str, ...]:
-        """The features that occur in some CXp."""
-        ...
-
-    def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
-        """Return the score of each feature."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class SavedData:
     """What a file says about one explanation; see :class:`axfi_kc.explanations.tables.SavedExplanation`."""
@@ -204,6 +144,7 @@ class SavedData:
     weights: str
     max_size: int | None
     cxps: tuple[CXp, ...]
+    stated: Stated = Stated()
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -238,7 +179,10 @@ class SavedData:
         return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.max_size)
 
 
-def document_of(explained: Explained, *, axps: bool, kinds: Iterable[str]) -> dict[str, Any]:
+_S = TypeVar("_S", bound=SavedData)
+
+
+def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds: Iterable[str]) -> dict[str, Any]:
     """Return an explanation as plain dicts, lists, text and numbers, ready for JSON.
 
     Raises
@@ -303,7 +247,7 @@ def score_entries(numerators: Iterable[int], denominators: Iterable[int]) -> lis
     return list(map(ratio_text, numerators, denominators))
 
 
-def _score_document(explained: Explained, kind: str) -> dict[str, int | str]:
+def _score_document(explained: Explanation | SavedExplanation, kind: str) -> dict[str, int | str]:
     scores = explained.scores(kind)
     entries = score_entries((s.numerator for s in scores.values()), (s.denominator for s in scores.values()))
     return dict(zip(scores, entries, strict=True))
@@ -332,8 +276,8 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number")
 
 
-def explanation_of(document: Any, *, budget: Budget | None = None) -> tuple[SavedData, tuple[AXp, ...] | None, Stated]:
-    """Return what a document says, the AXps if it holds them, and the scores it states, each checked within `budget`.
+def explanation_of(document: Any, kind: type[_S], *, budget: Budget | None = None) -> _S:
+    """Return what a document says, as `kind` of data, after a check within `budget` of each score that it states.
 
     Raises
     ------
@@ -347,18 +291,17 @@ def explanation_of(document: Any, *, budget: Budget | None = None) -> tuple[Save
     if document.get("version") != VERSION:
         raise ResultFileError(f"This library reads version {VERSION} of the format, but {document.get('version')!r}.")
     domain = domain_of(document.get("domain"))
-    data = data_of(domain, document)
-    axps = document.get("axps")
-    found = None if axps is None else tuple(AXp(names) for names in sets_of(domain, axps))
+    data, axps = data_of(domain, document, kind, stated=stated_of(domain, document)), document.get("axps")
+    if axps is not None:
+        vars(data)["axps"] = tuple(AXp(names) for names in sets_of(domain, axps))  # the cached property's own place
     if not isinstance(document.get("scores"), dict):
         raise ResultFileError("The scores must be an object, a kind of score per key.")
-    stated = stated_of(domain, document)
-    _check_scores(data, stated, budget or _CHECKING)
-    return data, found, stated
+    _check_scores(data, budget or _CHECKING)
+    return data
 
 
-def data_of(domain: Domain, document: Mapping[str, Any]) -> SavedData:
-    """Return what the rows of a document say about one instance of `domain`."""
+def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stated: Stated | None = None) -> _S:
+    """Return what the rows of a document say about one instance of `domain`, as `kind` of data."""
     values = [value_of(v) for v in listed(document.get("instance"), "instance", most=len(domain))]
     weights, delta = text_of(document.get("weights"), "kind of weights"), document.get("delta")
     instance = dict(zip(domain.names, values, strict=False))
@@ -370,7 +313,7 @@ def data_of(domain: Domain, document: Mapping[str, Any]) -> SavedData:
         domain.encode([instance])
     except (AxfiError, TypeError, KeyError) as error:
         raise ResultFileError(f"The document does not fit its own domain ({error}).") from error
-    return SavedData(
+    return kind(
         domain=domain,
         instance=instance,
         prediction=value_of(document.get("prediction")),
@@ -379,6 +322,7 @@ def data_of(domain: Domain, document: Mapping[str, Any]) -> SavedData:
         weights=weights,
         max_size=max_size,
         cxps=_cxps(domain, document.get("cxps"), weights),
+        stated=stated or Stated(),
     )
 
 
@@ -414,13 +358,13 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
     return [domain.names_of(mask) for mask in found]
 
 
-def _check_scores(data: SavedData, stated: Stated, budget: Budget) -> None:
+def _check_scores(data: SavedData, budget: Budget) -> None:
     """Refuse scores that do not follow from the CXps: somebody has changed the file."""
     sets, names = data.forest.sets, data.domain.names
-    for kind in (kind for kind in stated.scores if kind in SCORES):
+    for kind in (kind for kind in data.stated.scores if kind in SCORES):
         try:
             known = scores_of(sets, names, SCORES[kind], max_size=data.max_size, budget=budget)
-            follows = stated.scores[kind] == known
+            follows = data.stated.scores[kind] == known
         except IncompleteError:
             follows = False
         if not follows:
