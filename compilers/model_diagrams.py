@@ -28,7 +28,7 @@ from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.models import Boxes, Model, Similarity, TableModel, TreeSum
-from axfi_kc.models.margins import Margins
+from axfi_kc.models.tree_sum import Margins
 
 __all__ = ["DEFAULT_ORDER", "OrderedTrees", "Task", "ThresholdCompiler", "compile_mdd", "diagram_of"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.from_tables import Table, as_table, infer_features, one_row, unknown
+from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
 
@@ -189,10 +189,10 @@ class Domain:
         -----
         Linear in the number of values.
         """
+        numbers = self._numbers(X, 2)
+        if numbers is not None:
+            return numbers
         table = as_table(X, self.features)
-        plain = self._plain(table)
-        if plain is not None:
-            return plain
         codes = np.empty((table.rows, len(self)), dtype=np.float64)
         for i, feature in enumerate(self.features):
             if feature.name in table.columns:
@@ -204,31 +204,23 @@ class Domain:
                 codes[:, i] = feature.encode(table.column(feature.name))
         return codes
 
-    def _plain(self, table: Table) -> npt.NDArray[np.float64] | None:
-        """Return rows of real features that are plainly right; None if a closer look is needed, or an error."""
-        columns = [table.columns[name] for name in self._position if name in table.columns]
-        if self._bounds is None or len(columns) < len(self) or any(column.dtype.kind != "f" for column in columns):
-            return None
-        return self._within(np.column_stack(columns).astype(np.float64, copy=False))
-
     def encode_point(self, x: Any) -> npt.NDArray[np.float64]:
         """Return the codes of one point: an array, a Series, a dict or a one-row DataFrame."""
-        codes = self._numbers(x)
-        return self.encode(one_row(x, self.features))[0] if codes is None else codes
+        numbers = self._numbers(x, 1)
+        return self.encode(one_row(x, self.features))[0] if numbers is None else numbers
 
-    def _numbers(self, x: Any) -> npt.NDArray[np.float64] | None:
-        """Return a point of real features that is plainly right; None if a closer look is needed, or an error."""
-        # A row of numbers needs no table of columns, and to make one would take most of the time of a single tree.
-        if self._bounds is None or getattr(getattr(x, "dtype", None), "kind", "") != "f" or np.ndim(x) != 1:
+    def _numbers(self, given: Any, ndim: int) -> npt.NDArray[np.float64] | None:
+        """Return points of real features that are plainly right; None if a closer look is needed, or an error."""
+        # Floats under the features' own names, or none, need no table of columns, and to make one would take longer
+        # than to explain a single tree.
+        labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
+        if self._bounds is None or getattr(given, "ndim", 0) != ndim or list(labels) != list(self._position):
             return None
-        if hasattr(x, "index") and tuple(x.index) != self.names:
+        values = given if isinstance(given, np.ndarray) else given.to_numpy()
+        if values.dtype.kind != "f" or values.shape[-1] != len(self):
             return None
-        codes = np.asarray(x, dtype=np.float64)
-        return self._within(codes) if codes.shape == self._bounds.shape[1:] else None
-
-    def _within(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
-        low, high = self._bounds if self._bounds is not None else (np.inf, -np.inf)
-        return codes if ((codes >= low) & (codes <= high)).all() else None
+        codes = np.ascontiguousarray(values, dtype=np.float64)
+        return codes if ((codes >= self._bounds[0]) & (codes <= self._bounds[1])).all() else None
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the values that `codes` stand for."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.models import TreeSum
-from axfi_kc.models.margins import Margins
+from axfi_kc.models.tree_sum import Margins
 from benchmarks.paper.training import Trained
 
 __all__ = ["TimeIsUp", "VeritasPeer", "shap_seconds", "veritas_seconds"]

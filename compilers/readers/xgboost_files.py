@@ -67,74 +67,33 @@ _MOST_SCORES = 100_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class XGBoostTree:
-    """One tree; the root is node 0, and every node is reached from it exactly once.
+    """One tree; the root is node 0, and every node is reached from it exactly once."""
 
-    Attributes
-    ----------
-    column
-        The column tested at each node, -1 at a leaf.
-    threshold
-        ``float32(x) < threshold`` goes left; meaningless at leaves and at categorical splits.
-    listed
-        At a categorical split, the category numbers that go right; None elsewhere.
-    left, right
-        The children; -1 at a leaf.
-    values
-        Leaf values, shape ``(nodes, 1)`` or, for vector leaves, ``(nodes, targets)``.
-    """
-
-    column: Ints
-    threshold: Floats
-    listed: tuple[frozenset[int] | None, ...]
-    left: Ints
+    column: Ints  # tested at each node; -1 at a leaf
+    threshold: Floats  # ``float32(x) < threshold`` goes left; meaningless at leaves and at categorical splits
+    listed: tuple[frozenset[int] | None, ...]  # the category numbers that go right at a categorical split
+    left: Ints  # children; -1 at a leaf
     right: Ints
-    values: Floats
+    values: Floats  # of leaves, shape ``(nodes, 1)`` or, for vector leaves, ``(nodes, targets)``
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class XGBoostFile:
-    """What a model file says, checked.
+    """What a model file says, checked."""
 
-    Attributes
-    ----------
-    version
-        The XGBoost version that wrote the file.
-    objective
-        The name of the objective, such as ``"binary:logistic"``.
-    base_score
-        The global bias as stored: one float32 number, or one per score.
-    n_classes, n_targets, n_columns
-        The parameters of those names (`n_classes` is 0 unless multi-class).
-    names
-        Column names; empty where the model has none.
-    categories
-        Per column, the category that each category number stands for; empty where the file
-        does not say so.
-    trees
-        All trees.
-    score
-        Which score each tree adds to.
-    weight
-        What each tree is multiplied by (DART); otherwise 1.
-    rounds
-        The trees of boosting round r are ``rounds[r]:rounds[r + 1]``.
-    best_iteration
-        The last round that early stopping keeps; None without early stopping.
-    """
-
-    version: tuple[int, ...]
-    objective: str
-    base_score: tuple[float, ...]
-    n_classes: int
+    version: tuple[int, ...]  # of the XGBoost that wrote the file
+    objective: str  # such as "binary:logistic"
+    base_score: tuple[float, ...]  # the global bias as stored: one float32 number, or one per score
+    n_classes: int  # 0 unless multi-class
     n_targets: int
     n_columns: int
-    names: tuple[str, ...]
-    categories: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...]  # of columns; empty where the model has none
+    categories: tuple[tuple[Any, ...], ...]  # per column, what each category number stands for, if the file says so
     trees: tuple[XGBoostTree, ...]
-    score: tuple[int, ...]
-    weight: tuple[float, ...]
-    rounds: tuple[int, ...]
-    best_iteration: int | None
+    score: tuple[int, ...]  # to which each tree adds
+    weight: tuple[float, ...]  # what each tree is multiplied by (DART); otherwise 1
+    rounds: tuple[int, ...]  # the trees of boosting round r are ``rounds[r]:rounds[r + 1]``
+    best_iteration: int | None  # the last round that early stopping keeps; None without early stopping
 
     @property
     def n_scores(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.engines.ensemble.bound_kernels import exceeds
-from axfi_kc.engines.ensemble.layout import LIMB, _plus
+from axfi_kc.engines.ensemble.search import LIMB, _plus
 
 _exceeds = getattr(exceeds, "py_func", exceeds)  # compiled code can call it, and nobody else
 

@@ -15,7 +15,7 @@ from axfi_kc.domain.grid import Cut
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import Positive, TreeNodes, TreeSum
-from axfi_kc.models.margins import Margins
+from axfi_kc.models.tree_sum import Margins
 
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
@@ -26,8 +26,7 @@ __all__ = ["EnsembleEngine"]
 @cache
 def _compile_kernels() -> None:
     """Compile the kernels on two stumps, or load them from disk, before a budget's clock starts."""
-    from axfi_kc.engines.ensemble.layout import lay_out_trees
-    from axfi_kc.engines.ensemble.search import find_cxps, find_witness, weigh
+    from axfi_kc.engines.ensemble.search import find_cxps, find_witness, lay_out_trees, weigh
 
     domain = Domain([Integer("x", 0, 1)])
     children = np.array([1, -1, -1]), np.array([2, -1, -1])
@@ -94,7 +93,7 @@ class EnsembleEngine(InstanceEngine):
 
     def _made(self, output: Hashable, _: Budget | None) -> Ensemble:
         """Return the trees laid out for instances with this output; that is linear, and needs no budget."""
-        from axfi_kc.engines.ensemble.layout import lay_out_trees
+        from axfi_kc.engines.ensemble.search import lay_out_trees
 
         margins = Margins.of(self._model, output, self._similarity.delta)
         return lay_out_trees(self._model, *margins.limbs())

@@ -28,7 +28,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
-from axfi_kc.models.margins import Margins
+from axfi_kc.models.tree_sum import Margins
 
 __all__ = [
     "MOST_BOXES",
