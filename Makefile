@@ -4,12 +4,26 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types layers unit docs paper test-slow test-orange benchmarks clean
+.PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange benchmarks clean
 
 demo: $(STAMP)
 	$(BIN)/axfi-kc demo
 
 test: lint types layers docs unit
+
+# A verdict within a minute: all checks, and of every room the tests that take the least.
+QUICK := circuits domain models \
+  families/test_masks.py families/test_weighted_dag.py \
+  compilers/test_checks.py compilers/test_compiled_model.py compilers/test_ubjson.py \
+  engines/test_boxes.py engines/test_circuit_search.py engines/test_engines.py engines/test_ensemble_layout.py \
+  engines/test_ensemble_search.py engines/test_found.py engines/test_per_output.py \
+  scores/test_axfi.py scores/test_forest.py scores/test_power_indices.py scores/test_shap_margins.py \
+  explanations/test_comparison.py explanations/test_domain_document.py explanations/test_explainer.py \
+  explanations/test_notebook_html.py explanations/test_page.py \
+  verification/test_columns.py verification/test_definitions.py verification/test_linear_proofs.py \
+  verification/test_spaces.py cli/test_explain.py cli/test_text.py paper/test_paper.py test_errors.py test_json_text.py
+quick: lint layers types
+	$(BIN)/python -m pytest -q -n 2 --maxfail 5 -m "not slow and not orange" $(addprefix tests/,$(QUICK))
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -23,6 +37,11 @@ layers: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not orange"
+
+# A source archive and, from it, a wheel.
+dist: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build
 
 # Warnings are errors.
 docs: $(STAMP)
