@@ -1,7 +1,7 @@
 # Everything a fresh machine needs: Python >= 3.11 and make.
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange benchmarks clean
