@@ -144,7 +144,7 @@ def explanation_of(masks: tuple[int, ...], budget: ax.Budget) -> ax.Explanation:
 
 def within(explanation: ax.Explanation, budget: ax.Budget) -> ax.Explanation:
     """Return the same explanation, asked with another budget and nothing known yet."""
-    return replace(explanation, _budget=budget)
+    return replace(explanation, _found=replace(explanation._found), _budget=budget)
 
 
 def fine_steps(n_classes: int = 2, *, most: int = 2_100) -> tuple[LinearModel, list[int]]:
