@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import pytest
 import axfi_kc as ax
 
 ROOT = Path(__file__).resolve().parents[1]
+DIFF = re.compile(r"^```diff\n(.*?)^```", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [p for p in DOCUMENTS if BLOCK.search(p.read_text())]
 SHOWN = {"Fraction": Fraction, "CXp": ax.CXp, "AXp": ax.AXp}
 
@@ -44,6 +46,14 @@ def check(value: object, line: str, what: str) -> None:
         return  # words, not a value
     if hash_sign:
         assert value == expected, what
+
+
+@pytest.mark.parametrize(
+    "diff", DIFF.findall((ROOT / "CONTRIBUTING.md").read_text()), ids=lambda d: d.splitlines()[1][6:]
+)
+def test_examples_of_contributions_still_apply(diff: str) -> None:
+    done = subprocess.run(["git", "apply", "--check", "-"], cwd=ROOT, input=diff, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_there_are_pages_to_run() -> None:
