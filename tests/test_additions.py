@@ -20,6 +20,7 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 import axfi_kc as ax
 from axfi_kc.circuits import files as formats
@@ -191,6 +192,15 @@ def test_a_target_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "toy" in {row["target"] for row in printed(capsys, "sizes", model, data, "--orders", "given")}
 
 
+@pytest.fixture
+def new_workers() -> Iterator[None]:
+    """Worker processes that were started before something was installed do not find it."""
+    get_reusable_executor().shutdown()
+    yield
+    get_reusable_executor().shutdown()
+
+
+@pytest.mark.usefixtures("new_workers")
 def test_a_score(toy_score: str, tmp_path: Path) -> None:
     check_doors(toy_score, tmp_path)
     saved = explainer().explain_to(tmp_path / "two.jsonl", TABLE, kinds=[toy_score, "ffa"], n_jobs=2)
