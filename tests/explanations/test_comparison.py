@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.comparison import concordance, rank_overlap
-from axfi_kc.explanations.files import compare
+from axfi_kc.explanations.comparison import compare, concordance, rank_overlap
 from tests.support.paper_example import DOMAIN, ONES, paper
 
 
