@@ -88,7 +88,10 @@ def trained(kind: str, X: np.ndarray, rng: Random) -> tuple[Any, int | None]:
         "tree": (lambda: tree.DecisionTreeClassifier(max_depth=depth + 2, random_state=seed), None),
         "regression tree": (lambda: tree.DecisionTreeRegressor(max_depth=depth + 2, random_state=seed), 1),
         "forest": (lambda: ensemble.RandomForestClassifier(trees, max_depth=depth, random_state=seed), None),
-        "gradient boosting": (lambda: ensemble.GradientBoostingClassifier(n_estimators=trees, max_depth=2), None),
+        "gradient boosting": (
+            lambda: ensemble.GradientBoostingClassifier(n_estimators=trees, max_depth=2, random_state=seed),
+            None,
+        ),
         "xgboost": (lambda: XGBClassifier(n_estimators=trees, max_depth=depth, n_jobs=1), None),
         "logistic": (lambda: linear_model.LogisticRegression(), None),
         "linear": (lambda: linear_model.LinearRegression(), 1),
