@@ -8,6 +8,7 @@
 """
 
 import sys
+from types import ModuleType
 
 from axfi_kc import errors
 from axfi_kc._version import __version__
@@ -61,7 +62,22 @@ _OLD_PATHS = {
     "shap_circuits": shap_circuits,
     "targets": targets,
 }
-sys.modules.update({f"{__name__}.{old}": module for old, module in _OLD_PATHS.items()})
+
+
+class _OldPath(ModuleType):
+    """A module under its old name, which is no package: what is inside has one path only, the new one."""
+
+    def __init__(self, name: str, module: ModuleType) -> None:
+        super().__init__(name, module.__doc__)
+        self._module = module
+
+    def __getattr__(self, name: str) -> object:
+        if name == "__path__":
+            raise AttributeError(name)
+        return getattr(self._module, name)
+
+
+sys.modules.update({(path := f"{__name__}.{old}"): _OldPath(path, module) for old, module in _OLD_PATHS.items()})
 
 __all__ = [
     "AXp",

@@ -26,4 +26,12 @@ DOCUMENTED = (
 
 @pytest.mark.parametrize("path", DOCUMENTED)
 def test_documented_paths_import(path: str) -> None:
-    assert importlib.import_module(f"axfi_kc.{path}") is getattr(ax, path)
+    found, module = importlib.import_module(f"axfi_kc.{path}"), getattr(ax, path)
+    names = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
+    assert names
+    assert all(getattr(found, name) is getattr(module, name) for name in names)
+
+
+def test_old_paths_are_no_second_way_to_the_modules_inside() -> None:
+    with pytest.raises(ModuleNotFoundError, match="not a package"):
+        importlib.import_module("axfi_kc.targets.mdd")

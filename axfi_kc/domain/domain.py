@@ -216,10 +216,10 @@ class Domain:
         labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
         if self._bounds is None or getattr(given, "ndim", 0) != ndim or list(labels) != list(self._position):
             return None
-        values = given if isinstance(given, np.ndarray) else given.to_numpy()
-        if values.dtype.kind != "f" or values.shape[-1] != len(self):
+        values = given if type(given) is np.ndarray else getattr(given, "to_numpy", lambda: None)()
+        if values is None or values.dtype.kind != "f" or values.shape[-1] != len(self):
             return None
-        codes = np.ascontiguousarray(values, dtype=np.float64)
+        codes = np.array(values, dtype=np.float64, order="C")  # a copy: the caller may go on to write into theirs
         return codes if ((codes >= self._bounds[0]) & (codes <= self._bounds[1])).all() else None
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:

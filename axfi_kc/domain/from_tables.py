@@ -60,6 +60,8 @@ def as_table(X: Any, features: Sequence[Feature]) -> Table:
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         names = [str(n) for n in X[0]]
         return _known(Table({n: _object_column([row[n] for row in X]) for n in names}, len(X)), features)
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever number lies beneath
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     data = np.asarray(X)
     if data.ndim != 2:
         raise DomainError(

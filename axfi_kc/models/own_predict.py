@@ -67,6 +67,12 @@ _ACTING = (
     "get_iteration_range",
     "get_value",
     "call__",
+    "getattribute__",
+    "iter",
+    "hstack",
+    "call_func_on_transformers",
+    "map_infrequent_categories",
+    "process_params",
 )
 
 
@@ -151,7 +157,8 @@ def predictor(model: Any, domain: Domain) -> Predict:
     [False, True]
     """
     import_readers(model)
-    return _predictor(model, domain)
+    # by type: a proxy may give itself out, by __class__, for what it does not predict as
+    return _predictor.dispatch(type(model))(model, domain)
 
 
 @singledispatch
@@ -177,7 +184,7 @@ def own_predictor(model: Any, domain: Domain) -> Predict | None:
     if library_of(model) is None:
         return None
     import_readers(model)
-    return _compared(model, domain)
+    return _compared.dispatch(type(model))(model, domain)
 
 
 def plain_predictor(model: Any, domain: Domain) -> Predict | None:

@@ -102,12 +102,14 @@ def register_score(name: str, about: str, *, needs: str, share: Share | None = N
     {'a': Fraction(2, 1), 'b': Fraction(1, 1), 'c': Fraction(1, 1), 'd': Fraction(0, 1)}
     >>> del SCORES["cxp_count"]
     """
-    if name in SCORES or name in _TAKEN or not name.isidentifier():
-        raise WeightError(f"A new score needs an identifier as a name that nothing else has, but {name!r} was given.")
     if needs not in _NEEDS:
         raise WeightError(f"A score needs one of {', '.join(map(repr, _NEEDS))}, but {needs!r} was given.")
 
     def register(function: _F) -> _F:
+        if not isinstance(name, str) or name in SCORES or name in _TAKEN or not name.isidentifier():
+            raise WeightError(
+                f"A new score needs an identifier as a name that nothing else has, but {name!r} was given."
+            )
         SCORES[name] = Score(name, about, needs, function, share)
         return function
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CXpForest"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class CXpForest:
     """Weighted CXps as a game: ``v_r(S) = (1/n) * sum of w(Y) over the Y that S meets``.
 
@@ -38,7 +38,8 @@ class CXpForest:
     features
         The names of all features.
     sets
-        The CXps and their weights; see :class:`axfi_kc.engines.CxpSets`.
+        The CXps and their weights (:class:`axfi_kc.engines.CxpSets`); to make a forest, the CXps' masks, ints whose
+        bit i is feature i, with the weights' numerators and one denominator will do.
     budget
         What the graph, and each file of it, may cost in seconds and bytes; None: no limit.
 
@@ -51,7 +52,25 @@ class CXpForest:
 
     features: tuple[str, ...]
     sets: CxpSets
-    budget: Budget | None = field(default=None, repr=False, kw_only=True)
+    budget: Budget | None = field(repr=False)
+
+    def __init__(
+        self,
+        features: Iterable[str],
+        sets: CxpSets | Iterable[int],
+        numerators: Iterable[int] | None = None,
+        denominator: int = 1,
+        *,
+        budget: Budget | None = None,
+    ) -> None:
+        found = (
+            sets
+            if isinstance(sets, CxpSets)
+            else ListedCxps(tuple(sets), tuple(numerators or ()), denominator, "ratio")
+        )
+        object.__setattr__(self, "features", tuple(features))
+        object.__setattr__(self, "sets", found)
+        object.__setattr__(self, "budget", budget)
 
     @classmethod
     def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:

@@ -77,7 +77,7 @@ def read_model(model: Any, domain: Domain) -> Model:
     """
     import_readers(model)
     check_own_predict(model)
-    return _read(model, domain)
+    return _read.dispatch(type(model))(model, domain)
 
 
 def check_own_predict(model: Any) -> None:

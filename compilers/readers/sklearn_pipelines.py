@@ -196,6 +196,10 @@ def _place_of(
 @_made.register
 def _by_column(transformer: ColumnTransformer, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "transformers_")
+    if transformer.transformer_weights:
+        raise UnsupportedModelError(
+            f"{where} has transformer_weights, which scale columns and are not read; scale them by a step instead."
+        )
     names = [str(n) for n in getattr(transformer, "feature_names_in_", ())]
     made: Columns = []
     for name, step, selection in transformer.transformers_:

@@ -150,7 +150,7 @@ def _forest_regressor(model: Any, domain: Domain) -> TreeSum:
 
 def _prior(model: Any) -> npt.NDArray[np.float64]:
     """Return the scores that boosting starts from, if they are the same everywhere."""
-    if not isinstance(model.init_, str | DummyClassifier | DummyRegressor):
+    if type(model.init_) not in (str, DummyClassifier, DummyRegressor):
         raise UnsupportedModelError(
             f"{type(model).__name__} starts from {type(model.init_).__name__}, which is not constant; "
             "fit it with init=None or init='zero'."

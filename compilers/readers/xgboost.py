@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -67,6 +68,11 @@ def _fitted(model: Any) -> Any:
             f"Expected a fitted {name}, but this one has not been fitted; call fit first."
         ) from error
     check_own_predict(booster)
+    if not math.isnan(model.missing):
+        raise UnsupportedModelError(
+            f"{type(model).__name__}(missing={model.missing!r}) sends that number where missing values go, which is "
+            "not read; train it with missing=nan, or give a Python function over a finite domain."
+        )
     return booster
 
 

@@ -84,3 +84,23 @@ def test_rows_of_numbers_are_checked(point: list[float]) -> None:
     domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 1, 3)])
     with pytest.raises(DomainError):
         domain.encode_point(np.array(point))
+
+
+def test_codes_are_the_domain_s_own() -> None:
+    """The caller may write into an array that was explained."""
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 0, 1)])
+    for given in (np.array([0.25, 0.5]), pd.Series([0.25, 0.5], index=list("ab"))):
+        codes = domain.encode_point(given)
+        given[:] = 0.0
+        assert codes.tolist() == [0.25, 0.5]
+    table = np.array([[0.25, 0.5]])
+    codes = domain.encode(table)
+    table[:] = 0.0
+    assert codes.tolist() == [[0.25, 0.5]]
+
+
+def test_whatever_numpy_takes_is_a_point() -> None:
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 0, 1)])
+    assert domain.encode_point(memoryview(np.array([0.25, 0.5]))).tolist() == [0.25, 0.5]
+    with pytest.raises(DomainError, match="'a' is NaN"):
+        domain.encode(np.ma.array([[0.25, 0.5]], mask=[[True, False]]))

@@ -17,7 +17,8 @@ from axfi_kc.models.own_predict import library_of, own_predictor, predictor
 pytest.importorskip("sklearn")
 from sklearn.base import TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -218,3 +219,58 @@ def test_functions_and_neutral_forms_have_nothing_to_compare() -> None:
     form = ax.read_model(MAKERS["tree"]().fit(X, Y), DOMAIN)
     assert own_predictor(form, DOMAIN) is None
     assert predictor(form, DOMAIN)(DOMAIN.encode(X[:3])) == form.predict(X[:3])
+
+
+class Slippery(DecisionTreeClassifier):
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return found if name != "predict" else lambda *given, **options: 1 - found(*given, **options)
+
+
+class Halved(ColumnTransformer):
+    def _hstack(self, *given: Any, **options: Any) -> Any:
+        return super()._hstack(*given, **options) / 2
+
+
+class Tilted(DummyRegressor):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        return super().predict(X) + np.asarray(X)[:, 0]
+
+
+def _weighted() -> Any:
+    parts = [("left", "passthrough", [0]), ("right", "passthrough", [1, 2])]
+    return ColumnTransformer(parts, transformer_weights={"left": -3.0, "right": 0.1})
+
+
+HIDDEN = {
+    "__getattribute__": lambda: Slippery(max_depth=3),
+    "_hstack": lambda: make_pipeline(Halved([("all", "passthrough", [0, 1, 2])]), LogisticRegression()),
+    "transformer_weights": lambda: make_pipeline(_weighted(), LogisticRegression()),
+    "starts from Tilted": lambda: GradientBoostingRegressor(n_estimators=2, init=Tilted()),
+    "missing=0.0": lambda: xgb_classifier(missing=0.0),
+    "pred_early_stop": lambda: lgb_classifier(pred_early_stop=True),
+    "num_iteration_predict": lambda: lgb_classifier(num_iteration_predict=1),
+}
+
+
+@pytest.mark.parametrize("what", HIDDEN)
+def test_what_acts_in_predict_and_is_not_read_is_refused(what: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=what):
+        ax.Explainer(HIDDEN[what]().fit(X, Y), DOMAIN, delta=1 if "Tilted" in what else None)
+
+
+def test_a_proxy_is_not_what_it_says_it_is() -> None:
+    class Proxy:
+        def __init__(self, model: Any) -> None:
+            self._model = model
+
+        __class__ = property(lambda self: type(self._model))  # type: ignore[assignment]
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.__dict__["_model"], name)
+
+        def predict(self, X: Any, **options: Any) -> Any:
+            return 1 - self._model.predict(X, **options)
+
+    with pytest.raises(UnsupportedModelError, match="Expected a model that can be read exactly"):
+        ax.Explainer(Proxy(DecisionTreeClassifier(max_depth=3).fit(X, Y)), DOMAIN)

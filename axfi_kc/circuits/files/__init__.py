@@ -98,15 +98,15 @@ FORMATS: Mapping[str, tuple[Format, ...]] = MappingProxyType(_FORMATS)
 
 
 def register(known: Format) -> None:
-    """Make a file format known to every other room; among formats of one suffix, marks decide."""
+    """Make a file format known to every other room, once; among formats of one suffix, marks decide."""
     for suffix in known.suffixes:
-        _FORMATS[suffix] = (*_FORMATS.get(suffix, ()), known)
+        _FORMATS[suffix] = (*(other for other in _FORMATS.get(suffix, ()) if other != known), known)
 
 
 def unregister(known: Format) -> None:
     """Forget a file format that was registered."""
     for suffix in known.suffixes:
-        rest = tuple(other for other in _FORMATS[suffix] if other is not known)
+        rest = tuple(other for other in _FORMATS[suffix] if other != known)
         _FORMATS.pop(suffix)
         if rest:
             _FORMATS[suffix] = rest

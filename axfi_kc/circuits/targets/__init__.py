@@ -162,9 +162,10 @@ def register(language: Language) -> None:
     UnsupportedTargetError
         If its name is taken.
     """
-    if language.name in _LANGUAGES or language.name == "auto":
+    name = language.name
+    if not isinstance(name, str) or not name.isidentifier() or name in _LANGUAGES or name == "auto":
         raise UnsupportedTargetError(
-            f"A target needs a name of its own, but {language.name!r} is taken; choose another one."
+            f"A target needs an identifier as a name that no other has, but {name!r} was given; choose another one."
         )
     _LANGUAGES[language.name] = language
     # what a circuit of ours can be asked follows from its form
@@ -172,7 +173,15 @@ def register(language: Language) -> None:
 
 
 def unregister(name: str) -> None:
-    """Forget a target language that was registered."""
+    """Forget a target language that was registered; those of the library stay.
+
+    Raises
+    ------
+    UnsupportedTargetError
+        If there is no such language, or it is one of the library's own.
+    """
+    if name not in _LANGUAGES or name in _OWN:
+        raise UnsupportedTargetError(f"Only a registered target can be unregistered, but {name!r} was given.")
     del _LANGUAGES[name]
     remove_language(name)
 
@@ -267,3 +276,4 @@ register(Language("mdd", mdd_of, ordered=True, search="sift"))
 register(Language("obdd", obdd_of, ordered=True, search="sift"))
 register(Language("sdd", sdd_of, search="minimise", searched="searched"))
 register(Language("ddnnf", ddnnf_of, direct=True))
+_OWN = frozenset(_LANGUAGES)
