@@ -102,18 +102,21 @@ def register_score(name: str, about: str, *, needs: str, share: Share | None = N
     {'a': Fraction(2, 1), 'b': Fraction(1, 1), 'c': Fraction(1, 1), 'd': Fraction(0, 1)}
     >>> del SCORES["cxp_count"]
     """
+    _check_name(name)
     if needs not in _NEEDS:
         raise WeightError(f"A score needs one of {', '.join(map(repr, _NEEDS))}, but {needs!r} was given.")
 
     def register(function: _F) -> _F:
-        if not isinstance(name, str) or name in SCORES or name in _TAKEN or not name.isidentifier():
-            raise WeightError(
-                f"A new score needs an identifier as a name that nothing else has, but {name!r} was given."
-            )
+        _check_name(name)  # once more: somebody may have come first since the decorator was made
         SCORES[name] = Score(name, about, needs, function, share)
         return function
 
     return register
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or name in SCORES or name in _TAKEN or not name.isidentifier():
+        raise WeightError(f"A new score needs an identifier as a name that nothing else has, but {name!r} was given.")
 
 
 def find_score(name: str) -> Score:
