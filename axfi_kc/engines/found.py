@@ -230,9 +230,11 @@ class DiagramCxps(CxpSets):
     def _listed(self, account: Account | None) -> ListedCxps:
         totals: dict[int, int] = {}
         for mask, numerator in paced(self.dag.sets(), account):
+            # Paths with one mask are different ways of changing the same features: disjoint, so they add up.
             totals[mask] = totals.get(mask, 0) + numerator
         most, whole = max(map(int.bit_count, totals), default=0), self.dag.whole
         masks = sorted_sets(totals)
+        # A set of k features is over whole**k; lifted to the largest k, all have one denominator.
         scaled = tuple(totals[m] * whole ** (most - m.bit_count()) for m in paced(masks, account))
         return ListedCxps(tuple(masks), scaled, whole**most, self.kind)
 
@@ -243,6 +245,7 @@ class DiagramCxps(CxpSets):
 
     def weight_met(self, mask: int) -> Fraction:
         """Return everything, less what the CXps weigh that have no feature in `mask`."""
+        # Avoiding features only drops arcs of the DAG, while meeting one would be a state to carry along each path.
         return self._total - self.dag.total(avoiding=mask)
 
     @cached_property
@@ -265,6 +268,7 @@ class DiagramCxps(CxpSets):
 def _parts(sizes: Iterable[int], share: Share) -> tuple[dict[int, int], int]:
     """Return the share of a member of a CXp of each size as an integer, and what these are divided by."""
     shares = {size: share(size) for size in set(sizes)}
+    # One denominator, so that sums are of integers: each sum of Fractions would take a gcd.
     common = lcm(*(part.denominator for part in shares.values()))
     return {size: part.numerator * (common // part.denominator) for size, part in shares.items()}, common
 
@@ -413,6 +417,7 @@ class Found:
             missing = {d: divisor // d for d in distinct}
             own = [t * missing[d] for t, d in zip(totals[a:b], divisors[a:b], strict=True)]
             union = set().union(*features[a:b])
+            # Over the features of this instance's CXps and not all, which keeps the integers short.
             denominators.append(divisor * prod([wholes[i] for i in union]))
             if divided:
                 rests = (union.difference(mine) for mine in paced(features[a:b], account))
@@ -447,6 +452,8 @@ class Found:
         outside = np.where(self.members, 1, np.array(self.wholes, dtype=np.int64)).prod(axis=1)
         weights = self.totals * outside * parts.astype(np.int64)
         below = np.zeros((len(parts) + 1, len(self.wholes)), dtype=np.int64)
+        # The running sum over all instances may wrap round, as the bound is for one instance; differences are right
+        # modulo 2**64 all the same, and the bound says that they fit.
         np.cumsum(self.members * weights[:, np.newaxis], axis=0, out=below[1:])
         return below[self.starts[1:]] - below[self.starts[:-1]], [prod(self.wholes) * common] * len(self)
 

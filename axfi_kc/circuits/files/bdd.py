@@ -59,6 +59,8 @@ def bdd_of(obdd: Obdd) -> Bdd:
     number: dict[tuple[int, int, int], int] = {}
     for node, fork in obdd._forks.items():
         low, high = reference[fork.low], reference[fork.high]
+        # A node whose 1-arc would be complemented is made as its complement and referred to with a minus. So a function
+        # and its complement share one node, in one form.
         sign = 1 if high > 0 else -1
         key = fork.level, sign * low, sign * high
         reference[node] = sign * number.setdefault(key, len(number) + 2)
@@ -92,11 +94,13 @@ def nnf_of_bdd(bdd: Bdd, variables: Variables) -> Nnf:
         level, low, high = bdd.nodes[abs(node) - 2]
         sign = 1 if node > 0 else -1
         ends = []
+        # The complement of a node has both ends complemented, so signs are pushed down until they meet a constant.
         for literal, end in ((numbers[level], sign * high), (-numbers[level], sign * low)):
             if literal not in literals:
                 literals[literal] = nnf.add(LITERAL, (literal,))
             ends.append(nnf.add(CONJUNCTION, (literals[literal], made[end])))
         made[node] = nnf.add(DISJUNCTION, ends)
+    # The last node is the root of an Nnf, but a constant root was made first.
     nnf.add(CONJUNCTION, (made[bdd.root],))
     return nnf
 
@@ -261,6 +265,8 @@ def _add_dddmp(source: Source, number: int, words: list[bytes], level_of: Mappin
 
 def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, constants: Mapping[int, int]) -> Bdd:
     """Return the diagram of entries in any order, after checking that levels increase on every arc."""
+    # Levels increase on every arc, so going by level from the bottom numbers children first; the check below, which
+    # also rules out cycles, fails for files where they do not.
     order = sorted((k for k in entries if entries[k][1] >= 0), key=lambda k: -entries[k][1])
     number = dict(constants) | {k: position for position, k in enumerate(order, 2)}
 
@@ -318,6 +324,7 @@ def read_dd_json(
 def _parse_dd_json(source: Source) -> Bdd:
     document = source.document()
     levels = document.pop("level_of_var", None) if isinstance(document, dict) else None
+    # By repr, because in Python True == 1 == 1.0, and only integers are levels.
     if not isinstance(levels, dict) or {repr(k) for k in levels.values()} != {repr(k) for k in range(len(levels))}:
         source.fail(-1, "'level_of_var' with the levels from 0 on, each once", _abridged(levels))
     roots = document.pop("roots", None)

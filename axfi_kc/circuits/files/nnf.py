@@ -77,6 +77,7 @@ class _Lines:
 
     def children_first(self) -> Iterator[int]:
         """Return the nodes below the root, each after its children."""
+        # Before the walk, which then meets declared nodes only; faults that the root does not reach are found, too.
         self._check_arcs()
         return children_first(_ROOT, lambda node: [arc[1] for arc in self.arcs_of.get(node, ())], self._fail_at_cycle)
 
@@ -117,6 +118,8 @@ def d4_lines(nnf: Nnf) -> list[str]:
     """Return the lines of a file in d4's dialect; conjunctions of literals and at most one gate become arcs."""
     ends = _ends(nnf)
     last = len(nnf.kinds) - 1
+    # Reversed, because the root comes last here and has number 1 there. A node that becomes an arc has no number,
+    # except the root, to which no arc leads.
     named = [node for node in reversed(range(len(nnf.kinds))) if ends[node][1:] == () or node == last]
     number = {node: k for k, node in enumerate(named, 1)}
     number[_TRUE] = len(number) + 1
@@ -143,6 +146,8 @@ def _ends(nnf: Nnf) -> list[tuple[int, ...]]:
             end = _TRUE, parts[0]
         elif kind == CONJUNCTION:
             gates = [part for part in parts if nnf.kinds[part] != LITERAL]
+            # At most one gate, as an arc has one end, and at least one literal. The gate must be a node itself: one
+            # that is an arc has no number to lead to.
             if len(gates) < min(2, len(parts)) and all(ends[gate] == (gate,) for gate in gates):
                 end = (*(gates or [_TRUE]), *(nnf.parts[part][0] for part in parts if nnf.kinds[part] == LITERAL))
         ends.append(end)
@@ -274,6 +279,7 @@ def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> None:
         raise ValueError
     if parts and (min(parts) < 0 or max(parts) >= len(nnf.kinds)):
         raise ValueError
+    # The variable that decides is the compiler's claim: it is checked to be one, and nothing relies on it.
     if kind == b"O" and not 0 <= numbers[0] <= nnf.n_variables:
         raise ValueError
     nnf.kinds.append(CONJUNCTION if kind == b"A" else DISJUNCTION)

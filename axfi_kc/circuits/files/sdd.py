@@ -22,6 +22,7 @@ _NODE = "'F id', 'T id', 'L id vtree literal' or 'D id vtree n (prime sub)...' w
 
 def _spans(vtree: Vtree) -> list[range]:
     """Return, for each node, the positions of its subtree when nodes are listed from left to right."""
+    # A subtree is an interval from left to right, so "lies below" is a comparison of bounds and not a walk.
     sizes: list[int] = []
     for left, right in zip(vtree.left, vtree.right, strict=True):
         sizes.append(1 if left < 0 else sizes[left] + sizes[right] + 1)
@@ -88,6 +89,8 @@ def _rows(source: Source, word: bytes) -> Iterator[tuple[int, bytes, list[int]]]
 def _parse_vtree(source: Source) -> tuple[Vtree, dict[int, int]]:
     """Return the vtree, and the node of each number in the file."""
     number: dict[int, int] = {}
+    # `free` has the nodes without a parent. A child leaves it once, so there is no sharing; if one is left it is the
+    # last line's, which no later line could name: the root is last, as Vtree wants it.
     free: set[int] = set()
     variables: set[int] = set()
     rows: list[tuple[int, int, int]] = []
@@ -243,6 +246,7 @@ def _add(nnf: Nnf, letter: bytes, numbers: list[int], number: dict[int, int]) ->
     if letter != b"D":
         return nnf.add(CONJUNCTION if letter == b"T" else DISJUNCTION, ())
     ends = [number[k] for k in numbers[3:]]
+    # Primes exclude each other, so this is deterministic; prime and sub share no variable, so it is decomposable.
     return nnf.add(DISJUNCTION, [nnf.add(CONJUNCTION, pair) for pair in zip(ends[::2], ends[1::2], strict=True)])
 
 
@@ -267,6 +271,7 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
     places, literals = nodes.vtree_nodes.tolist(), nodes.literals.tolist()
     reached = bytearray(int(nodes.root) + 1)
     reached[-1] = 1
+    # Children come before parents, so one pass from the root, which is last, marks all that it reaches.
     for node in reversed(range(len(reached))):
         if reached[node]:
             for end in (k for pair in ends[offsets[node] : offsets[node + 1]] for k in pair):

@@ -98,6 +98,7 @@ class Variables:
                         f"{bits[variable].feature} and {feature}; renumber it."
                     )
                 bits[variable] = Bit(f"v{variable}", feature, cells)
+        # Different numbers from 1 on have no gap exactly when the largest is as large as there are numbers.
         if bits and max(bits) != len(bits):
             missing = next(v for v in range(1, len(bits) + 1) if v not in bits)
             raise CircuitError(
@@ -140,6 +141,7 @@ def _cells_of(grid: Grid, feature: int, literals: Sequence[int]) -> dict[int, tu
         )
     cells: dict[int, tuple[int, ...]] = {}
     for cell, literal in enumerate(literals):
+        # A negative literal is true on its cell, so its variable is 1 on all others. [1, -1] says the same cells twice.
         others = tuple(c for c in range(n) if c != cell) if literal < 0 else ()
         cells.setdefault(abs(literal), others if literal < 0 else (cell,))
     return cells
@@ -152,6 +154,7 @@ def is_describable(grid: Grid) -> bool:
     """Tell whether the values of every feature can be written as JSON and read back the same."""
     features = [axis.feature for axis in grid.axes if isinstance(axis.feature, Categorical)]
     entries = [*(v for f in features for v in f.values), *(c for f in features for code in f.codes for c in code)]
+    # By exact type: a subclass, such as numpy's float64, would be read back as another type.
     return all(type(entry) in (str, int, bool, float, type(None)) for entry in entries)
 
 
@@ -171,6 +174,7 @@ def described_axis(axis: Axis) -> str:
             entry |= {"columns": list(feature.columns), "codes": [list(code) for code in feature.codes]}
     else:
         entry |= {"low": str(feature.low), "high": str(feature.high)}
+        # Cuts are floats and hexadecimal, read back bit for bit; bounds are fractions, which no JSON number holds.
         entry["cuts"] = [[cut.value.hex(), cut.closed] for cut in axis.cuts]
     if isinstance(feature.measure, Histogram):
         entry["edges"] = [str(edge) for edge in feature.measure.edges]
@@ -222,6 +226,7 @@ def _feature(entry: Any) -> Feature:
 
 
 def _fractions(texts: Sequence[str]) -> list[Fraction]:
+    # Files come from anywhere, and Fraction writes out exponents: 1e999999999 would fill the memory.
     if any(len(text) > _LONGEST_NUMBER or "e" in text.lower() for text in texts):
         raise ValueError("a number is too long")
     return [Fraction(text) for text in texts]

@@ -120,10 +120,13 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Acco
     from axfi_kc.circuits.queries import counting_kernels as kernels
 
     arrays = (circuit.kinds, circuit.offsets, circuit.children, shares.of_arc)
+    # The value may exceed 1 where points count repeatedly, and too few primes would fold it to a plausible number.
+    # Integer division is rounded correctly, so one float up is above the true share.
     upper = [math.nextafter(w / d, math.inf) for w, d in zip(shares.worths, shares.wholes, strict=True)]
     bound = float(kernels.upper_bound(*arrays, np.array(upper, dtype=np.float64)))
     if not bound < 2.0**1000:
         return None
+    # whole < 2**bit_length and bound < 2**exponent, so the total is below 2**bits and its residues determine it.
     bits = whole.bit_length() + max(0, math.frexp(bound)[1])
     needed = n_primes_beyond(1 << bits)
     primes = primes_not_dividing(shares.wholes, count=needed)
@@ -133,6 +136,7 @@ def residue_total(circuit: Circuit, shares: Shares, whole: int, *, account: Acco
         mod = np.array(some, dtype=np.uint64)
         with interruptible():
             found += kernels.residues(*arrays, shares_modulo(shares.worths, shares.wholes, some), mod).tolist()
+    # Recombination gives back integers only: the value is a fraction, times the whole it is the total.
     return combined([r * (whole % q) % q for r, q in zip(found, primes, strict=True)], primes)
 
 
@@ -289,6 +293,7 @@ def _account(budget: Budget | None) -> Account:
 def _total(circuit: Circuit, worths: Sequence[Sequence[int]], account: Account) -> int:
     """Return the sum, over all satisfying cell vectors, of the product of cell worths."""
     wholes = [sum(row) for row in worths]
+    # A feature whose cells are all worth nothing makes every product 0, and its shares would divide by 0.
     if not all(wholes):
         return 0
     numerator, denominator = _ratio(circuit, worths, wholes, account)
@@ -308,6 +313,7 @@ def _ratio(
         total = residue_total(circuit, shares, whole, account=account)
         found = None if total is None else (total, whole)
     numerator, denominator = found or _Pass(circuit, shares, base).ratio(account)
+    # More than the whole proves that a point is counted twice. No more proves nothing: `check` recounts for that.
     if numerator > denominator:
         raise refusal("counting", "a deterministic circuit, but this one has points that are counted more than once")
     return numerator, denominator
@@ -343,6 +349,7 @@ class _Pass:
             true=(1, 0),
             account=account,
             at_once=1 if self._base.bit_length() > _LONG else 16,
+            # A value's digits grow with the features below it, so keeping all values would take nodes times features.
             forget=True,
         )[-1]
         return numerator, self._base**exponent

@@ -106,6 +106,7 @@ def _undecided(circuit: Circuit, account: Account) -> list[tuple[int, int, int]]
         if kind == OR:
             below = children[offsets[node] : offsets[node + 1]]
             implied = [literals.of(c) for c in account.paced(below)]
+            # The linear test first: n parts have n**2 / 2 pairs.
             if not _one_feature_separates(implied):
                 pairs = account.paced(combinations(zip(below, implied, strict=True), 2), at_once=1024)
                 found += [(node, a, b) for (a, of_a), (b, of_b) in pairs if not _separate(of_a, of_b)]
@@ -115,6 +116,7 @@ def _undecided(circuit: Circuit, account: Account) -> list[tuple[int, int, int]]
 def _one_feature_separates(implied: list[dict[int, frozenset[int]]]) -> bool:
     """Tell whether one feature tells all parts apart, in time linear in their literals."""
     shared = set(implied[0]).intersection(*implied[1:])
+    # Sets exclude each other pairwise exactly when their sizes add up to that of their union.
     return any(sum(len(x[i]) for x in implied) == len(frozenset().union(*(x[i] for x in implied))) for i in shared)
 
 
@@ -140,6 +142,8 @@ class _Literals:
             if self._kinds[u] == DECISION:
                 i, labels = self._features[u], self._labels[arcs]
                 cells = self._sets[labels[0]].union(*(self._sets[k] for k in labels[1:]))
+                # Every node in the queue follows from the first, so what they say is intersected. A queue that stops
+                # early leaves sets too large: more pairs for the search, but no wrong proof.
                 found[i] = found[i] & cells if i in found else cells
             below = self._children[arcs]
             if (self._kinds[u] == AND or len(below) == 1) and len(queue) < _LITERALS:
@@ -153,6 +157,7 @@ class _Search:
     def __init__(self, circuit: Circuit, budget: Budget | None) -> None:
         self._work = Residuals(circuit, budget)
         self._classes = cell_classes(circuit)
+        # Kept from pair to pair: a residual without a model has none, whichever conjunction led to it.
         self._empty = {self._work.build.false}
         self._n_features = len(circuit.grid.axes)
 
@@ -160,6 +165,7 @@ class _Search:
         """Return a point at which both nodes of the circuit hold; None if there is none."""
         work = self._work
         root = work.conjunction(work.numbers[a], work.numbers[b])
+        # The path holds the step into each open node but the root, so leaving a node takes back one step.
         path, stack = list[tuple[int, int]](), [(root, 0)]
         while stack:
             node, tried = stack.pop()

@@ -38,6 +38,7 @@ class Residuals:
         met = dict.fromkeys(circuit.features[::-1].tolist())
         self.order = [i for i in met if i >= 0]
         self._place = {i: k for k, i in enumerate(self.order)}
+        # The constants, the first two nodes of a builder, have no first feature: a place behind all others.
         self._tops = [len(self.order)] * 2
         self._memo: dict[tuple[int, int], dict[int, int]] = {}
         self.numbers = self._copied(circuit)
@@ -56,6 +57,7 @@ class Residuals:
 
     def _placed(self, node: int) -> int:
         """Note the first feature of a node that may be new; its children are known."""
+        # A builder numbers new nodes one after the other, so any other number is a node that was met before.
         if node == len(self._tops):
             _, feature, _, children = self.build.node(node)
             places = [self._tops[c] for c in children]
@@ -81,6 +83,7 @@ class Residuals:
                 stack.pop()
                 continue
             kind, feature, labels, children = self.build.node(u)
+            # A child whose first feature comes later does not mention this one: it stays as it is, without a memo.
             open_ones = [c for c in children if self._tops[c] == place and c not in memo]
             if open_ones:
                 stack += open_ones
@@ -125,11 +128,13 @@ def recount(circuit: Circuit, worths: Sequence[Sequence[int]], *, budget: Budget
         work.account.spend(1)
         place = work.top(node)
         feature = work.order[place]
+        # Rewriting can only unite labels of the circuit, so no node tells cells of a class apart: one speaks for all.
         below = [(work.at(node, cells[0]), sum([worths[feature][c] for c in cells])) for cells in classes[feature]]
         waiting = [child for child, _ in below if child not in known]
         if waiting:
             stack += waiting
             continue
+        # Features placed between a node and its child do not occur below it, so all their cells count.
         known[node] = sum([w * known[c] * prod(wholes[place + 1 : work.top(c)]) for c, w in below])
         stack.pop()
     unmet = set(range(len(worths))) - set(work.order)

@@ -47,6 +47,7 @@ def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
     """
     flat = flat_of(circuit)
     allowed = np.zeros(int(flat.cell_starts[-1]), np.uint8)
+    # A box of one cell per feature leaves no choice, so parts of a conjunction agree even if they share features.
     allowed[flat.cell_starts[:-1] + np.asarray(cells, dtype=np.int64)] = 1
     return bool(_truths(circuit, allowed)[-1])
 
@@ -99,6 +100,7 @@ def entails_clause(circuit: Circuit, clause: Mapping[int, Collection[int]]) -> b
     """
     n_cells = circuit.grid.n_cells
     outside = {i: sorted(set(range(n_cells[i])) - set(cells)) for i, cells in clause.items()}
+    # Cells that are all of a feature leave none outside: the box is empty, and the clause holds everywhere.
     return not is_consistent_within(circuit, allowed_cells(circuit, outside))
 
 
@@ -135,6 +137,8 @@ def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
     allowed = np.ones(starts[-1], np.uint8)
     point = [-1] * len(n_cells)
     depth = 0 if is_consistent_within(circuit, allowed) else -1
+    # Invariant: the box that fixes the features before `depth`, and frees all others, has a model. So every cell
+    # that passes the test leads to a model, and no descent is in vain.
     while depth >= 0:
         if depth == len(point):
             yield tuple(point)
@@ -144,6 +148,7 @@ def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
         point[depth] += 1
         if point[depth] == n_cells[depth]:
             point[depth] = -1
+            # Freed again, since tests of earlier features suppose that all later ones are free.
             allowed[own] = 1
             depth -= 1
             continue

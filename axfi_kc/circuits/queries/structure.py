@@ -99,6 +99,7 @@ def is_smooth(circuit: Circuit) -> bool:
     owners = arc_owners(circuit)
     choice = (circuit.kinds == OR) | (circuit.kinds == DECISION)
     below = numbers[circuit.children]
+    # Equal scopes have equal numbers, and equality is transitive: comparing neighbouring arcs of a node is enough.
     same = (owners[1:] != owners[:-1]) | (below[1:] == below[:-1]) | ~choice[owners[1:]]
     return bool(same.all())
 
@@ -126,6 +127,7 @@ def is_ordered(circuit: Circuit, order: Sequence[int] | None = None) -> bool:
         return feature_order(circuit) is not None
     place = np.argsort(np.asarray(order, dtype=np.int64))
     upper, lower = _tested_after(circuit)
+    # Arcs suffice: places that increase along each arc increase along each path, and no feature comes twice.
     return is_decision(circuit) and bool((place[upper] < place[lower]).all())
 
 
@@ -203,8 +205,10 @@ def _tested_after(circuit: Circuit) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 
 def is_reduced(circuit: Circuit) -> bool:
     """Tell whether a circuit of decisions has neither equal nor redundant nor unreachable nodes (cost: linear)."""
+    # Nodes are compared by their labels below; a set of cells with two labels would hide equal nodes.
     if len(set(circuit.cell_sets)) != len(circuit.cell_sets):
         return False
+    # A node other than the root needs a parent. Parents come later, so going up from any node ends at the root.
     if len(np.union1d(circuit.children, [circuit.root])) != len(circuit.kinds):
         return False
     seen = set()
@@ -217,6 +221,7 @@ def is_reduced(circuit: Circuit) -> bool:
             redundant = len(below) == 1 and sizes[named[0]] == n_cells[feature]
             if redundant or not below or len(set(below)) < len(below) or not all(sizes[k] for k in named):
                 return False
+            # Cells that no arc names lead to false; an arc to it would be a second way to write the same decision.
             if any(kinds[child] == FALSE for child in below):
                 return False
         key = (kind, feature, *sorted(zip(named, below, strict=True)))
@@ -237,6 +242,7 @@ def _faulty(circuit: Circuit) -> int:
         met[circuit.features[decisions]] = decisions
         arrays = (circuit.kinds, circuit.features, circuit.offsets, circuit.children)
         orders = (np.arange(len(met)), np.argsort(np.argsort(met, kind="stable")))
+        # Spans that are apart prove disjoint scopes. Spans that overlap prove nothing: only then are the scopes made.
         apart = any(scope_kernels.are_spans_apart(*arrays, places) for places in orders)
         found = _FAULTY[circuit] = -1 if apart else _scopes(circuit)[1]
     return found

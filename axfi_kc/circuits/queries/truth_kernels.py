@@ -22,6 +22,7 @@ def has_cell(flat, label, cell):
     low, high = flat.set_starts[label], flat.set_starts[label + 1] - 1
     if low > high or cell < flat.set_cells[low] or cell > flat.set_cells[high]:
         return False
+    # Sets are sorted and without repetition, so one that is as long as its span has no gaps.
     if flat.set_cells[high] - flat.set_cells[low] == high - low:
         return True  # neighbouring cells, as most sets are: nothing to search
     while low < high:
@@ -40,6 +41,7 @@ def _enter(rows_in, cell_starts, cells, present):
         bit = np.uint64(1) << np.uint64(row)
         for i in range(cells.shape[1]):
             at = cell_starts[i] + cells[row, i]
+            # Taking back clears only what was entered: a batch costs its rows, not all cells of the grid.
             rows_in[at] = rows_in[at] | bit if present else np.uint64(0)
 
 
@@ -72,6 +74,7 @@ def truths_at(flat, cells):
         for node in range(n_nodes):
             kind = flat.kinds[node]
             word = np.uint64(0)
+            # All 64 bits, also those of rows that a short last batch lacks: bits never mix, and these are not read.
             if kind in (TRUE, AND):
                 word = ~word
             for arc in range(flat.offsets[node], flat.offsets[node + 1]):

@@ -84,12 +84,14 @@ class Mdd(InArrays):
 
     def negate(self) -> Mdd:
         """Return the diagram of all other points (cost: linear)."""
+        # Exchanging the constants makes no two nodes equal, so the complement is as large as the diagram: no budget.
         nodes = MddNodes(self.grid, self.order, spend=lambda _: None)
         return Mdd(nodes.circuit(nodes.load(self.circuit), negated=True), self.order)
 
     def _joined(
         self, other: Mdd, budget: Budget | None, chosen: Callable[[MddNodes], Callable[[int, int], int]]
     ) -> Mdd:
+        # Cells are mere numbers and mean the same only on one grid; identity shows it without comparing cuts.
         if other.grid is not self.grid or other.order != self.order:
             raise CircuitError(
                 f"Two diagrams are joined over one grid in one order, but the orders {self.order} and {other.order}, "
@@ -146,6 +148,7 @@ def mdd_of(
 
 
 def _in_order(circuit: Circuit, features: Sequence[int], account: Account) -> Mdd:
+    # Canonical only if both hold: reduced nodes are unique for one order, and is_reduced judges decisions alone.
     if is_ordered(circuit, features) and is_reduced(circuit):
         return Mdd(circuit, tuple(features))
     nodes = MddNodes(circuit.grid, features, spend=account.spend)

@@ -43,6 +43,8 @@ class Vtree:
         """Return the tree whose left children are all leaves."""
         n = len(leaves)
         inner = n - 1
+        # Inner nodes from the lowest up: each has the next leaf towards the front on its left, the one before it on its
+        # right; the lowest has the last leaf there.
         left = [*([_INNER] * n), *range(n - 2, -1, -1)]
         right = [*([_INNER] * n), *([n - 1] if inner else []), *range(n, n + inner - 1)]
         return cls(tuple(left), tuple(right), (*leaves, *([_INNER] * inner)))
@@ -99,6 +101,7 @@ class Vtree:
             if both is not None:
                 stack += [(part, True), (both[1], False), (both[0], False)]
                 continue
+            # A part comes back after both halves, whose numbers then lie on top, the second half's uppermost.
             second, first = (made.pop(), made.pop()) if opened else (_INNER, _INNER)
             made.append(len(leaves))
             left.append(first)
@@ -123,6 +126,7 @@ class Vtree:
     def in_order(self) -> tuple[int, ...]:
         """Each node's position from left to right, an inner node between its children, as libraries number them."""
         found = [0] * len(self.leaves)
+        # No recursion: a right-linear tree over thousands of bits is deeper than Python allows.
         stack, here, position = list[int](), self.root, 0
         while stack or here >= 0:
             while here >= 0:
@@ -168,6 +172,7 @@ class Vtree:
             part = parts.get(leaf)
             if a >= 0:
                 first, second = made[a], made[b]
+                # An inner node has two children: with one gone, max is the other; with both gone, -1.
                 made.append(add(first, second, _INNER) if min(first, second) >= 0 else max(first, second))
             elif part is None:
                 made.append(-1)

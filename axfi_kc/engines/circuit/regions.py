@@ -59,7 +59,9 @@ class Region:
             task = kernels.BY_DECISIONS
         scope = np.unique(circuit.features[circuit.features >= 0]).astype(np.int64)
         n_cells = circuit.grid.n_cells
+        # At most so many cell vectors of a box fail; a number of them that primes with a larger product divide is 0.
         count = n_primes_beyond(prod(n_cells[i] for i in scope.tolist())) if task == kernels.BY_COUNT else 0
+        # Every cell counts 1, whatever its measure: CXps are logic, and a cell of measure zero holds points.
         cells = _Table.of(circuit, [[1] * n for n in n_cells], scope.tolist(), count)
         return cls(circuit, holds, flat_of(circuit), scope, task, cells)
 
@@ -156,6 +158,8 @@ class InstanceBoxes:
         -----
         A pass over the circuit for each prime of 31 bits that it takes to exceed what the box is worth.
         """
+        # The box of a CXp also has points that differ from v in a part of it only, but by minimality none of them is
+        # dissimilar: what the region has in the box are the AExs.
         sets = [self.features(mask) for mask in masks]
         wholes = self.region.table(kind, worths, 1).wholes
         largest = [prod([wholes[i] for i in Y]) for Y in sets]
@@ -183,5 +187,6 @@ class InstanceBoxes:
         ]
 
     def _worth(self, remainders: Sequence[int], primes: Sequence[int], whole: int) -> int:
+        # A share is a fraction; times the whole it is an integer from 0 to `whole`, which the primes' product exceeds.
         inside = combined([r * whole % p for r, p in zip(remainders, primes, strict=True)], primes)
         return inside if self.region.holds else whole - inside

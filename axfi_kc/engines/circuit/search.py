@@ -58,12 +58,14 @@ def find_cxps(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]
     n = len(boxes.region.scope)
     n_sets = _n_sets(n, max_size) if 2 * max_size < n else _MOST_SETS + 1
     if boxes.region.task != BY_COUNT and n_sets > _FEW_SETS:
+        # A meter of its own: families that are given up certify no CXp, and must leave enough for what follows.
         trial = Meter(_half(meter.rest()))
         found = cxps_by_nodes(boxes, max_size=max_size, meter=trial)
         meter.spend(trial.nodes)
     if found is None and n_sets <= _MOST_SETS:
         found = cxps_by_size(boxes, max_size=max_size, meter=meter)
     if found is None:
+        # Large CXps are dropped only now: without them hitting sets would be taken for AXps that are none.
         found = [Y for Y in cxps_by_duality(boxes, meter=meter) if Y.bit_count() <= max_size]
     return found
 
@@ -111,6 +113,7 @@ def cxps_by_size(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[i
     for size in range(min(len(bits), max_size) + 1):
         for chosen in combinations(bits, size):
             S = sum(chosen)
+            # Smallest first, so a weak set that contains no CXp found so far is minimal.
             if any(Y & S == Y for Y in found):
                 continue
             if not meter.spend(1) or meter.is_spent:
@@ -170,6 +173,7 @@ class _Families:
             changes.append(at_false)
         if stays and stays[0] == 0:
             return _AT_ONCE
+        # Less than max_size, for `bit` comes on top. A set that is too large could only exclude larger ones.
         others = {T for family in changes if family is not stays for T in family if T.bit_count() < self._max_size}
         return [*stays, *(T | bit for T in self._minimal(others, stays))]
 
@@ -182,6 +186,7 @@ class _Families:
     def _minimal(self, candidates: Iterable[int], kept: Sequence[int]) -> Iterator[int]:
         """Iterate over the minimal candidates that contain none of `kept`."""
         known = list(kept)
+        # By size: all proper parts of T come before it, and equal sets occur once.
         for T in sorted(candidates, key=int.bit_count):
             self._spend(1 + len(known))
             for s in known:  # a generator in any() takes twice as long
@@ -237,6 +242,7 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
             raise BudgetSpent(cxps)
         cxps.append(found)
         meter.spend(rest.bit_count())
+        # The new CXp lies in the candidate's complement, so the candidate misses it and is extended with the others.
         waiting.append(candidate)
         waiting = _extended(waiting, axps, found, lambda: meter.is_spent)
     return cxps
@@ -267,5 +273,7 @@ def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Cal
     for h in missing:
         if is_spent():
             break
+        # h has nothing of `found`, so only a hitting set that meets it in `bit` alone can lie within h | bit. AXps
+        # take part in this test although they are never extended.
         extended += [h | bit for bit, rests in without.items() if not any(rest & ~h == 0 for rest in rests)]
     return hitting + extended

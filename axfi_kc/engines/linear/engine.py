@@ -115,6 +115,7 @@ class LinearEngine:
             combinations of discrete values, or if the budget was spent.
         """
         located = located or self.locate(codes)
+        # A budget is for each instance, so under one they are explained one at a time.
         if not Watch(budget).is_free and len(codes) > 1:
             alone = partial(self.explain, weights=weights, max_size=max_size, budget=budget)
             return one_by_one(alone, codes, located)
@@ -160,6 +161,7 @@ class LinearEngine:
             rows = np.flatnonzero(homes == home)
             for k, side in enumerate(self.sides(home)):
                 losses[rows, k], margins[rows, k] = side.losses(*(part[rows] for part in exact))
+                # All are integers at this scale, so to lose more than the margin is to lose one more at least.
                 needs[rows, k] = margins[rows, k] + int(side.strict)
         return _Tasks(homes, losses, margins, needs, exact[2])
 
@@ -234,6 +236,7 @@ def _covers_within(
     limit = account.budget.seconds
     if limit is None and account.budget.bytes is None:
         return _covers(tasks, max_size, most, account)
+    # Four times as many each time: all failed attempts together cost about a third of the last one.
     allowed = min(_FIRST, most)
     while True:
         begin = account.seconds
@@ -290,7 +293,10 @@ def _rounded(tasks: _Tasks) -> tuple[npt.NDArray[np.int64], ...]:
     needs = np.minimum(tasks.needs, sums + 1)  # beyond the sum, it does not matter how far
     cut = np.maximum(_bit_length(sums).astype(np.int64) - _BITS, 0)
     by = cut.astype(object)
+    # Losses rounded down add up to less than 2**61, and needs are at most one more than sums: int64 holds both.
     losses = np.right_shift(tasks.losses, by[:, :, np.newaxis]).astype(np.int64)
+    # A loss that is rounded to 0 may still decide, one that is 0 never does: only the latter is marked.
     losses[tasks.losses == 0] = -1
+    # A shift rounds down, also below zero, so the negative's negative is rounded up.
     low, high = np.right_shift(needs, by), -np.right_shift(-needs, by)
     return losses, low.astype(np.int64), high.astype(np.int64), (cut > 0).astype(np.int64)
