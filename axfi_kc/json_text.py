@@ -102,6 +102,7 @@ def number_of(text: Any, what: str = "number") -> Fraction:
     """
     if isinstance(text, int) and not isinstance(text, bool):
         return Fraction(text)
+    # Python limits decimal digits, but not hexadecimal ones: the length bounds the gcd that a Fraction takes.
     if isinstance(text, str) and len(text) <= _LONGEST:
         above, slash, below = text.partition("/")
         try:
@@ -134,6 +135,7 @@ def value_text(value: Any) -> Any:
     ('a', 1.5, {'fraction': '1/3'}, {'tuple': [1, 'b']})
     """
     plain = value.item() if isinstance(value, np.generic) else value
+    # bool before int, whose subclass it is: a label True must not come back as 1.
     if plain is None or isinstance(plain, str | bool):
         return plain
     if isinstance(plain, int):
@@ -170,6 +172,7 @@ def value_of(text: Any) -> Hashable:
         return text
     if isinstance(text, dict) and len(text) == 1:
         ((tag, inner),) = text.items()
+        # No tuple within a tuple, as in value_text: a file cannot drive this recursion deeper than one level.
         if tag == "tuple" and isinstance(inner, list) and not any(_is_tuple(part) for part in inner):
             return tuple(value_of(part) for part in inner)
         if tag == "fraction":

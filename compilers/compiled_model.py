@@ -84,6 +84,7 @@ class CompiledModel:
         CircuitError
             If one of them is real: then points are uncountable; ask for the probability.
         """
+        # The circuit no longer mentions fixed features; unless left out they would count with all of their values.
         fixed = [self.domain.index(name) for name in self.fixed]
         return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
 
@@ -104,6 +105,7 @@ class CompiledModel:
             For a name or a value that is not the domain's.
         """
         watch = Watch(budget)
+        # For the same reason a second value would have no effect, and go unnoticed.
         both = [name for name in values if name in self.fixed]
         if both:
             raise DomainError(f"Feature {both[0]!r} is fixed already; condition the whole circuit instead.")
@@ -126,6 +128,7 @@ class CompiledModel:
 
     def _cell(self, name: str, value: Any) -> int:
         i = self.domain.index(name)
+        # np.array([value]) would make a row of a value that is a tuple.
         column = np.empty(1, dtype=object)
         column[0] = value
         return int(self.target.grid.axes[i].locate(self.domain.features[i].encode(column))[0])
@@ -224,6 +227,7 @@ def _label(model: Model, output: Any) -> Hashable:
     labels = model.labels
     if output is None:
         return _greater(labels)
+    # The model's own label, not the one given: 1, 1.0 and True are equal, but only one is what the model says.
     found = next((y for y in labels if y == output), None)
     if found is None:
         raise DomainError(f"output must be one of {', '.join(map(repr, labels))}, but {output!r} was given.")

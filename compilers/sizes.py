@@ -129,6 +129,7 @@ def compare_sizes(
 
         rows = tqdm(rows, total=len(plan), unit="circuit", desc="compiling")
     frame = pd.DataFrame([[getattr(row, c) for c in COLUMNS] for row in rows], columns=list(COLUMNS))
+    # Types with a missing value: one row without figures would turn the column into floats.
     return frame.astype({"nodes": "Int64", "edges": "Int64", "bytes": "Int64", "agrees": "boolean"})
 
 
@@ -180,6 +181,8 @@ def size_rows(
     first: SizeRow | None = None
 
     def circuit_of(way: _Way) -> tuple[Circuit | str, float]:
+        # Targets share the circuit they start from, but each row has its seconds, so rows compare whole compilations.
+        # Failures are kept too: each would cost the whole budget once more.
         key = language_of(way.target).direct, str(way.order)
         if key not in made:
             begin = time.perf_counter()
@@ -214,6 +217,7 @@ def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budg
     begin = time.perf_counter()
     try:
         made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in language.options})
+        # Taken before counting, which is a check and no part of the compilation.
         seconds = before + time.perf_counter() - begin
         countable = all(axis.counts is not None for axis in circuit.grid.axes)
         count = made.count(budget=watch.rest()) if countable else None
@@ -236,6 +240,7 @@ def _confirmed(circuit: Circuit, row: SizeRow, budget: Budget) -> bool | None:
     """Tell whether a second, independent route gives the same probability; None where it does not finish."""
     axes = circuit.grid.axes
     try:
+        # On the circuit the target was made of, so that the target's library has no part in the second route.
         again = recount(circuit, [axis.numerators for axis in axes], budget=budget)
     except BudgetError:
         return None

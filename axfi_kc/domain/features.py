@@ -108,6 +108,7 @@ class Categorical:
         codes: Sequence[Sequence[Number]] | None = None,
     ) -> None:
         items = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
+        # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
             raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {items!r} was given.")
         if any(isinstance(v, float) and math.isnan(v) for v in items):
@@ -214,6 +215,7 @@ class Integer:
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, column)
+        # NaN was refused before: it is neither below nor above a bound. Up to 2**53 bounds are floats themselves.
         wrong = (numbers < self.low) | (numbers > self.high) | (numbers != np.floor(numbers))
         if wrong.any():
             raise _outside(self, _first(numbers, wrong))
@@ -280,6 +282,7 @@ class Real:
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, column)
+        # A float lies between the rational bounds iff it lies between the outermost floats within them.
         wrong = (numbers < self.floats[0]) | (numbers > self.floats[1])
         if wrong.any():
             raise _outside(self, _first(numbers, wrong))
@@ -306,5 +309,6 @@ def _weights(name: str, weights: Sequence[Number] | Weights | None, size: int) -
 
 def _float_above(bound: Fraction) -> float:
     """Return the least float64 that is not below `bound`."""
+    # The nearest float may lie on either side, so it is compared as the rational that it is.
     nearest = float(bound)
     return nearest if Fraction(nearest) >= bound else math.nextafter(nearest, math.inf)

@@ -114,6 +114,7 @@ class SavedBatch(BatchViews):
     def __iter__(self) -> Iterator[SavedExplanation]:
         """Iterate over the explanations in the file."""
         for record in store_at(self.path).records():
+            # The header says once what all rows share (weights, delta, max_size); with it a record is a whole document.
             document = {**self._header, **record}
             yield data_of(self.domain, document, SavedExplanation, stated=stated_of(self.domain, document))
 
@@ -135,6 +136,7 @@ class SavedBatch(BatchViews):
         """Label, prediction, number of CXps and scores of each row."""
         found = []
         for record in store_at(self.path).records():
+            # Without the CXps, of which tables need the number alone: their Fractions would be most of the work.
             data = data_of(self.domain, {**self._header, **record, "cxps": []}, SavedExplanation)
             cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
             if not isinstance(scores, dict):
@@ -171,6 +173,7 @@ class SavedBatch(BatchViews):
 
     def _stated(self, scores: dict[str, Any], kind: str) -> list[Fraction]:
         found = scores.get(kind)
+        # JSON Lines name the features; Parquet lists them in the domain's order.
         texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
         if not isinstance(texts, list) or len(texts) != len(self.domain):
             raise ResultFileError(f"A row of {self.path} has no {kind} scores; the file is damaged.")

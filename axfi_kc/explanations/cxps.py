@@ -127,6 +127,7 @@ class _Many(ABC, Generic[_T]):
         if not all(name in self.names for name in features):
             return False
         mask = sum(1 << self.names.index(name) for name in features)
+        # Membership first: only a set of the family has a weight that could be compared.
         return mask in self.family and self._named(mask) == item
 
     def sample(self, rng: Random) -> _T:
@@ -174,6 +175,7 @@ def weighted_cxps(
     codes = problem.codes[np.newaxis]
     found = problem.engine.explain(codes, weights=weights, max_size=max_size, budget=budget)
     check_countable(found, problem.domain.features)
+    # With limit 0 a list that exists is given whatever its length, and a DAG is never expanded.
     sets = found[0].listed(0)
     if sets is None:
         raise IncompleteError(
@@ -284,6 +286,7 @@ def find_axps(problem: Problem, *, budget: Budget | None = None) -> tuple[AXp, .
     >>> find_axps(Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2)))
     (AXp(features=('a', 'b')),)
     """
+    # Started before the CXps, so that hitting sets get what these leave; unit weights, as AXps need no others.
     watch = Watch(budget)
     found = weighted_cxps(problem, weights="unit", budget=budget)
     return named_axps(found.masks, problem.domain.names, budget=None if budget is None else watch.rest())

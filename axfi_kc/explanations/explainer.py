@@ -193,6 +193,7 @@ class Explainer(Manners):
         """
         codes = self.domain.encode_point(x)[np.newaxis]
         located = self._located(codes)
+        # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes, located)
         found.scale(account)
@@ -275,6 +276,7 @@ class Explainer(Manners):
         if any(score.needs_all for score in scores):  # before there is a file
             check_complete(self.max_size, len(self.domain))
         codes, labels = self._rows(X)
+        # For its check alone: workers have no predictor (see __getstate__) and locate the rows themselves.
         self._located(codes)
         run = Run(
             self._find,
@@ -306,6 +308,8 @@ class Explainer(Manners):
         found = self._engine.explain(codes, located=located, **options)
         check_countable(found, self.domain.features)
         counts = found.counts
+        # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
+        # within delta, which is an answer and no fault of the model.
         if 0 in counts and self.max_size is None and self._similarity.delta is None:
             raise _constant(found.outputs[counts.index(0)])  # a class that nothing can change
         return found

@@ -131,16 +131,19 @@ class Explanation(Views):
         found, given = self._found.listed(0), self._budget
         if found is None or len(self.domain) > _FEATURES_TO_SEARCH:
             return [], False
+        # Half of the time at most: the family of all AXps, which is next if the search does not finish, needs the rest.
         trial = Budget(
             seconds=_SECONDS_TO_SEARCH if given.seconds is None else given.seconds / 2,
             nodes=min(_NODES_TO_SEARCH, given.nodes or _NODES_TO_SEARCH),
             bytes=given.bytes,
         )
+        # Charged in full, used or not: search and family together never pass the budget.
         account.nodes = trial.nodes or 0
         return some_hitting_sets(found.masks, budget=trial)
 
     def _unfinished(self, axps: Sequence[int], account: Account) -> BudgetError:
         listed = self._found.listed(0)
+        # Some are enough: after a spent budget, naming every CXp could itself take long.
         known = () if listed is None else listed.masks[:_NODES_TO_SEARCH]
         return BudgetError(
             f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
@@ -250,5 +253,6 @@ class Explanation(Views):
             If the explainer's budget was spent.
         """
         account = self._account()
+        # CXps that have names already cost nothing; others get theirs on this question's account, not on a new one.
         cxps = vars(self)["cxps"] if "cxps" in vars(self) else self._named_cxps(account)
         return counterfactual_of(self.problem, cxps, cxp, seed=seed, budget=account.rest())

@@ -69,6 +69,7 @@ def minimal_sets(family: Iterable[int], *, account: Account | None = None) -> li
     >>> minimal_sets([0b011, 0b001, 0b110])
     [1, 6]
     """
+    # Smallest first: a set can only contain sets that come before it, so nothing kept is ever taken back.
     kept: list[int] = []
     for candidate in paced(sorted_sets(set(family), account=account), account, at_once=1):
         if not any(s & candidate == s for s in kept):
@@ -113,6 +114,8 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
     registers = np.zeros(kernels.REGISTERS, np.int64)
     registers[kernels.FRESH] = 1
     meter.attach(registers)
+    # The whole search is in state and registers: the kernel stops where rows are full or its allowance ends, so that
+    # the clock is looked at, and goes on from there.
     while True:
         status = kernels.minimal_hitting_sets(*state, rows, registers)
         spent = status == ALLOWANCE and not meter.extend()
@@ -142,6 +145,7 @@ def some_hitting_sets(family: Iterable[int], *, budget: Budget) -> tuple[list[in
 @cache
 def _compile_kernel() -> None:
     """Compile the kernel on a single set, or load it from disk, before a budget's clock starts."""
+    # Without a budget, with which it would call this function again.
     minimal_hitting_sets([1])
 
 
@@ -164,6 +168,7 @@ def _hitting_state(sets: list[int], elements: list[int], account: Account) -> tu
     for row, s in enumerate(account.paced(sets)):
         members[row] = [s >> e & 1 for e in elements]
     occurs = np.ascontiguousarray(np.packbits(members.T, axis=1, bitorder="little")).view(np.uint64)
+    # Each chosen element is the only one to hit some set, another for each, so no more are chosen than there are sets.
     depth = min(n, len(sets)) + 2
     uncovered = np.zeros((depth, words), np.uint64)
     uncovered[0] = np.packbits(np.arange(64 * words) < len(sets), bitorder="little").view(np.uint64)

@@ -72,6 +72,7 @@ class Boxes(ListedModel):
         missed = np.zeros((len(cells), len(self)), dtype=np.bool_)
         for i in range(cells.shape[1]):
             missed |= self.misses(i, cells[:, i])
+        # The boxes partition the space, so each row has exactly one False, and argmin finds it.
         return [self.outputs[k] for k in self.output[np.argmin(missed, axis=1)].tolist()]
 
     def cells(self, box: int, feature: int) -> list[int]:
@@ -114,6 +115,7 @@ class Boxes(ListedModel):
             if inside is not None:
                 found[:, i] = inside.astype(dtype) @ np.array(of_cell, dtype=dtype)
             else:
+                # One difference of prefix sums per box; integers are not rounded, so it is the sum itself.
                 below = np.cumsum(np.array([0, *of_cell], dtype=dtype))
                 found[:, i] = below[self.last[:, i]] - below[self.first[:, i]]
         return found
@@ -200,6 +202,7 @@ def _split_by_sets(model: TreeSum) -> set[int]:
     found = set()
     for node in np.flatnonzero(model.feature >= 0).tolist():
         goes_left = _goes_left(model, node)
+        # A threshold sends the first cells left; then two ends describe either side, and no row of flags is needed.
         if not goes_left[: int(goes_left.sum())].all():
             found.add(int(model.feature[node]))
     return found
@@ -247,6 +250,7 @@ def _narrow(
 def _feasible_leaves(
     model: TreeSum, first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], subsets: dict[int, npt.NDArray[np.bool_]]
 ) -> npt.NDArray[np.int64]:
+    # A path that contradicts itself holds no point; kept, its violated features would pass for a weak CXp.
     feasible = (model.feature < 0) & (first < last).all(axis=1)
     for inside in subsets.values():
         feasible &= inside.any(axis=1)

@@ -194,6 +194,8 @@ class CircuitModel(ListedModel):
         tuple
             A deterministic, decomposable circuit, and False if the points are those where it fails.
         """
+        # The output without a circuit has the points that no circuit has: if it is wanted, the unwanted are joined.
+        # Outputs exclude each other, so joining them is deterministic either way.
         holds = all(circuit is not None for circuit, chosen in zip(self.circuits, wanted, strict=True) if chosen)
         named = zip(self.circuits, wanted, strict=True)
         parts = [circuit for circuit, chosen in named if circuit is not None and chosen == holds]
@@ -207,6 +209,7 @@ def _account(budget: Budget | None) -> Account:
 def _countable(circuit: Circuit, *, deterministic: bool, account: Account) -> tuple[Circuit, bool]:
     """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
     found = with_decisions(circuit)
+    # Counting needs both: decomposable, so that a conjunction multiplies, deterministic, so that a disjunction adds.
     if queries.is_decomposable(found) and (deterministic or _is_deterministic(found, account)):
         return found, False
     account.look()
@@ -216,6 +219,7 @@ def _countable(circuit: Circuit, *, deterministic: bool, account: Account) -> tu
 def _is_deterministic(circuit: Circuit, account: Account) -> bool:
     rest = account.rest()
     budget = Budget(seconds=rest.seconds, nodes=_STEPS, bytes=rest.bytes)
+    # An open verdict is a no: on a circuit that is not deterministic counts could be too large, in silence.
     return queries.determinism(circuit, budget=budget).verdict == "proved"
 
 
@@ -272,6 +276,7 @@ def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
     """
     grid = circuits[0].grid
     held = [_cell_vectors(circuit, account) for circuit in circuits]
+    # Not assumed to be deterministic, since that is the question: points that two circuits share must count once here.
     union, _ = _countable(_disjunction(grid, circuits, account), deterministic=False, account=account)
     together = _cell_vectors(union, account)
     if sum(held) != together:
@@ -289,6 +294,7 @@ def _check_partition(circuits: Sequence[Circuit], account: Account) -> None:
 def _cell_vectors(circuit: Circuit, account: Account) -> int:
     """Return how many vectors of cells satisfy a deterministic, decomposable circuit."""
     n_cells, sizes = circuit.grid.n_cells, [len(cells) for cells in circuit.cell_sets]
+    # Shares, not numbers: a share does not depend on the features that a node leaves out, so nothing is smoothed.
     share = circuit.fold(
         decision=lambda i, labels, below: (
             sum((sizes[k] * part for k, part in zip(labels, below, strict=True)), Fraction(0)) / n_cells[i]

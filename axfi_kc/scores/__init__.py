@@ -160,7 +160,9 @@ def scores_of(
     """
     account = Account(budget, goal="score", advice="allow more, or limit max_size")
     if score.share is not None:
+        # Integers over one denominator until the end: a gcd per feature, not one per CXp and member.
         totals, whole = sets.spread(score.share, len(names), account)
+        # Without CXps n is 0 and so is every total: the scores are 0, not 0/0.
         whole *= sets.count or 1
         return {name: Fraction(t, whole) if t else _ZERO for name, t in zip(names, totals, strict=True)}
     if score.needs == "weights":
@@ -208,6 +210,7 @@ def over_one_denominator(rows: Iterable[Iterable[Fraction]], n_features: int) ->
         whole = lcm(*(s.denominator for s in row))
         numerators.append([s.numerator * (whole // s.denominator) for s in row])
         denominators.append(whole)
+    # Python integers: numerators over a common denominator soon pass int64, which wraps around.
     return np.array(numerators, dtype=object).reshape(len(denominators), n_features), denominators
 
 

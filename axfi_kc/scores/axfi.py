@@ -15,6 +15,8 @@ from axfi_kc.scores.forest import CXpForest
 __all__ = ["banzhaf_like", "shapley_like"]
 
 
+# In the game [S meets Y] only the first member of Y to come contributes, and each is first in 1/|Y| of the orders;
+# the Shapley value is additive, so the games of all CXps add up.
 @register_score("shapley", "Shapley-like AxFi score", needs="weights", share=lambda size: Fraction(1, size))
 def shapley_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the Shapley-like score of each feature.
@@ -40,6 +42,7 @@ def shapley_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str
     return scores_of(forest.sets, forest.features, SCORES["shapley"], budget=budget)
 
 
+# A member contributes to the sets without any other member of Y: one in 2**(|Y| - 1). (Minus binds before <<.)
 @register_score("banzhaf", "Banzhaf-like AxFi score", needs="weights", share=lambda size: Fraction(1, 1 << size - 1))
 def banzhaf_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the Banzhaf-like score of each feature.

@@ -83,6 +83,7 @@ class CXpForest:
             if strange is not None:
                 raise unknown(strange, names)
             mask = sum(1 << position[n] for n in set(cxp))
+            # Names in another order are the same set, and n counts sets: one tree, with both weights.
             masks[mask] = masks.get(mask, Fraction(0)) + Fraction(weight)
         ordered = sorted_sets(masks)
         denominator = lcm(*(masks[m].denominator for m in ordered)) if ordered else 1
@@ -137,6 +138,8 @@ class CXpForest:
         for forest in (self, other):
             for cxp, weight in forest.weights.items():
                 shares[cxp] = shares.get(cxp, Fraction(0)) + weight / forest.n
+        # v_r divides by n, which is another one in the sum, so weights were divided by their own n and get the new one.
+        # A forest without CXps has no weight to divide, so its n = 0 does no harm.
         n = len(shares)
         return CXpForest.of({cxp: n * share for cxp, share in shares.items()}, features=self.features)
 
@@ -217,6 +220,7 @@ class CXpForest:
             node = absent
 
     def _add_shared(self, graph: nx.DiGraph, dag: WeightedDag, account: Account) -> None:
+        # The DAG has its end as node 0 and its root last; it is numbered from the root, as listed forests are.
         last = len(dag.arcs)
         for node in account.paced(reversed(range(last))):
             tested = {e for _, e, _ in dag.arcs[node]} - {NO_ELEMENT}
@@ -249,6 +253,7 @@ class CXpForest:
         import networkx as nx
 
         account = self._account()
+        # n as text: the widest integer of GraphML has 64 bits, and a shared forest may have far more CXps.
         plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=" ".join(self.graph.graph["features"]))
         for node, data in account.paced(self.graph.nodes(data=True)):
             plain.add_node(node, **_plain(data))

@@ -159,6 +159,7 @@ def part(whole: Any, key: str, kind: Any, default: Any = _REQUIRED) -> Any:
     found = whole.get(key, default) if isinstance(whole, dict) else _REQUIRED
     if found is _REQUIRED:
         raise ModelFileError(f"The model should have an entry {key!r}, but this file lacks it; save the model again.")
+    # A Literal is a str, but stands for a number, which is never what is asked for here.
     if not isinstance(found, kind) or isinstance(found, Literal):
         raise ModelFileError(
             f"Entry {key!r} of the model should be {_kind_name(kind)}, but {str(found)[:40]!r} was found."
@@ -174,6 +175,7 @@ def count(params: Any, key: str, default: int | None = None, *, most: int = 2**3
     """Return a natural number of at most `most`, which files hold as a decimal string."""
     text = params.get(key, default)
     shown = str(text)
+    # isdecimal alone also takes the digits of other scripts; the length is bounded before anything is converted.
     if isinstance(text, bool) or not (shown.isascii() and shown.isdecimal() and len(shown) < 16):
         raise ModelFileError(f"Parameter {key!r} should be a natural number, but {shown[:40]!r} was found.")
     found = int(shown)
@@ -238,9 +240,12 @@ def rounded(literals: Sequence[Any]) -> Floats:
         singles = doubles.astype(np.float32)
         back = singles.astype(np.float64)
         other = np.nextafter(singles, np.where(doubles > back, np.inf, -np.inf).astype(np.float32))
+        # The middle of two float32 neighbours is a float64, and rounding is monotone: only a float64 that is this
+        # middle can hide on which side of it the decimal lies.
         halfway = (doubles != back) & (doubles == (back + other.astype(np.float64)) / 2)
     for k in np.flatnonzero(halfway).tolist():
         true, near = Fraction(literals[k]), sorted((float(singles[k]), float(other[k])))
+        # Otherwise the decimal is the middle itself, and the tie went to the even neighbour, as it should.
         if true != Fraction(float(doubles[k])):
             singles[k] = near[true > Fraction(float(doubles[k]))]
     return singles

@@ -99,12 +99,14 @@ def _tree(model: Any, domain: Domain) -> TreeSum:
     coded = Domain(_coded(domain, model.domain.attributes))
     values, rule = (_mean, Score()) if target.is_continuous else (_probabilities, Argmax(tuple(target.values)))
     form = TreeSum.of(coded, [_grown(model.root, coded).finished(values)], rule=rule)
+    # Read in Orange's codes, then put on the user's domain: the values are in the same order, so cells keep numbers.
     return replace(form, grid=Grid.of(domain, [axis.cuts for axis in form.grid.axes]))
 
 
 @reads(SklTreeClassifier)
 def _scikit_classifier(model: Any, domain: Domain) -> TreeSum:
     names = model.domain.class_var.values
+    # classes_ are positions among the values, without those that no training row had; these have no score at all.
     return replace(_scikit(model, domain), rule=Argmax(tuple(names[int(k)] for k in model.skl_model.classes_)))
 
 
@@ -185,6 +187,7 @@ def _indices(feature: Categorical, component: int, attribute: Any) -> list[int]:
     indices = [int(c) if _is_index(c, len(names)) else None for c in codes]
     by_name = [names.index(str(c)) if str(c) in names else None for c in codes]
     explicit = feature.codes != tuple((v,) for v in feature.values)
+    # Indices first: where codes are explicit and both readings are possible, readings[0] is the one meant.
     readings = [r for r in (indices, by_name) if None not in r]
     if not readings:
         strange = next((c for c, k, n in zip(codes, indices, by_name, strict=True) if k is n is None), codes[0])
@@ -280,6 +283,7 @@ def _branches(node: Any, codes: Sequence[Sequence[Any]]) -> list[tuple[Split | N
     taken = _taken(node, codes[node.attr_idx])
     groups: dict[int, list[float]] = {}
     for code, branch in taken.items():
+        # All missing branches give the node's own value, so they are one group that no test needs to tell apart.
         groups.setdefault(-1 if node.children[branch] is None else branch, []).append(float(code))
     children = [None if branch < 0 else node.children[branch] for branch in groups]
     splits: list[Split | None] = [frozenset(group) for group in groups.values()]

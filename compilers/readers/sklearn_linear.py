@@ -53,6 +53,7 @@ def _coefficients(model: Any, domain: Domain) -> Any:
 def _classifier(model: Any, domain: Domain) -> LinearModel:
     coefficients = _coefficients(model, domain)
     labels = plain_labels(model.classes_)
+    # RidgeClassifier takes several targets at once and then has a row for each, which no rule over classes fits.
     if len(coefficients) != (1 if len(labels) == 2 else len(labels)):
         raise UnsupportedModelError(
             f"{type(model).__name__} with {len(coefficients)} scores for {len(labels)} classes was given; "
@@ -86,6 +87,8 @@ def _bernoulli(model: Any, domain: Domain) -> LinearModel:
     """Read ``sum of log P(x_i | class)``, computed from the fitted logarithms as ``predict`` does."""
     check_fitted(model, "feature_log_prob_")
     check_width(model, domain)
+    # In floats, operation by operation as predict does: what it rounds here are the parameters it works with, and
+    # only the sums over the columns of an instance are made exact.
     absent = np.log(1 - np.exp(model.feature_log_prob_))
     gains, base = model.feature_log_prob_ - absent, model.class_log_prior_ + absent.sum(axis=1)
     rule = Argmax(plain_labels(model.classes_))
@@ -128,6 +131,7 @@ def _categorical(model: Any, domain: Domain) -> LinearModel:
 
 def _category_codes(feature: Feature, n_categories: int) -> Any:
     values = column_values(feature, 0)
+    # As an index a negative code would read from the end, and a fraction would be cut off, both in silence.
     wrong = (values < 0) | (values >= n_categories) | (values != np.floor(values))
     if wrong.any():
         raise DomainError(

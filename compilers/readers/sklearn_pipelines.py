@@ -103,6 +103,8 @@ def _standard(transformer: StandardScaler, columns: Columns, domain: Domain, whe
     name = f"{where} (StandardScaler)"
     made = []
     for k, column in enumerate(columns):
+        # The library's own operations in its order, as each of them rounds: thresholds of trees go back through them
+        # one by one. MinMaxScaler below multiplies and adds, and does not divide by the range.
         steps = [Step("subtract", float(transformer.mean_[k]), name)] if transformer.with_mean else []
         steps += [Step("divide", float(transformer.scale_[k]), name)] if transformer.with_std else []
         made.append(then(column, *steps) if steps else column)
@@ -134,6 +136,7 @@ def _one_hot(transformer: OneHotEncoder, columns: Columns, domain: Domain, where
         made += [
             Tabled(table.feature, tuple(float(h == p) for h in hot))
             for p in range(n_places)
+            # Rare categories share a place, so the dropped one's position among the categories need not be its place.
             if dropped is None or p != place[_plain(transformer.categories_[k][dropped])]
         ]
     if len(made) != len(transformer.get_feature_names_out()):
@@ -202,6 +205,7 @@ def _by_column(transformer: ColumnTransformer, columns: Columns, domain: Domain,
         )
     names = [str(n) for n in getattr(transformer, "feature_names_in_", ())]
     made: Columns = []
+    # The fitted list, not the parameter: it also has the remainder. What selects no column was never fitted.
     for name, step, selection in transformer.transformers_:
         chosen = [columns[k] for k in _indices(selection, names, len(columns))]
         if chosen:

@@ -193,6 +193,7 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
         If there are too many CXps to write down, or too few are known for one of the scores.
     """
     scores = find_scores(kinds)
+    # AXps that were computed before are written in any case; asking the property would compute them.
     known = explained.axps if axps else vars(explained).get("axps")
     delta = explained.delta
     return {
@@ -304,6 +305,7 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
     """Return what the rows of a document say about one instance of `domain`, as `kind` of data."""
     values = [value_of(v) for v in listed(document.get("instance"), "instance", most=len(domain))]
     weights, delta = text_of(document.get("weights"), "kind of weights"), document.get("delta")
+    # An instance that is too short lacks a name, which encode refuses below; one that is too long was refused above.
     instance = dict(zip(domain.names, values, strict=False))
     max_size = document.get("max_size")
     if max_size is not None and (type(max_size) is not int or max_size < 1):
@@ -361,10 +363,12 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
 def _check_scores(data: SavedData, budget: Budget) -> None:
     """Refuse scores that do not follow from the CXps: somebody has changed the file."""
     sets, names = data.forest.sets, data.domain.names
+    # Scores that are not registered here cannot be checked: another session may have registered its own.
     for kind in (kind for kind in data.stated.scores if kind in SCORES):
         try:
             known = scores_of(sets, names, SCORES[kind], max_size=data.max_size, budget=budget)
             follows = data.stated.scores[kind] == known
+        # What needs all CXps cannot have been computed from those up to max_size.
         except IncompleteError:
             follows = False
         if not follows:
@@ -391,6 +395,7 @@ def _scores(scored: Numerators) -> tuple[list[list[int | str]], list[list[float]
     numerators, denominators = scored
     rows = list(zip(numerators.tolist(), denominators, strict=True))
     exact = [score_entries(row, repeat(d)) for row, d in rows]
+    # Python rounds int / int once, correctly, at any size; float(t) / float(d) rounds three times and may overflow.
     return exact, [[t / d for t in row] for row, d in rows]
 
 
@@ -480,6 +485,7 @@ def label_type(outputs: Sequence[Any] | None) -> str:
     >>> label_type([0, 1]), label_type(["a"]), label_type(None), label_type([0, "a"])
     ('int64', 'string', 'double', 'json')
     """
+    # By exact type, as a bool is an instance of int and would come back as one.
     kinds = {type(y) for y in outputs} if outputs is not None else {Fraction}
     if kinds <= {str}:
         return "string"

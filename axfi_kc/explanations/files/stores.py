@@ -114,6 +114,7 @@ class JsonLines(Store):
     def resume(self, header: dict[str, Any]) -> int:
         """Open for writing, drop a torn last line, and return the number of rows."""
         line = json.dumps(header, ensure_ascii=False).encode() + b"\n"
+        # Opened without truncating: nothing is lost before the lock is held and the fingerprint has been compared.
         self._file = file = _opened(self._path, "a+b")
         _lock(self._path, file)
         file.seek(0)
@@ -133,6 +134,7 @@ class JsonLines(Store):
         lines, ends, offset = 0, [0, 0], 0
         file.seek(0)
         while chunk := file.read(_CHUNK):
+            # JSON escapes line feeds within text, so each one ends a row, and no row but the last needs parsing.
             lines += chunk.count(b"\n")
             last = chunk.rfind(b"\n")
             if last >= 0:
@@ -142,6 +144,7 @@ class JsonLines(Store):
         if lines > 1:
             file.seek(ends[0])
             row = parsed(file.read(ends[1] - ends[0]))
+            # Rows carry their numbers: the last one's tells whether lines were lost or added before it.
             if row.get("row") != lines - 2:
                 raise ResultFileError(f"{self._path} is damaged: its last row is not number {lines - 2}; remove it.")
         return lines - 1, ends[1]
@@ -194,6 +197,7 @@ class ParquetParts(Store):
 
     def _place(self, name: str, content: bytes) -> None:
         """Write a file so that it is complete or absent."""
+        # In the same folder, where replacing is atomic, and hidden by its dot from readers of Parquet.
         unfinished = self._path / f".{name}.tmp"
         unfinished.write_bytes(content)
         unfinished.replace(self._path / name)
@@ -223,6 +227,7 @@ class ParquetParts(Store):
         columns = ["row", "index", "instance", "prediction_exact", "cxps", *(f"{kind}_exact" for kind in kinds)]
         for _, _, path in self._parts():
             try:
+                # Without partitioning, or a folder named such as a=1 on the way would become a column.
                 rows = pa.parquet.read_table(path, columns=columns, partitioning=None).to_pylist()
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise ResultFileError(f"{path} is no whole Parquet file ({error}); remove it and run again.") from error

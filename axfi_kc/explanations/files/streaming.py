@@ -53,6 +53,7 @@ def fingerprint(*things: Any) -> str:
     """
     digest = hashlib.sha256()
     for piece in _pieces(things):
+        # Lengths here, types and numbers of parts in _pieces: no two contents run together into the same bytes.
         digest.update(len(piece).to_bytes(8, "little"))
         digest.update(piece)
     return digest.hexdigest()
@@ -93,6 +94,7 @@ def _leaf(item: Any) -> bytes:
     if item is None or isinstance(item, bool | float | str):
         return repr(item).encode()
     if isinstance(item, int):
+        # Python converts no more than 4,300 digits to decimal; hexadecimal has no limit and takes linear time.
         return hex(item).encode()
     if isinstance(item, Fraction):
         return f"{item.numerator:x}/{item.denominator:x}".encode()
@@ -144,6 +146,8 @@ class Run:
             "max_size": self.max_size,
             "kinds": [score.name for score in self.scores],
         }
+        # Without the budget, which decides whether there is a result but not which, so that a run may go on with more.
+        # Labels may be any objects, whose pickles two processes need not agree on; hence their text.
         return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
 
     def outputs(self) -> Sequence[Any] | None:
@@ -191,6 +195,7 @@ class _Pace:
     def note(self, rows: int, seconds: float) -> None:
         """Choose the size of the blocks to come."""
         wanted = int(rows * _BLOCK_SECONDS / max(seconds, 1e-9))
+        # At most fourfold at once: one block of easy rows says little about the next.
         self._rows = max(1, min(wanted, 4 * self._rows, self._most))
 
 
@@ -232,6 +237,7 @@ def write_results(
     try:
         done = store.resume(header)
         pace = _Pace(done, len(codes), _workers(n_jobs))
+        # Workers draw blocks ahead of the results, which come in the same order: spans remember what each one covers.
         spans: list[tuple[int, int]] = []
 
         def blocks() -> Iterator[tuple[Any, ...]]:
