@@ -363,7 +363,7 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
 def _check_scores(data: SavedData, budget: Budget) -> None:
     """Refuse scores that do not follow from the CXps: somebody has changed the file."""
     sets, names = data.forest.sets, data.domain.names
-    # Scores that are not registered here cannot be checked: another session may have registered its own.
+    # Scores that are not registered here cannot be checked: another program may have registered its own.
     for kind in (kind for kind in data.stated.scores if kind in SCORES):
         try:
             known = scores_of(sets, names, SCORES[kind], max_size=data.max_size, budget=budget)
