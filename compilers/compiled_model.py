@@ -14,6 +14,7 @@ from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Size
 from axfi_kc.circuits.targets import Target, language_of, options_of, target_of
+from axfi_kc.circuits.targets.mdd import mdd_of
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.compilers.model_circuits import compile_circuit
 from axfi_kc.compilers.model_diagrams import compile_mdd
@@ -22,6 +23,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import DomainError, SimilarityError
 from axfi_kc.models import Model, Similarity
+from axfi_kc.models.support import support_of
 
 __all__ = ["CompiledModel", "base_circuit", "compile_model", "compile_target", "question_about"]
 
@@ -323,5 +325,11 @@ def base_circuit(
     budget: Budget | None = None,
 ) -> Circuit:
     """Return the circuit that `target` is made of: an ordered diagram, or the most direct one if that is better."""
-    compiler = compile_circuit if language_of(target).direct else compile_mdd
-    return compiler(model, output, similarity, similar=similar, order=order, budget=budget or Budget())
+    support = support_of(model.grid)
+    compiler = compile_circuit if language_of(target).direct and support is None else compile_mdd
+    circuit = compiler(model, output, similarity, similar=similar, order=order, budget=budget or Budget())
+    if support is None:
+        return circuit
+    # Of the points in question only those that can exist: both as diagrams in one order.
+    features = feature_order(order, model.domain, model.uses())
+    return mdd_of(circuit, order=features).conjoin(mdd_of(support.circuit, order=features)).circuit

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.domain.constraints import Constraint, as_constraint
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
 from axfi_kc.domain.measures import Number
@@ -46,12 +47,13 @@ class Domain:
     """
 
     features: tuple[Feature, ...]
+    constraints: tuple[Constraint, ...]
     columns: tuple[str, ...] = field(repr=False, compare=False)
     _position: dict[str, int] = field(repr=False, compare=False)
     _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are real
     _may_miss: npt.NDArray[np.bool_] = field(repr=False, compare=False)
 
-    def __init__(self, features: Iterable[Feature]) -> None:
+    def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint] = ()) -> None:
         given = tuple(features)
         strange = next((f for f in given if not isinstance(f, Categorical | Integer | Real)), None)
         if not given or strange is not None:
@@ -70,6 +72,8 @@ class Domain:
         object.__setattr__(self, "_bounds", np.array(floats).T if len(floats) == len(given) else None)
         object.__setattr__(self, "_may_miss", np.array([bool(f.missing) for f in given]))
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
+        # Last: constraints are settled over the features.
+        object.__setattr__(self, "constraints", tuple(as_constraint(c).settled(self) for c in constraints))
 
     @classmethod
     def from_data(
@@ -126,6 +130,28 @@ class Domain:
         options: dict[str, Any] = {"bounds": bounds, "one_hot": one_hot, "names": names, "measures": measures}
         return cls(infer_features(X, kinds=kinds, missing=missing, **options))
 
+    def where(self, *constraints: Constraint) -> Domain:
+        """Return the domain of those points only that meet the constraints; see :mod:`axfi_kc.domain.constraints`.
+
+        Raises
+        ------
+        DomainError, UnknownFeatureError
+            If a constraint means nothing over the features, or is about a real feature value by value.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain.constraints import feature
+        >>> domain = Domain([Integer("age", 0, 99), Categorical("married", ["no", "yes"])])
+        >>> domain.where((feature("age") >= 16) | (feature("married") == "no"))
+        Domain(age: an integer from 0 to 99, married: one of 'no', 'yes'; where age >= 16 or married = 'no')
+        """
+        return Domain(self.features, (*self.constraints, *constraints))
+
+    @property
+    def unconstrained(self) -> Domain:
+        """The domain without its constraints."""
+        return Domain(self.features) if self.constraints else self
+
     def __len__(self) -> int:
         """Return the number of features."""
         return len(self.features)
@@ -133,7 +159,9 @@ class Domain:
     def __repr__(self) -> str:
         """Return one line per domain, not per value."""
         shown = ", ".join(f"{f.name}: {f.describe()}" for f in self.features[:4])
-        return f"Domain({shown}{f', ... {len(self)} features' if len(self) > 4 else ''})"
+        more = f", ... {len(self)} features" if len(self) > 4 else ""
+        rules = f"; where {'; '.join(map(str, self.constraints[:4]))}{'; ...' if len(self.constraints) > 4 else ''}"
+        return f"Domain({shown}{more}{rules if self.constraints else ''})"
 
     @property
     def names(self) -> tuple[str, ...]:

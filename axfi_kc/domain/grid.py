@@ -317,6 +317,14 @@ def _real_shares(feature: Real, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
     return tuple(b - a for a, b in itertools.pairwise(below))
 
 
+def constraint_cuts(domain: Domain, feature: Feature) -> set[Cut]:
+    """Return where the constraints of a domain cut one of its features."""
+    if isinstance(feature, Categorical):
+        return set()
+    meant = (c for c in domain.constraints if feature.name in c.names)
+    return {Cut(value, closed) for c in meant for value, closed in c.bounds(feature)}
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The cells of every feature of a domain.
@@ -333,8 +341,9 @@ class Grid:
 
     @classmethod
     def of(cls, domain: Domain, cuts: Sequence[Iterable[Cut]]) -> Grid:
-        """Cut each feature of `domain` by its own `cuts`."""
-        return cls(domain, tuple(Axis.of(f, c) for f, c in zip(domain.features, cuts, strict=True)))
+        """Cut each feature of `domain` by its own `cuts`, and by those of the domain's constraints."""
+        pairs = zip(domain.features, cuts, strict=True)
+        return cls(domain, tuple(Axis.of(f, {*c, *constraint_cuts(domain, f)}) for f, c in pairs))
 
     @classmethod
     def of_values(cls, domain: Domain) -> Grid:

@@ -35,6 +35,7 @@ from axfi_kc.engines.found import (
     check_weights,
 )
 from axfi_kc.engines.linear.engine import LinearEngine
+from axfi_kc.engines.possible import PossibleEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, TableModel, TreeSum
 
@@ -101,6 +102,9 @@ ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
 }
 
 
+_CONSTRAINED = (BoxEngine, _of_trees)  # engines that keep to possible points by themselves
+
+
 def engine_for(model: Any, similarity: Similarity) -> Engine:
     """Return the engine for a neutral form; building it is the work done once per model.
 
@@ -114,7 +118,11 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         raise UnsupportedModelError(
             f"No engine explains {type(model).__name__}; expected a neutral form from read_model."
         )
-    return maker(model, similarity)
+    if not model.domain.constraints:
+        return maker(model, similarity)
+    if maker in _CONSTRAINED:
+        return PossibleEngine(maker(model, similarity), model)
+    return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
 
 
 def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
@@ -132,6 +140,10 @@ def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
     engine = engine_for(model, similarity)
     if target == "auto":
         return engine
+    options: dict[str, Any] = {"target": target, "constant": engine.constant}
     # The ordered ones hold the CXps of an instance as a family, listed only when there are few.
-    through: Callable[..., Engine] = DiagramEngine if language_of(target).ordered else TargetEngine
-    return through(model, similarity, target=target, constant=engine.constant)
+    if not language_of(target).ordered:
+        made: Engine = TargetEngine(model, similarity, **options)
+    else:
+        made = DiagramEngine(model, similarity, **options, **({"at_once": LISTED} if model.domain.constraints else {}))
+    return PossibleEngine(made, model) if model.domain.constraints else made

@@ -23,6 +23,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
 from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
+from axfi_kc.models.restriction import restricted
 
 __all__ = ["check_own_predict", "plain_labels", "read_model", "reads"]
 
@@ -107,6 +108,8 @@ def supported() -> list[str]:
 
 @_read.register
 def _already_neutral(model: Model, domain: Domain) -> Model:
+    if domain.constraints and model.domain == domain.unconstrained:
+        return restricted(model, domain)
     if model.domain != domain:
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")
     return model

@@ -22,6 +22,7 @@ from axfi_kc.domain.measures import exact
 from axfi_kc.engines.found import Found, Located, cell_worths, features_of_members, members_of_words
 from axfi_kc.engines.per_output import one_by_one
 from axfi_kc.models import Boxes, Similarity, TableModel, TreeSum, boxes_of
+from axfi_kc.models.support import possible_boxes, support_of
 
 __all__ = ["BoxEngine"]
 
@@ -55,7 +56,7 @@ class BoxEngine:
 
     def __init__(self, model: TableModel | TreeSum | Boxes, similarity: Similarity) -> None:
         self.locate = model.cells_and_outputs
-        self.boxes = boxes_of(model)
+        self.boxes = possible_boxes(boxes_of(model), support_of(model.grid))
         self._number = {output: k for k, output in enumerate(self.boxes.outputs)}
         self._literals = _literals_of(self.boxes)
         self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)

@@ -40,6 +40,8 @@ class DiagramEngine:
         An ordered one of ``axfi_kc.circuits.targets.TARGETS``: ``"mdd"`` or ``"obdd"``.
     constant
         The one output of a model known to be constant; None otherwise.
+    at_once
+        How many CXps are listed and weighed one by one; more stay on a diagram.
 
     Notes
     -----
@@ -49,13 +51,20 @@ class DiagramEngine:
     """
 
     def __init__(
-        self, model: Model, similarity: Similarity, *, target: str = "mdd", constant: Hashable | None = None
+        self,
+        model: Model,
+        similarity: Similarity,
+        *,
+        target: str = "mdd",
+        constant: Hashable | None = None,
+        at_once: int = _AT_ONCE,
     ) -> None:
         self._model = model
         self.locate = model.cells_and_outputs
         self._similarity = similarity
         self._target = target
         self.constant = constant
+        self._at_once = at_once
         self._at = PerOutput(self._diagram)
 
     def explain(
@@ -81,7 +90,7 @@ class DiagramEngine:
             account = Account(budget, goal="explanation", advice="allow more, or limit max_size")
             diagram = self._at(output, budget)
             cxps = diagram.cxps(v, max_size=max_size, budget=account.rest())
-            if cxps.count > _AT_ONCE:
+            if cxps.count > self._at_once:
                 dag = cxps.dag if weights == "unit" else diagram.dag(v, cxps, worths, wholes, budget=account.rest())
                 weighed.append(DiagramCxps(cxps, dag, weights))
             else:

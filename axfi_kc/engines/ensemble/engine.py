@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from axfi_kc.domain.grid import Cut
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import Positive, TreeNodes, TreeSum
+from axfi_kc.models.support import Support, penalised, support_of
 from axfi_kc.models.tree_sum import Margins
 
 if TYPE_CHECKING:
@@ -96,4 +97,9 @@ class EnsembleEngine(InstanceEngine):
         from axfi_kc.engines.ensemble.search import lay_out_trees
 
         margins = Margins.of(self._model, output, self._similarity.delta)
-        return lay_out_trees(self._model, *margins.limbs())
+        model, margins = penalised(self._model, margins, self._support)
+        return lay_out_trees(model, *margins.limbs())
+
+    @cached_property
+    def _support(self) -> Support | None:
+        return support_of(self._model.grid)

@@ -1,0 +1,651 @@
+"""Which points can exist: a language of constraints on the features of a domain.
+
+A constraint is made of comparisons and combined with ``&``, ``|``, ``~`` and ``>>`` (implies)::
+
+    age, married = feature("age"), feature("married")
+    domain.where((age >= 18) | (married == "no"), at_most_one("asian", "hispanic"))
+
+Points that violate one of them are not points of the space: nothing that is explained, counted or found lies there.
+Where a value is missing a comparison does not hold; ``age == None`` asks for just that.
+
+To add one: a frozen dataclass that is a :class:`Constraint`, named in :data:`CONSTRAINTS`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
+from axfi_kc.domain.measures import abridged, exact, shown
+from axfi_kc.errors import DomainError
+from axfi_kc.json_text import number_of, number_text, value_of, value_text
+
+if TYPE_CHECKING:
+    from axfi_kc.domain.domain import Domain
+
+__all__ = [
+    "CONSTRAINTS",
+    "Constraint",
+    "Term",
+    "allowed",
+    "as_constraint",
+    "at_least_one",
+    "at_most_one",
+    "check",
+    "check_possible",
+    "constraint_of",
+    "exactly_one",
+    "feature",
+    "observed",
+]
+
+
+Code = float | Fraction
+Bound = tuple[float, bool]
+"""A split of the reals: left are the numbers up to the first entry, itself included if the second is true."""
+_SIGNS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
+_MOST_ROWS = 1_000_000  # combinations of values that a function is asked about, or a table lists
+_LONGEST = 60
+
+
+class Constraint(ABC):
+    """Something that every possible point meets."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+
+    if TYPE_CHECKING:  # read only; at run time a property here would keep constraints from holding these as fields
+
+        @property
+        def parts(self) -> tuple[Constraint, ...]:
+            """The constraints it is made of; none for one that looks at values."""
+
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The features it is about, each once."""
+
+    @abstractmethod
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point, given by the codes of all its features, meets it."""
+
+    @abstractmethod
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return where it cuts a numeric feature, so that it holds on all of a cell or on nothing of it."""
+
+    @abstractmethod
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+
+    @abstractmethod
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it as it stands over a domain, functions tabulated; a DomainError if it means nothing there."""
+
+    def __and__(self, other: Constraint) -> Constraint:
+        """Return what holds where both do."""
+        return All((self, as_constraint(other)))
+
+    def __or__(self, other: Constraint) -> Constraint:
+        """Return what holds where one does."""
+        return Some((self, as_constraint(other)))
+
+    def __invert__(self) -> Constraint:
+        """Return what holds where this does not."""
+        return Not((self,))
+
+    def __rshift__(self, other: Constraint) -> Constraint:
+        """Return what holds unless this holds and the other does not."""
+        return Some((Not((self,)), as_constraint(other)))
+
+    def __bool__(self) -> bool:
+        """Refuse: ``and``, ``or``, ``not`` and chained comparisons ask for a truth value that there is none of."""
+        raise DomainError(
+            f"A constraint is true of points, not by itself, but {self!s} was asked; combine constraints with &, |, ~ "
+            "and >>, and write (18 <= age) & (age <= 65)."
+        )
+
+
+def as_constraint(given: object) -> Constraint:
+    """Return what was given, if it is a constraint."""
+    if isinstance(given, Constraint):
+        return given
+    raise DomainError(
+        f"Expected a constraint, such as feature('age') >= 18, but {given!r} was given; make one with feature(...)."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined(Constraint):
+    """Constraints put together."""
+
+    parts: tuple[Constraint, ...]
+    _word: ClassVar[str] = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features of its parts."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.names))
+
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return where its parts cut a feature."""
+        return {bound for part in self.parts if feature.name in part.names for bound in part.bounds(feature)}
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it with its parts settled."""
+        return replace(self, parts=tuple(part.settled(domain) for part in self.parts))
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"kind": self.kind, "parts": [part.document() for part in self.parts]}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f" {self._word} ".join(f"({part})" if part.parts else str(part) for part in self.parts)
+
+
+class All(_Joined):
+    """Holds where all parts do."""
+
+    __slots__ = ()
+    kind, _word = "all", "and"
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets all parts."""
+        return all(part.holds(codes, domain) for part in self.parts)
+
+
+class Some(_Joined):
+    """Holds where a part does."""
+
+    __slots__ = ()
+    kind, _word = "some", "or"
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets a part."""
+        return any(part.holds(codes, domain) for part in self.parts)
+
+
+class Not(_Joined):
+    """Holds where its one part does not."""
+
+    __slots__ = ()
+    kind = "not"
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point does not meet the part."""
+        return not self.parts[0].holds(codes, domain)
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"not ({self.parts[0]})"
+
+
+@dataclass(frozen=True, slots=True)
+class Between(_Joined):
+    """Holds where at least `least` and at most `most` of its parts do."""
+
+    least: int = 0
+    most: int = 1
+    kind = "between"
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether so many parts hold at a point."""
+        return self.least <= sum(part.holds(codes, domain) for part in self.parts) <= self.most
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {**_Joined.document(self), "least": self.least, "most": self.most}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        listed = ", ".join(map(str, self.parts))
+        if self.least == self.most:
+            return f"exactly {self.least} of: {listed}"
+        ends = [f"at least {self.least}"] * bool(self.least) + [f"at most {self.most}"] * (self.most < len(self.parts))
+        return f"{' and '.join(ends) or 'any'} of: {listed}"
+
+
+def _is_nan(code: Code) -> bool:
+    return isinstance(code, float) and math.isnan(code)
+
+
+def _value(feature: Feature, code: Code) -> Any:
+    """Return what a comparison looks at: a category, or a number exactly; None where it is missing."""
+    if _is_nan(code):
+        return None
+    return feature.values[int(code)] if isinstance(feature, Categorical) else Fraction(code)
+
+
+def _finite(feature: Feature, what: str) -> None:
+    if isinstance(feature, Real):
+        raise DomainError(
+            f"{what} looks at single values, but feature {feature.name!r} is real and no cells can hold that; declare "
+            "it integer or categorical, or compare it with numbers."
+        )
+
+
+def _every_value(feature: Feature) -> Iterable[Bound]:
+    return ((float(k), True) for k in range(feature.low, feature.high)) if isinstance(feature, Integer) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared(Constraint):
+    """A feature compared with a number."""
+
+    name: str
+    sign: str
+    value: Fraction
+    kind = "compared"
+    parts = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it, if the feature has an order."""
+        feature = domain.features[domain.index(self.name)]
+        odd = next((v for v in getattr(feature, "values", ()) if not isinstance(v, int | float | Fraction)), None)
+        if odd is not None:
+            raise DomainError(
+                f"{self} compares by size, but feature {self.name!r} has the category {odd!r}; use ==, != or isin."
+            )
+        if isinstance(feature, Real) and Fraction(float(self.value)) != self.value:
+            raise DomainError(f"{self} cuts a real feature at a number that is no float64; round it.")
+        return self
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets it."""
+        i = domain.index(self.name)
+        value = _value(domain.features[i], codes[i])
+        return value is not None and _SIGNS[self.sign](value, self.value)
+
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return the one cut."""
+        if isinstance(feature, Integer):
+            return [(float(math.floor(self.value) - (self.sign in ("<", ">=") and self.value.denominator == 1)), True)]
+        return [(float(self.value), self.sign in ("<=", ">"))]
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"kind": self.kind, "name": self.name, "sign": self.sign, "value": number_text(self.value)}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.name} {self.sign} {shown(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Constraint):
+    """A feature with one of several values; None among them stands for a missing one."""
+
+    name: str
+    values: tuple[Any, ...]
+    kind = "member"
+    parts = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it, if the feature knows the values."""
+        feature = domain.features[domain.index(self.name)]
+        known = feature.values if isinstance(feature, Categorical) else None
+        for value in self.values:
+            if value is None and not feature.missing:
+                raise DomainError(f"{self} asks for a missing value, but feature {self.name!r} is never missing.")
+            if value is not None and known is not None and value not in known:
+                raise DomainError(f"Feature {self.name!r} has no category {value!r}; it is {feature.describe()}.")
+            if value is not None and known is None:
+                exact(value, f"value of {self.name!r}")
+        return self
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets it."""
+        i = domain.index(self.name)
+        return _value(domain.features[i], codes[i]) in self.values
+
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return cuts to both sides of each value."""
+        numbers = [float(v) for v in self.values if v is not None]
+        if isinstance(feature, Integer):
+            return [(edge, True) for v in numbers if v.is_integer() for edge in (v - 1, v)]
+        return [(v, closed) for v in numbers for closed in (False, True)]
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"kind": self.kind, "name": self.name, "values": [value_text(v) for v in self.values]}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        listed = ["missing" if v is None else shown(v, quoted=True) for v in self.values]
+        return f"{self.name} = {listed[0]}" if len(listed) == 1 else f"{self.name} in {{{', '.join(listed)}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered(Constraint):
+    """Two discrete features compared with each other."""
+
+    left: str
+    sign: str
+    right: str
+    kind = "ordered"
+    parts = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The two features."""
+        return (self.left, self.right)
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it, if both features are discrete and can be compared."""
+        pair = [domain.features[domain.index(name)] for name in self.names]
+        for feature in pair:
+            _finite(feature, str(self))
+        kinds = {isinstance(v, str) for f in pair for v in (f.values if isinstance(f, Categorical) else (0,))}
+        if len(kinds) > 1 and self.sign not in ("==", "!="):
+            raise DomainError(f"{self} compares words with numbers by size, which means nothing; use == or !=.")
+        return self
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets it."""
+        places = [domain.index(name) for name in self.names]
+        a, b = (_value(domain.features[i], codes[i]) for i in places)
+        return a is not None and b is not None and _SIGNS[self.sign](a, b)
+
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return a cut after each value."""
+        return _every_value(feature)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {"kind": self.kind, "left": self.left, "sign": self.sign, "right": self.right}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.left} {self.sign} {self.right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Constraint):
+    """Discrete features whose values together are one of the rows of a table."""
+
+    names: tuple[str, ...]
+    rows: frozenset[tuple[Any, ...]]
+    about: str = ""
+    kind = "listed"
+    parts = ()
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it, with only the rows that the domain has."""
+        for name in self.names:
+            _finite(domain.features[domain.index(name)], str(self))
+        odd = next((row for row in self.rows if len(row) != len(self.names)), None)
+        if odd is not None:
+            raise DomainError(
+                f"A table of {len(self.names)} features needs rows of as many values, but {odd!r} is one."
+            )
+        return self
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets it."""
+        places = [domain.index(name) for name in self.names]
+        return tuple(_value(domain.features[i], codes[i]) for i in places) in self.rows
+
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return a cut after each value."""
+        return _every_value(feature)
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        rows = sorted([value_text(v) for v in row] for row in self.rows)
+        return {"kind": self.kind, "names": list(self.names), "rows": rows, "about": self.about}
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return self.about or f"({', '.join(self.names)}) is one of {len(self.rows)} allowed combinations"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Constraint):
+    """A Python function of a few discrete features, which is tabulated once the domain is known."""
+
+    function: Callable[..., Any]
+    names: tuple[str, ...]
+    kind = "checked"
+    parts = ()
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return the table of the values for which the function holds."""
+        from axfi_kc.domain.domain import values_of
+
+        features = [domain.features[domain.index(name)] for name in self.names]
+        for f in features:
+            _finite(f, str(self))
+        size = math.prod(f.size or 0 for f in features)
+        if size > _MOST_ROWS:
+            raise DomainError(
+                f"{self} is asked about {size} combinations of values, more than {_MOST_ROWS}; name fewer."
+            )
+        rows = frozenset(row for row in product(*map(values_of, features)) if self.function(*row))
+        return Listed(self.names, rows, about=str(self))
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets it."""
+        places = [domain.index(name) for name in self.names]
+        return bool(self.function(*(_value(domain.features[i], codes[i]) for i in places)))
+
+    def bounds(self, feature: Feature) -> Iterable[Bound]:
+        """Return a cut after each value."""
+        return _every_value(feature)
+
+    def document(self) -> dict[str, Any]:
+        """Refuse: a function has no text."""
+        raise DomainError(f"{self} is a function, which no file can hold; give it to domain.where, which tabulates it.")
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{getattr(self.function, '__name__', 'check')}({', '.join(self.names)})"
+
+
+class Term:
+    """A feature by its name, to be compared; see :func:`feature`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _against(self, sign: str, other: Any) -> Constraint:
+        if isinstance(other, Term):
+            return Ordered(self.name, sign, other.name)
+        if sign in ("==", "!="):
+            return Member(self.name, (_plain(other),)) if sign == "==" else Not((Member(self.name, (_plain(other),)),))
+        return Compared(self.name, sign, exact(other, f"number that {self.name!r} is compared with"))
+
+    def __lt__(self, other: Any) -> Constraint:
+        """Return the comparison."""
+        return self._against("<", other)
+
+    def __le__(self, other: Any) -> Constraint:
+        """Return the comparison."""
+        return self._against("<=", other)
+
+    def __gt__(self, other: Any) -> Constraint:
+        """Return the comparison."""
+        return self._against(">", other)
+
+    def __ge__(self, other: Any) -> Constraint:
+        """Return the comparison."""
+        return self._against(">=", other)
+
+    def __eq__(self, other: Any) -> Constraint:  # type: ignore[override]
+        """Return the comparison."""
+        return self._against("==", other)
+
+    def __ne__(self, other: Any) -> Constraint:  # type: ignore[override]
+        """Return the comparison."""
+        return self._against("!=", other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def isin(self, values: Iterable[Any]) -> Constraint:
+        """Return the constraint that the feature has one of `values`."""
+        return Member(self.name, tuple(map(_plain, values)))
+
+    def __repr__(self) -> str:
+        """Return how it was made."""
+        return f"feature({self.name!r})"
+
+
+def _plain(value: Any) -> Any:
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if is_missing(plain) else plain
+
+
+def feature(name: str) -> Term:
+    """Return a feature to be compared in a constraint.
+
+    Examples
+    --------
+    >>> age, married = feature("age"), feature("married")
+    >>> print((age >= 18) | (married == "no"))
+    age >= 18 or married = 'no'
+    >>> print(~(age < 18) & (married == "yes"))
+    (not (age < 18)) and married = 'yes'
+    """
+    return Term(str(name))
+
+
+def _flags(given: Sequence[str | Constraint]) -> tuple[Constraint, ...]:
+    return tuple(Member(part, (1,)) if isinstance(part, str) else as_constraint(part) for part in given)
+
+
+def at_most_one(*parts: str | Constraint) -> Constraint:
+    """Return the constraint that at most one part holds; a name stands for a feature that is 1.
+
+    Examples
+    --------
+    >>> print(at_most_one("asian", "hispanic"))
+    at most 1 of: asian = 1, hispanic = 1
+    """
+    return Between(_flags(parts), 0, 1)
+
+
+def at_least_one(*parts: str | Constraint) -> Constraint:
+    """Return the constraint that at least one part holds; a name stands for a feature that is 1."""
+    return Between(_flags(parts), 1, len(parts))
+
+
+def exactly_one(*parts: str | Constraint) -> Constraint:
+    """Return the constraint that exactly one part holds; a name stands for a feature that is 1."""
+    return Between(_flags(parts), 1, 1)
+
+
+def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
+    """Return the constraint that discrete features have the values of one of the rows, in the order of `names`.
+
+    Examples
+    --------
+    >>> print(allowed(["a", "b"], [(0, 1), (1, 0)]))
+    (a, b) is one of 2 allowed combinations
+    """
+    return Listed(tuple(names), frozenset(tuple(map(_plain, row)) for row in rows))
+
+
+def observed(X: Any, names: Sequence[str]) -> Constraint:
+    """Return the constraint that features have values that occur together in some row of a frame."""
+    columns = [X[name].to_numpy().tolist() for name in names]
+    rows = frozenset(tuple(map(_plain, row)) for row in zip(*columns, strict=True))
+    return Listed(tuple(names), rows, about=f"({', '.join(names)}) as in one of the {len(rows)} combinations observed")
+
+
+def check(function: Callable[..., Any], names: Sequence[str]) -> Constraint:
+    """Return the constraint that a function of the values of discrete features, in the order of `names`, is true.
+
+    Examples
+    --------
+    >>> print(check(max, ["a", "b"]))
+    max(a, b)
+    """
+    return Checked(function, tuple(names))
+
+
+CONSTRAINTS: dict[str, Callable[[Mapping[str, Any]], Constraint]] = {
+    "all": lambda d: All(_parts(d)),
+    "some": lambda d: Some(_parts(d)),
+    "not": lambda d: Not(_parts(d)),
+    "between": lambda d: Between(_parts(d), int(d["least"]), int(d["most"])),
+    "compared": lambda d: Compared(d["name"], d["sign"], number_of(d["value"], "number")),
+    "member": lambda d: Member(d["name"], tuple(map(value_of, d["values"]))),
+    "ordered": lambda d: Ordered(d["left"], d["sign"], d["right"]),
+    "listed": lambda d: Listed(
+        tuple(d["names"]), frozenset(tuple(map(value_of, row)) for row in d["rows"]), about=d["about"]
+    ),
+}
+"""How each kind of constraint is read back from what :meth:`Constraint.document` gives."""
+
+
+def _parts(document: Mapping[str, Any]) -> tuple[Constraint, ...]:
+    return tuple(map(constraint_of, document["parts"]))
+
+
+def constraint_of(document: Any) -> Constraint:
+    """Return the constraint that a document describes.
+
+    Raises
+    ------
+    DomainError
+        If it describes none.
+
+    Examples
+    --------
+    >>> print(constraint_of((feature("age") >= 18).document()))
+    age >= 18
+    """
+    try:
+        return CONSTRAINTS[document["kind"]](document)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DomainError(
+            f"Expected a constraint, but this describes none: {abridged(repr(document), _LONGEST)}."
+        ) from error
+
+
+def check_possible(domain: Domain, codes: npt.NDArray[np.float64]) -> None:
+    """Raise unless every point, given by its codes, meets the constraints of its domain.
+
+    Notes
+    -----
+    Each combination of values that a constraint is about is looked at once.
+    """
+    for constraint in domain.constraints:
+        places = [domain.index(name) for name in constraint.names]
+        distinct, first = np.unique(codes[:, places], axis=0, return_index=True)
+        for row, n in zip(distinct.tolist(), first.tolist(), strict=True):
+            point = codes[n].tolist()
+            for i, code in zip(places, row, strict=True):
+                point[i] = code
+            if not constraint.holds(point, domain):
+                raise DomainError(
+                    f"Row {n} cannot exist, because it violates a constraint of its domain: {constraint}; correct the "
+                    "row, or the constraint."
+                )

@@ -1,0 +1,163 @@
+"""A model over part of its domain: the same features with fewer values, or with constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.grid import Axis, Grid
+from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.models.base import GriddedModel, Model
+from axfi_kc.models.box_model import Boxes
+from axfi_kc.models.circuit_model import CircuitModel
+from axfi_kc.models.linear_model import LinearModel, Lookup, Part
+from axfi_kc.models.table_model import TableModel
+from axfi_kc.models.tree_sum import TreeSum
+
+__all__ = ["code_inside", "restricted"]
+
+
+Cells = npt.NDArray[np.int64]
+
+
+@singledispatch
+def restricted(model: Any, domain: Domain) -> Model:
+    """Return a model over part of its domain.
+
+    Parameters
+    ----------
+    model
+        A neutral form.
+    domain
+        The same features, each with some of its values, and any constraints.
+
+    Notes
+    -----
+    Linear in the model; its cells are cut where the constraints cut.
+
+    Examples
+    --------
+    >>> whole = Domain([Integer("a", 0, 9)])
+    >>> model = TableModel.from_outputs(whole, [k > 4 for k in range(10)])
+    >>> restricted(model, Domain([Integer("a", 3, 6)])).predict([[3], [6]])
+    [False, True]
+    """
+    raise UnsupportedModelError(f"{type(model).__name__} cannot be restricted; read it over the smaller domain.")
+
+
+def code_inside(axis: Axis, cell: int) -> float | Fraction:
+    """Return the code of a point in a cell, a rational one where no float lies; NaN in the cell of missing values."""
+    if cell == axis.missing_cell:
+        return float("nan")
+    if isinstance(axis.feature, Categorical):
+        return float(cell)
+    low = Fraction(axis.cuts[cell - 1].value) if cell else Fraction(axis.feature.low)
+    high = Fraction(axis.cuts[cell].value) if cell < len(axis.cuts) else Fraction(axis.feature.high)
+    # Cuts of integers come after the last one on their left, so the upper end is inside; of reals one end may not be.
+    return high if axis.counts is not None else (low + high) / 2
+
+
+def _old_cells(old: Axis, new: Axis) -> Cells:
+    """Return the cell of `old` in which each cell of `new` lies."""
+    if isinstance(old.feature, Categorical) and isinstance(new.feature, Categorical):
+        place = {value: k for k, value in enumerate(old.feature.values)}
+        found = [place[value] for value in new.feature.values]
+        return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
+    return np.array([_place(old, code_inside(new, c)) for c in range(new.n_cells)], dtype=np.int64)
+
+
+def _place(axis: Axis, code: float | Fraction) -> int:
+    if code != code:  # missing
+        return axis.n_cells - 1
+    number = Fraction(code)
+    return sum(Fraction(c.value) < number or (Fraction(c.value) == number and not c.closed) for c in axis.cuts)
+
+
+def _grid(model: GriddedModel, domain: Domain) -> tuple[Grid, list[Cells]]:
+    """Return the cells of a model on part of its domain, and which old cell each of them is part of."""
+    cuts = [axis.cuts for axis in model.grid.axes]
+    grid = Grid.of(domain, cuts)
+    return grid, [_old_cells(old, new) for old, new in zip(model.grid.axes, grid.axes, strict=True)]
+
+
+@restricted.register
+def _trees(model: TreeSum, domain: Domain) -> TreeSum:
+    grid, cells = _grid(model, domain)
+    masks = []
+    for feature, start in zip(model.feature.tolist(), model.mask_offset.tolist(), strict=True):
+        masks.append(model.left_mask[start + cells[feature]] if feature >= 0 else np.zeros(0, np.uint8))
+    offsets = np.cumsum([0, *map(len, masks)])[:-1].astype(np.int64)
+    return replace(model, grid=grid, mask_offset=offsets, left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]))
+
+
+@restricted.register
+def _table(model: TableModel, domain: Domain) -> TableModel:
+    grid, cells = _grid(model, domain)
+    return replace(model, grid=grid, table=model.table[np.ix_(*cells)])
+
+
+@restricted.register
+def _boxes(model: Boxes, domain: Domain) -> Boxes:
+    grid, cells = _grid(model, domain)
+    # Each feature as flags of the old cells, looked up at the new ones: sets, whatever they were before.
+    subsets = {i: ~model.misses(i, own).T for i, own in enumerate(cells)}
+    first = np.zeros_like(model.first)
+    last = np.tile(np.array(grid.n_cells, dtype=np.int32), (len(model), 1))
+    alive = np.all([inside.any(axis=1) for inside in subsets.values()], axis=0)
+    kept = {i: inside[alive] for i, inside in subsets.items() if not inside.all()}
+    return replace(model, grid=grid, first=first[alive], last=last[alive], subsets=kept, output=model.output[alive])
+
+
+@restricted.register
+def _linear(model: LinearModel, domain: Domain) -> LinearModel:
+    parts = [_part(p, *pair) for p, *pair in zip(model.parts, model.domain.features, domain.features, strict=True)]
+    return replace(model, domain=domain, parts=tuple(parts))
+
+
+def _part(part: Part, old: Any, new: Any) -> Part:
+    """Return what the values that are left add to each score."""
+    if not isinstance(part, Lookup):
+        return part
+    if isinstance(new, Categorical):
+        places: Sequence[int] = [old.values.index(v) for v in new.values]
+    else:
+        places = range(new.low - old.low, new.high - old.low + 1)
+    chosen = [*places, *([old.size - 1] if new.missing else [])]
+    first = new.low if isinstance(new, Integer) else 0
+    return Lookup(tuple(tuple(row[k] for k in chosen) for row in part.rows), first)
+
+
+@restricted.register
+def _circuits(model: CircuitModel, domain: Domain) -> CircuitModel:
+    grid, cells = _grid(model, domain)
+    return replace(model, grid=grid, circuits=tuple(c and _circuit(c, grid, cells) for c in model.circuits))
+
+
+def _circuit(circuit: Circuit, grid: Grid, cells: Sequence[Cells]) -> Circuit:
+    """Return a circuit over other cells."""
+    build = CircuitBuilder(grid)
+
+    def decision(feature: int, labels: list[int], below: list[int]) -> int:
+        arcs = (
+            (np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[k])).tolist(), c)
+            for k, c in zip(labels, below, strict=True)
+        )
+        return build.decision(feature, [(own, child) for own, child in arcs if own])
+
+    root = circuit.fold(
+        decision=decision,
+        conjunction=build.conjunction,
+        disjunction=build.disjunction,
+        false=build.false,
+        true=build.true,
+    )[-1]
+    return build.circuit(root)
