@@ -140,10 +140,10 @@ def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
     engine = engine_for(model, similarity)
     if target == "auto":
         return engine
-    options: dict[str, Any] = {"target": target, "constant": engine.constant}
+    is_constrained, options = bool(model.domain.constraints), {"target": target, "constant": engine.constant}
     # The ordered ones hold the CXps of an instance as a family, listed only when there are few.
-    if not language_of(target).ordered:
-        made: Engine = TargetEngine(model, similarity, **options)
-    else:
-        made = DiagramEngine(model, similarity, **options, **({"at_once": LISTED} if model.domain.constraints else {}))
-    return PossibleEngine(made, model) if model.domain.constraints else made
+    through: Callable[..., Engine] = DiagramEngine if language_of(target).ordered else TargetEngine
+    # Ratios among possible points are made CXp by CXp.
+    more = {"at_once": LISTED} if is_constrained and through is DiagramEngine else {}
+    made = through(model, similarity, **options, **more)
+    return PossibleEngine(made, model) if is_constrained else made

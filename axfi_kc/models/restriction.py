@@ -147,11 +147,11 @@ def _circuit(circuit: Circuit, grid: Grid, cells: Sequence[Cells]) -> Circuit:
     build = CircuitBuilder(grid)
 
     def decision(feature: int, labels: list[int], below: list[int]) -> int:
-        arcs = (
-            (np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[k])).tolist(), c)
-            for k, c in zip(labels, below, strict=True)
-        )
-        return build.decision(feature, [(own, child) for own, child in arcs if own])
+        arcs = []
+        for label, child in zip(labels, below, strict=True):
+            own = np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[label])).tolist()
+            arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
+        return build.decision(feature, arcs)
 
     root = circuit.fold(
         decision=decision,

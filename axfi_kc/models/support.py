@@ -111,9 +111,9 @@ class Support:
             known[node] = total / axis.denominator
         return known[self.root]
 
-    def boxes(self, node: int | None = None) -> Iterator[dict[int, list[int]]]:
-        """Iterate over disjoint boxes that are the possible points, or those of one constraint: ``{feature: cells}``."""
-        stack: list[tuple[int, dict[int, list[int]]]] = [(self.root if node is None else node, {})]
+    def boxes(self) -> Iterator[dict[int, list[int]]]:
+        """Iterate over disjoint boxes that together are the possible points: ``{feature: cells}``."""
+        stack: list[tuple[int, dict[int, list[int]]]] = [(self.root, {})]
         while stack:
             at, box = stack.pop()
             if at == _TRUE:
@@ -215,9 +215,9 @@ def _tabulated(constraint: Constraint, nodes: MddNodes) -> int:
         for i, code in zip(features, row, strict=True):
             point[i] = code
         level.append(int(constraint.holds(point, domain)))
-    for i, row in zip(reversed(features), reversed(codes), strict=True):
-        ends, place = range(1, len(row) + 1), nodes.order.index(i)
-        level = [nodes.node(place, ends, level[k : k + len(row)]) for k in range(0, len(level), len(row))]
+    for i, of_feature in zip(reversed(features), reversed(codes), strict=True):
+        n, place = len(of_feature), nodes.order.index(i)
+        level = [nodes.node(place, range(1, n + 1), level[k : k + n]) for k in range(0, len(level), n)]
     return level[0]
 
 
@@ -237,16 +237,12 @@ def possible_boxes(boxes: Boxes, support: Support | None) -> Boxes:
         )
     parts = [_cut_boxes(boxes, box, support.scope) for box in kept]
     merged = {i: np.concatenate([part.subsets[i] for part in parts]) for i in parts[0].subsets}
-    fields = {name: np.concatenate([getattr(p, name) for p in parts]) for name in ("first", "last", "output")}
-    found = replace(boxes, subsets=merged, **fields)
-    alive = np.ones(len(found), dtype=np.bool_)
+    first, last, output = (np.concatenate([getattr(boxes, name)] * len(parts)) for name in ("first", "last", "output"))
+    alive = np.ones(len(output), dtype=np.bool_)
     for inside in merged.values():
         alive &= inside.any(axis=1)
-    return replace(
-        found,
-        subsets={i: inside[alive] for i, inside in merged.items()},
-        **{name: array[alive] for name, array in fields.items()},
-    )
+    subsets = {i: inside[alive] for i, inside in merged.items()}
+    return replace(boxes, first=first[alive], last=last[alive], output=output[alive], subsets=subsets)
 
 
 def _cut_boxes(boxes: Boxes, box: dict[int, list[int]], scope: int) -> Boxes:
