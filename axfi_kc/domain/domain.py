@@ -145,7 +145,15 @@ class Domain:
         >>> domain.where((feature("age") >= 16) | (feature("married") == "no"))
         Domain(age: an integer from 0 to 99, married: one of 'no', 'yes'; where age >= 16 or married = 'no')
         """
-        return Domain(self.features, (*self.constraints, *constraints))
+        made = Domain(self.features, constraints)
+        object.__setattr__(made, "constraints", (*self.constraints, *made.constraints))
+        return made
+
+    def with_features(self, features: Iterable[Feature]) -> Domain:
+        """Return the same constraints over features with fewer values, of which they may know more."""
+        made = Domain(features)
+        object.__setattr__(made, "constraints", self.constraints)
+        return made
 
     @property
     def unconstrained(self) -> Domain:

@@ -1,0 +1,280 @@
+"""How far one may go from an instance: frozen features, ranges, directions, and balls of a radius."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.constraints import feature as term
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.measures import Histogram, Number, Weights, exact, shown
+from axfi_kc.errors import DomainError
+
+__all__ = ["NORMS", "UNITS", "Region", "clipped", "unit_of"]
+
+
+NORMS = ("linf", "l1")
+UNITS = ("value", "range", "std")
+_Span = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, init=False)
+class Region:
+    """The points around an instance that count.
+
+    Parameters
+    ----------
+    frozen
+        Features that keep the instance's value.
+    ranges
+        ``{feature: (low, high)}``, or for a categorical feature its values: where it may go. The instance must be there.
+    only_up, only_down
+        Numeric features that may only grow, or only fall.
+    radius
+        How far a point may be from the instance; None: any distance.
+    norm
+        ``"linf"``: no feature further than the radius; ``"l1"``: all together no further.
+    unit
+        What distances are measured in: ``"value"``, the features' own units; ``"range"``, the width of their domain;
+        ``"std"``, the standard deviation of their measure, as a float64. Another category is at distance 1.
+    weights
+        ``{feature: weight}``: what a feature's distance is multiplied by; 1 by default, 0: it may go anywhere.
+
+    Notes
+    -----
+    A missing value keeps its place where distances or directions are asked for: it is near to nothing, and a number
+    does not become missing there.
+
+    Examples
+    --------
+    >>> domain = Domain([Integer("age", 0, 99), Real("income", 0, 10)])
+    >>> Region(only_up=["age"], radius=0.1, unit="range").around(domain, [40.0, 2.0])
+    Domain(age: an integer from 40 to 49, income: a number from 1 to 3)
+    """
+
+    frozen: tuple[str, ...]
+    ranges: tuple[tuple[str, tuple[Any, ...]], ...]
+    only_up: tuple[str, ...]
+    only_down: tuple[str, ...]
+    radius: Fraction | None
+    norm: str
+    unit: str
+    weights: tuple[tuple[str, Fraction], ...]
+
+    def __init__(
+        self,
+        *,
+        frozen: Iterable[str] = (),
+        ranges: Mapping[str, Sequence[Any]] | None = None,
+        only_up: Iterable[str] = (),
+        only_down: Iterable[str] = (),
+        radius: Number | None = None,
+        norm: str = "linf",
+        unit: str = "value",
+        weights: Mapping[str, Number] | None = None,
+    ) -> None:
+        for what, given, known in (("norm", norm, NORMS), ("unit", unit, UNITS)):
+            if given not in known:
+                raise DomainError(f"{what} must be one of {', '.join(map(repr, known))}, but {given!r} was given.")
+        reach = None if radius is None else exact(radius, "radius")
+        factors = tuple((name, exact(w, f"weight of {name!r}")) for name, w in (weights or {}).items())
+        if (reach is not None and reach < 0) or any(w < 0 for _, w in factors):
+            raise DomainError("A radius and weights of features must not be negative; correct them.")
+        fields = {
+            "frozen": _names(frozen, "frozen"),
+            "ranges": tuple((name, tuple(values)) for name, values in (ranges or {}).items()),
+            "only_up": _names(only_up, "only_up"),
+            "only_down": _names(only_down, "only_down"),
+            "radius": reach,
+            "norm": norm,
+            "unit": unit,
+            "weights": factors,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def around(self, domain: Domain, codes: Sequence[float] | npt.NDArray[np.float64]) -> Domain:
+        """Return the part of a domain that lies in the box around an instance, which for ``"linf"`` is the region.
+
+        Raises
+        ------
+        DomainError, UnknownFeatureError
+            If the region is empty, leaves out the instance, or has probability 0.
+        """
+        self.check(domain)
+        features, frozen = [], []
+        for feature, code in zip(domain.features, np.asarray(codes, dtype=np.float64).tolist(), strict=True):
+            if self._keeps(feature, code):
+                frozen.append(term(feature.name) == None)  # noqa: E711 - a comparison of the language of constraints
+                features.append(feature)
+            else:
+                features.append(self._clipped(feature, code))
+        return domain.with_features(features).where(*frozen)
+
+    def check(self, domain: Domain) -> None:
+        """Raise unless every name is a feature of the domain, and directions are asked of numeric ones."""
+        named = (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down, *dict(self.weights))
+        for name in named:
+            domain.index(name)
+        for name in (*self.only_up, *self.only_down):
+            if isinstance(domain.features[domain.index(name)], Categorical):
+                raise DomainError(f"Feature {name!r} is categorical and has no up or down; freeze it, or give its range.")
+
+    def _touches(self, feature: Feature) -> bool:
+        name = feature.name
+        moved = self.radius is not None and self.weight(name) != 0
+        return moved or name in (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down)
+
+    def weight(self, name: str) -> Fraction:
+        """Return what a feature's distance is multiplied by."""
+        return dict(self.weights).get(name, Fraction(1))
+
+    def _keeps(self, feature: Feature, code: float) -> bool:
+        """Tell whether a missing value must stay missing."""
+        if not math.isnan(code) or not self._touches(feature):
+            return False
+        if feature.name in dict(self.ranges):
+            raise DomainError(
+                f"The instance's {feature.name!r} is missing, outside its range; leave the range out, or freeze it."
+            )
+        return True
+
+    def _clipped(self, feature: Feature, code: float) -> Feature:
+        if not self._touches(feature):
+            return feature
+        if isinstance(feature, Categorical):
+            return clipped(feature, self._categories(feature, code))
+        low, high = self._span(feature, Fraction(code))
+        return clipped(feature, (low, high))
+
+    def _categories(self, feature: Categorical, code: float) -> list[Any]:
+        own = feature.values[int(code)]
+        values = list(dict(self.ranges).get(feature.name, feature.values))
+        odd = next((v for v in values if v not in feature.values), None)
+        if odd is not None:
+            raise DomainError(f"Feature {feature.name!r} has no category {odd!r}; it is {feature.describe()}.")
+        far = self.radius is not None and self.weight(feature.name) > self.radius
+        if feature.name in self.frozen or far:
+            values = [v for v in values if v == own]
+        if own not in values:
+            raise _outside(feature, own)
+        return [v for v in feature.values if v in values]
+
+    def _span(self, feature: Integer | Real, own: Fraction) -> _Span:
+        """Return the least and the largest number that a feature may have."""
+        low, high = Fraction(feature.low), Fraction(feature.high)
+        given = dict(self.ranges).get(feature.name)
+        if given is not None:
+            ends = [exact(end, f"end of the range of {feature.name!r}") for end in given]
+            if len(ends) != 2:
+                raise DomainError(f"The range of {feature.name!r} must be (low, high), but {given!r} was given.")
+            low, high = max(low, ends[0]), min(high, ends[1])
+        weight = self.weight(feature.name)
+        if self.radius is not None and weight:
+            reach = self.radius * unit_of(feature, self.unit) / weight
+            low, high = max(low, own - reach), min(high, own + reach)
+        low = max(low, own) if feature.name in (*self.only_up, *self.frozen) else low
+        high = min(high, own) if feature.name in (*self.only_down, *self.frozen) else high
+        if not low <= own <= high:
+            raise _outside(feature, own)
+        return low, high
+
+
+def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise DomainError(f"{what} takes a list of features, but the string {given!r} was given: use [{given!r}].")
+    return tuple(given)
+
+
+def _outside(feature: Feature, own: Any) -> DomainError:
+    return DomainError(
+        f"The region leaves out the instance itself, whose {feature.name!r} is {shown(own)}; widen its range."
+    )
+
+
+def unit_of(feature: Integer | Real, unit: str) -> Fraction:
+    """Return what distances of a numeric feature are measured in.
+
+    Examples
+    --------
+    >>> unit_of(Integer("age", 10, 90), "range"), unit_of(Real("income", 0, 12), "std")
+    (Fraction(80, 1), Fraction(3900231685776981, 1125899906842624))
+    """
+    if unit == "value":
+        return Fraction(1)
+    width = Fraction(feature.high - feature.low)
+    return width if unit == "range" else Fraction(math.sqrt(_variance(feature)))
+
+
+def _variance(feature: Integer | Real) -> Fraction:
+    """Return the variance of a feature's measure, exactly."""
+    if isinstance(feature, Integer) and not isinstance(feature.measure, Weights):
+        return Fraction((feature.high - feature.low + 1) ** 2 - 1, 12)
+    pieces = _pieces(feature)
+    mean = sum((share * (low + high) / 2 for low, high, share in pieces), Fraction(0))
+    squares = sum((share * (low * low + low * high + high * high) / 3 for low, high, share in pieces), Fraction(0))
+    return squares - mean * mean
+
+
+def _pieces(feature: Integer | Real) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Return intervals over which the measure is uniform, with their shares; values are intervals of one point."""
+    measure = feature.measure
+    if isinstance(measure, Histogram):
+        return [(a, b, share) for (a, b), share in zip(pairwise(measure.edges), measure.shares, strict=True)]
+    if isinstance(measure, Weights):
+        return [(x, x, share) for x, share in zip(itertools.count(Fraction(feature.low)), measure.shares, strict=False)]
+    return [(Fraction(feature.low), Fraction(feature.high), Fraction(1))]
+
+
+def clipped(feature: Feature, within: Sequence[Any]) -> Feature:
+    """Return a feature with some of its values, their measure conditioned; none of them is missing.
+
+    Parameters
+    ----------
+    feature
+        The feature.
+    within
+        Its values, or of a numeric one the least and the largest.
+
+    Examples
+    --------
+    >>> clipped(Integer("age", 0, 99, weights=range(100)), (1, 2)).measure.shares
+    (Fraction(1, 3), Fraction(2, 3))
+    """
+    if isinstance(feature, Categorical):
+        places = [feature.values.index(v) for v in within]
+        weights = None if not isinstance(feature.measure, Weights) else [feature.measure.shares[k] for k in places]
+        _check_mass(feature, weights)
+        codes = [feature.codes[k] for k in places]
+        return Categorical(feature.name, within, weights=weights, columns=feature.columns, codes=codes)
+    low, high = within
+    if isinstance(feature, Integer):
+        first, last = math.ceil(low), math.floor(high)
+        weights = None
+        if isinstance(feature.measure, Weights):
+            weights = list(feature.measure.shares[first - feature.low : last - feature.low + 1])
+        _check_mass(feature, weights)
+        return Integer(feature.name, first, last, weights=weights)
+    if not isinstance(feature.measure, Histogram) or low == high:
+        return Real(feature.name, low, high)
+    edges = [low, *(e for e in feature.measure.edges if low < e < high), high]
+    shares = [feature.measure.below(b) - feature.measure.below(a) for a, b in pairwise(edges)]
+    _check_mass(feature, shares)
+    return Real(feature.name, low, high, histogram=Histogram(edges, shares))
+
+
+def _check_mass(feature: Feature, weights: Sequence[Fraction] | None) -> None:
+    if weights is not None and not any(weights):
+        raise DomainError(
+            f"The region has probability 0: the measure of {feature.name!r} gives nothing to the values that are left; "
+            "widen the region, or change the measure."
+        )

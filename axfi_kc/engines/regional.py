@@ -1,0 +1,91 @@
+"""Explains instances within a region around each of them: a smaller domain, and the model restricted to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.region import Region
+from axfi_kc.engines.found import Found, Located
+from axfi_kc.errors import IncompleteError
+from axfi_kc.models import Model
+from axfi_kc.models.restriction import restricted
+
+if TYPE_CHECKING:
+    from axfi_kc.engines import Engine
+
+__all__ = ["RegionEngine", "within"]
+
+
+def within(model: Model, codes: npt.NDArray[np.float64], region: Region) -> tuple[Model, npt.NDArray[np.float64]]:
+    """Return a model over the region around an instance, and the instance's codes there."""
+    domain = region.around(model.domain, codes)
+    return restricted(model, domain), domain.encode_point(dict(zip(domain.names, model.domain.decode(codes), strict=True)))
+
+
+class RegionEngine:
+    """Explains each instance within the region around it.
+
+    Parameters
+    ----------
+    model
+        Any neutral form.
+    region
+        How far one may go.
+    make
+        Makes the engine of the model that is left around an instance.
+    """
+
+    def __init__(self, model: Model, region: Region, make: Callable[[Model], Engine]) -> None:
+        region.check(model.domain)
+        self._model, self._region, self._make = model, region, make
+        self.locate = model.cells_and_outputs
+
+    @property
+    def constant(self) -> Hashable | None:
+        """None: what changes nothing around one instance may do so around another."""
+        return None
+
+    def explain(
+        self,
+        codes: npt.NDArray[np.float64],
+        *,
+        weights: str = "ratio",
+        max_size: int | None = None,
+        budget: Budget | None = None,
+        located: Located | None = None,
+    ) -> Found:
+        """Return the CXps and weights of each instance."""
+        _, outputs = located or self.locate(codes)
+        parts = []
+        for row in codes:
+            model, own = within(self._model, row, self._region)
+            engine = self._make(model)
+            found = engine.explain(own[np.newaxis], weights=weights, max_size=max_size, budget=budget)
+            parts.append(_explicit(found))
+        empty = Found.of_instances([], [], wholes=(1,) * codes.shape[1], kind=weights)
+        joined = Found.joined(parts) if parts else empty
+        return Found(outputs, joined.starts, joined.words, joined.totals, joined.wholes, weights, joined.divisors)
+
+    def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
+        """Tell whether changing only the features of `mask` can make the output dissimilar."""
+        model, own = within(self._model, code, self._region)
+        return self._make(model).is_weak_cxp(own, mask, budget=budget)
+
+
+def _explicit(found: Found) -> Found:
+    """Return what was found with each weight as a fraction of its own: around each instance cells are worth others."""
+    if found._large:
+        raise IncompleteError(
+            "Within a region CXps are listed, but an instance has too many; narrow the region, or set max_size."
+        )
+    numerators, denominators = found.scaled
+    totals = np.empty(len(numerators), dtype=object)
+    totals[:] = numerators
+    owner = np.repeat(np.arange(len(found)), np.diff(found.starts)).tolist()
+    divisors = [denominators[n] for n in owner]
+    return Found(found.outputs, found.starts, found.words, totals, (1,) * len(found.wholes), found.kind, divisors)
