@@ -111,7 +111,7 @@ class Constraint(ABC):
 
     def __rshift__(self, other: Constraint) -> Constraint:
         """Return what holds unless this holds and the other does not."""
-        return Some((Not((self,)), as_constraint(other)))
+        return Implies((self, as_constraint(other)))
 
     def __bool__(self) -> bool:
         """Refuse: ``and``, ``or``, ``not`` and chained comparisons ask for a truth value that there is none of."""
@@ -194,6 +194,21 @@ class Not(_Joined):
     def __str__(self) -> str:
         """Return it in words."""
         return f"not ({self.parts[0]})"
+
+
+class Implies(_Joined):
+    """Holds unless its first part does and its second does not."""
+
+    __slots__ = ()
+    kind = "implies"
+
+    def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
+        """Tell whether a point meets the second part, or not the first."""
+        return self.parts[1].holds(codes, domain) or not self.parts[0].holds(codes, domain)
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"if {self.parts[0]} then {self.parts[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -594,6 +609,7 @@ CONSTRAINTS: dict[str, Callable[[Mapping[str, Any]], Constraint]] = {
     "all": lambda d: All(_parts(d)),
     "some": lambda d: Some(_parts(d)),
     "not": lambda d: Not(_parts(d)),
+    "implies": lambda d: Implies(_parts(d)),
     "between": lambda d: Between(_parts(d), int(d["least"]), int(d["most"])),
     "compared": lambda d: Compared(d["name"], d["sign"], number_of(d["value"], "number")),
     "member": lambda d: Member(d["name"], tuple(map(value_of, d["values"]))),

@@ -127,7 +127,9 @@ class Region:
             domain.index(name)
         for name in (*self.only_up, *self.only_down):
             if isinstance(domain.features[domain.index(name)], Categorical):
-                raise DomainError(f"Feature {name!r} is categorical and has no up or down; freeze it, or give its range.")
+                raise DomainError(
+                    f"Feature {name!r} is categorical and has no up or down; freeze it, or give its range."
+                )
 
     def _touches(self, feature: Feature) -> bool:
         name = feature.name

@@ -24,7 +24,9 @@ __all__ = ["RegionEngine", "within"]
 def within(model: Model, codes: npt.NDArray[np.float64], region: Region) -> tuple[Model, npt.NDArray[np.float64]]:
     """Return a model over the region around an instance, and the instance's codes there."""
     domain = region.around(model.domain, codes)
-    return restricted(model, domain), domain.encode_point(dict(zip(domain.names, model.domain.decode(codes), strict=True)))
+    return restricted(model, domain), domain.encode_point(
+        dict(zip(domain.names, model.domain.decode(codes), strict=True))
+    )
 
 
 class RegionEngine:

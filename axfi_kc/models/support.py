@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
-from axfi_kc.domain.constraints import All, Between, Constraint, Not, Some
+from axfi_kc.domain.constraints import All, Between, Constraint, Implies, Not, Some
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import DomainError
 from axfi_kc.models.box_model import Boxes
@@ -166,6 +166,8 @@ def _compiled(constraint: Constraint, nodes: MddNodes) -> int:
         return _reduced(nodes.conjoined, below, _TRUE)
     if isinstance(constraint, Some):
         return _reduced(nodes.disjoined, below, _FALSE)
+    if isinstance(constraint, Implies):
+        return nodes.disjoined(_complement(below[0], nodes), below[1])
     if isinstance(constraint, Not):
         return _complement(below[0], nodes)
     if isinstance(constraint, Between):

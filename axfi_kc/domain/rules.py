@@ -1,0 +1,214 @@
+"""Rules that no row of a table violates, proposed for a person to accept as constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.constraints import All, Constraint, Member, Not, at_most_one, exactly_one
+from axfi_kc.domain.features import is_missing
+from axfi_kc.domain.measures import counted
+from axfi_kc.errors import DomainError
+
+__all__ = ["Rule", "mine_rules"]
+
+
+_MOST_VALUES = 32  # of a column that rules are about
+_Item = tuple[int, int]  # a column, and which of its values
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A constraint that all rows meet.
+
+    Attributes
+    ----------
+    constraint
+        What to give to ``domain.where``.
+    support
+        How many rows it is about: those that an implication speaks of, or those in which an excluded combination would
+        be expected if the features were independent, rounded down.
+    """
+
+    constraint: Constraint
+    support: int
+
+    def __str__(self) -> str:
+        """Return the rule in words."""
+        return f"{self.constraint}  ({counted(self.support, 'row')})"
+
+
+def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Sequence[str] | None = None) -> list[Rule]:
+    """Propose exclusions and implications that no row of a table violates, those about most rows first.
+
+    Parameters
+    ----------
+    X
+        A frame, or an array with `names`. Columns of more than 32 different values are left out.
+    max_size
+        How many features a rule may be about: 2, or 3 for ``a = 1 and b = 0 imply c = 1`` as well.
+    min_support
+        About how many rows a rule must be at least; what is rare may be absent by chance.
+    names
+        The names of an array's columns.
+
+    Returns
+    -------
+    list of Rule
+        Flags that exclude each other are put together: at most one of them, or exactly one, holds.
+
+    Raises
+    ------
+    DomainError
+        If `max_size` or `min_support` is out of range.
+
+    Notes
+    -----
+    Columns times columns times rows, and for triples once more times values. A rule says what was seen, not what must
+    be: read it before you accept it.
+
+    Examples
+    --------
+    >>> rows = [[0, 1, 5], [1, 0, 5], [0, 0, 7], [1, 0, 7]] * 10
+    >>> for rule in mine_rules(np.array(rows), names=["a", "b", "c"], min_support=5):
+    ...     print(rule)
+    if c = 7 then b = 0  (20 rows)
+    if b = 1 then c = 5  (10 rows)
+    at most 1 of: a = 1, b = 1  (5 rows)
+    """
+    if max_size not in (2, 3) or min_support < 1:
+        raise DomainError(
+            f"max_size must be 2 or 3 and min_support at least 1, but {max_size!r} and {min_support!r} were given."
+        )
+    table = _Table.of(X, names)
+    found = [*_groups(table, min_support)]
+    grouped = {frozenset(rule.constraint.names) for rule in found}
+    covered = [g for g in grouped if len(g) > 1]
+    for rule in (*_implications(table, min_support, max_size), *_exclusions(table, min_support)):
+        mentioned = set(rule.constraint.names)
+        if not any(mentioned <= group for group in covered):
+            found.append(rule)
+    order = {id(rule): k for k, rule in enumerate(found)}
+    return sorted(found, key=lambda rule: (-rule.support, order[id(rule)]))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Columns of few values, as numbers of values."""
+
+    names: list[str]
+    values: list[list[Any]]
+    codes: npt.NDArray[np.int64]  # rows by columns
+
+    @classmethod
+    def of(cls, X: Any, names: Sequence[str] | None) -> _Table:
+        if hasattr(X, "columns"):
+            columns = {str(n): X[n].to_numpy().tolist() for n in X.columns}
+        else:
+            data = np.asarray(X)
+            labels = [f"x{j}" for j in range(data.shape[1])] if names is None else list(names)
+            columns = {n: data[:, j].tolist() for j, n in enumerate(labels)}
+        kept, values, codes = [], [], []
+        for name, column in columns.items():
+            plain = [None if is_missing(v) else v for v in column]
+            distinct = sorted(set(plain), key=lambda v: (v is None, str(type(v)), v if v is not None else 0))
+            if 2 <= len(distinct) <= _MOST_VALUES:
+                place = {v: k for k, v in enumerate(distinct)}
+                kept.append(name)
+                values.append(distinct)
+                codes.append([place[v] for v in plain])
+        return cls(kept, values, np.array(codes, dtype=np.int64).reshape(len(kept), -1).T)
+
+    def member(self, item: _Item) -> Constraint:
+        return Member(self.names[item[0]], (self.values[item[0]][item[1]],))
+
+    def crossed(self, i: int, j: int, rows: Any = slice(None)) -> npt.NDArray[np.int64]:
+        """Return how often each value of one column meets each of another."""
+        width = len(self.values[j])
+        found = np.bincount(self.codes[rows, i] * width + self.codes[rows, j], minlength=len(self.values[i]) * width)
+        return found.reshape(-1, width)
+
+    def flag(self, i: int) -> int | None:
+        """Return which value of a column of 0 and 1 is 1."""
+        return 1 if self.values[i] == [0, 1] else None
+
+
+def _expected(table: _Table, counts: npt.NDArray[np.int64], x: int, y: int) -> int:
+    return int(Fraction(int(counts[x].sum()) * int(counts[:, y].sum()), len(table.codes)))
+
+
+def _groups(table: _Table, least: int) -> Iterator[Rule]:
+    """Yield sets of flags of which no two occur together, greedily, each flag in one of them."""
+    flags = [i for i in range(len(table.names)) if table.flag(i) is not None]
+    expected: dict[frozenset[int], int] = {}
+    for i, j in combinations(flags, 2):
+        counts = table.crossed(i, j)
+        if counts[1, 1] == 0:
+            expected[frozenset((i, j))] = _expected(table, counts, 1, 1)
+    free = set(flags)
+    for start in sorted(flags, key=lambda i: -sum(e for pair, e in expected.items() if i in pair)):
+        group = [start] if start in free else []
+        for j in flags:
+            pairs = [frozenset((i, j)) for i in group]
+            # One that is too rare to be missed beside each of the others may still be missed beside all of them.
+            if j in free and pairs and all(p in expected for p in pairs) and sum(expected[p] for p in pairs) >= least:
+                group.append(j)
+        if len(group) > 1:
+            free -= set(group)
+            names = [table.names[i] for i in sorted(group)]
+            always = (table.codes[:, group].sum(axis=1) == 1).all()
+            support = sum(expected[frozenset(pair)] for pair in combinations(group, 2))
+            yield Rule(exactly_one(*names) if always else at_most_one(*names), support)
+
+
+def _implications(table: _Table, least: int, max_size: int) -> Iterator[Rule]:
+    width = range(len(table.names))
+    for i in width:
+        for x in range(len(table.values[i])):
+            yield from _followed(table, [(i, x)], least)
+    if max_size < 3:
+        return
+    for i, j in combinations(width, 2):
+        for x in range(len(table.values[i])):
+            for y in range(len(table.values[j])):
+                yield from _followed(table, [(i, x), (j, y)], least)
+
+
+def _followed(table: _Table, items: list[_Item], least: int) -> Iterator[Rule]:
+    """Yield what every row with these values has in common and other rows have not."""
+    rows = np.flatnonzero(np.all([table.codes[:, i] == x for i, x in items], axis=0))
+    if len(rows) < least:
+        return
+    known = {i for i, _ in items}
+    for k in range(len(table.names)):
+        if k in known or (table.codes[rows, k] != table.codes[rows[0], k]).any():
+            continue
+        # Of a pair only what neither of its halves says already.
+        if len(items) > 1 and any(_follows(table, item, k) for item in items):
+            continue
+        premise = table.member(items[0]) if len(items) == 1 else All(tuple(map(table.member, items)))
+        yield Rule(premise >> table.member((k, int(table.codes[rows[0], k]))), len(rows))
+
+
+def _follows(table: _Table, item: _Item, k: int) -> bool:
+    rows = table.codes[:, item[0]] == item[1]
+    return bool((table.codes[rows, k] == table.codes[rows, k][0]).all())
+
+
+def _exclusions(table: _Table, least: int) -> Iterator[Rule]:
+    """Yield pairs of values that never meet, unless an implication says it."""
+    for i, j in combinations(range(len(table.names)), 2):
+        counts = table.crossed(i, j)
+        for x, y in zip(*np.nonzero(counts == 0), strict=True):
+            expected = _expected(table, counts, x, y)
+            # With one value left on either side it is an implication.
+            alone = (counts[x] > 0).sum() == 1 or (counts[:, y] > 0).sum() == 1
+            if expected >= least and not alone:
+                both = All((table.member((i, int(x))), table.member((j, int(y)))))
+                yield Rule(Not((both,)), expected)
