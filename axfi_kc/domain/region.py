@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ class Region:
     frozen
         Features that keep the instance's value.
     ranges
-        ``{feature: (low, high)}``, or for a categorical feature its values: where it may go. The instance must be there.
+        ``{feature: (low, high)}``, or of a categorical feature its values: where it may go; the instance must be there.
     only_up, only_down
         Numeric features that may only grow, or only fall.
     radius
@@ -233,7 +232,7 @@ def _pieces(feature: Integer | Real) -> list[tuple[Fraction, Fraction, Fraction]
     if isinstance(measure, Histogram):
         return [(a, b, share) for (a, b), share in zip(pairwise(measure.edges), measure.shares, strict=True)]
     if isinstance(measure, Weights):
-        return [(x, x, share) for x, share in zip(itertools.count(Fraction(feature.low)), measure.shares, strict=False)]
+        return [(Fraction(feature.low + k), Fraction(feature.low + k), share) for k, share in enumerate(measure.shares)]
     return [(Fraction(feature.low), Fraction(feature.high), Fraction(1))]
 
 
