@@ -1,0 +1,1 @@
+"""Samples: rows of a data set as the space."""
