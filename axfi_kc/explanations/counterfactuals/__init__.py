@@ -39,10 +39,18 @@ from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Similarity
 
-__all__ = ["Counterfactual", "adversarial_example", "counterfactual_of", "find_counterfactual", "search_account"]
+__all__ = [
+    "Counterfactual",
+    "adversarial_example",
+    "counterfactual_of",
+    "find_counterfactual",
+    "nearest_change",
+    "search_account",
+]
 
 
 _NO_LIMIT = Budget()
+_ON_A_PAGE = Budget(seconds=1.0)
 _MARGINS = (1, 1 << 10, 1 << 20)  # times the rounding that is known of; what scalers do before a model is not
 
 
@@ -197,6 +205,21 @@ def adversarial_example(
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
     return _made(problem, _found(problem, members, seed, account), account)
+
+
+def nearest_change(explanation: Any, cxp: CXp) -> Counterfactual | None:
+    """Return the nearest adversarial example of a CXp, for a page that shows many.
+
+    None without the model (a saved explanation), and where a second of search does not find one.
+    """
+    problem = getattr(explanation, "problem", None)
+    if problem is None:
+        return None
+    members = features_of(problem.domain.mask(cxp.features))
+    try:
+        return adversarial_example(problem, members, account=search_account(_ON_A_PAGE))
+    except AxfiError:  # too long a search, or only an end of the domain that is no float64
+        return None
 
 
 class _Example(NamedTuple):
