@@ -37,7 +37,7 @@ class Condition:
     feature
         The feature.
     code
-        The code of the value printed.
+        The code of the value printed; NaN: the feature is to be missing.
     low, high
         The numbers allowed; infinite: up to the end of the domain. Of other values there is only the one printed.
     """
@@ -55,6 +55,8 @@ class Condition:
     def __str__(self) -> str:
         """Return the condition in words."""
         name = self.feature.name
+        if math.isnan(self.code):
+            return f"leave {name} empty"
         if isinstance(self.feature, Categorical):
             return f"{name} = {self.feature.decode(self.code)!r}"
         if self.low == self.high:
@@ -65,7 +67,7 @@ class Condition:
 
     def old_text(self, code: float) -> str:
         """Return the instance's value, with as many digits as keep it from meeting the condition on view."""
-        if isinstance(self.feature, Real):
+        if isinstance(self.feature, Real) and not (math.isnan(code) or math.isnan(self.code)):
             return told_apart(code, self.low, self.high)
         return _text(self.feature, code)
 
@@ -76,6 +78,8 @@ class Condition:
 
 
 def _text(feature: Feature, code: float) -> str:
+    if math.isnan(code):
+        return "missing"
     return decimal_text(code) if isinstance(feature, Real) else shown(feature.decode(code))
 
 
@@ -87,14 +91,15 @@ def reach_of(feature: Real, move: Fraction) -> Fraction:
 def range_condition(axis: Axis, cells: Sequence[int], *, own: float, code: float) -> Condition:
     """Return the condition of lying in neighbouring cells, with a value close to `code`; `own` is the instance's."""
     feature = axis.feature
-    if isinstance(feature, Categorical):
+    if isinstance(feature, Categorical) or math.isnan(code):
         return Condition.exactly(feature, code)
     low, high = cell_ends(axis, cells[0])[0], cell_ends(axis, cells[-1])[1]
     ends = [-math.inf if cells[0] == 0 else low, math.inf if cells[-1] == len(axis.cuts) else high]
     if isinstance(feature, Integer):
         return Condition(feature, code, *ends)
-    near, far = (low, high) if own < low else (high, low)
-    first = _short_end(feature, near, far, reach_of(feature, abs(Fraction(near) - Fraction(own))))
+    near, far = (high, low) if own > high else (low, high)
+    move = Fraction(far) - Fraction(near) if math.isnan(own) else Fraction(near) - Fraction(own)
+    first = _short_end(feature, near, far, reach_of(feature, abs(move)))
     # Rounded inwards as well, but by little: what is given away here is never seen.
     last = _short_end(feature, far, first, abs(Fraction(far) - Fraction(near)) * _LITTLE)
     least, most = sorted((first, last))
@@ -159,7 +164,7 @@ def printed_at(problem: Problem, members: Sequence[int], conditions: Sequence[Co
     point, viewed = own.copy(), own.copy()
     for i, condition, old in zip(members, conditions, olds, strict=True):
         point[i] = condition.code
-        viewed[i] = float(old) if isinstance(condition.feature, Real) else own[i]
+        viewed[i] = own[i] if not isinstance(condition.feature, Real) or math.isnan(own[i]) else float(old)
     rows = np.array([own, point, viewed])
     exact = problem.model.outputs_at(rows)
     asked = exact if problem.own.ask is None else problem.own.ask(rows)
