@@ -14,7 +14,9 @@ from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
+from axfi_kc.engines.regional import within
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
 
@@ -54,6 +56,9 @@ class Problem:
         Which outputs count as similar.
     own
         The model's own ``predict``, which is asked before a counterfactual is printed.
+    region, whole
+        The region around the instance that the problem is posed in, and the problem without it; None where there is
+        no region. Within one, the model and its domain are those that are left there.
 
     Examples
     --------
@@ -72,6 +77,8 @@ class Problem:
     output: Hashable
     similarity: Similarity
     own: OwnPredict = field(default=OwnPredict(), repr=False)
+    region: Region | None = None
+    whole: Problem | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
@@ -81,6 +88,18 @@ class Problem:
         codes = domain.encode_point(x)
         own = OwnPredict(own_predictor(model, domain))
         return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
+
+    def within(self, region: Region) -> Problem:
+        """Return the problem posed in a region around the instance.
+
+        Raises
+        ------
+        DomainError, UnknownFeatureError
+            If the region is empty, leaves out the instance, or has probability 0.
+        """
+        model, codes = within(self.model, self.codes, region)
+        own = OwnPredict(self.own.ask and _translated(self.own.ask, model.domain, self.domain))
+        return Problem(model, codes, self.output, self.similarity, own, region, self)
 
     @property
     def domain(self) -> Domain:
@@ -110,3 +129,16 @@ class Problem:
     def circuit(self) -> Circuit:
         """The circuit of the points whose output is not similar."""
         return compile_circuit(self.model, self.output, self.similarity)
+
+
+def _translated(ask: Predict, inner: Domain, outer: Domain) -> Predict:
+    """Return a ``predict`` for codes of part of the domain it knows: categories are numbered anew there."""
+
+    def asked(codes: npt.NDArray[np.float64]) -> list[Any]:
+        return ask(np.array([_outer_codes(row, inner, outer) for row in codes]))
+
+    return asked
+
+
+def _outer_codes(codes: npt.NDArray[np.float64], inner: Domain, outer: Domain) -> npt.NDArray[np.float64]:
+    return outer.encode_point(dict(zip(outer.names, inner.decode(codes), strict=True)))

@@ -24,7 +24,7 @@ from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
 from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, unit_of
-from axfi_kc.explanations.counterfactuals.regions import change, float_ends
+from axfi_kc.explanations.counterfactuals.regions import Box, Choices, Region, change, float_ends, region_in
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel, Lookup
 
@@ -85,6 +85,27 @@ def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterat
         else:
             margin = Fraction(side.distance)
         yield _Way(side, codes, free, margin, side.strict)
+
+
+class _Ways:
+    """The half-spaces over values of discrete features: what each choice loses, on each side."""
+
+    def __init__(self, model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._ways = list(_ways(model, problem, tuple(c.feature for c in choices)))
+        self._losses = [[[way.loss(c.feature, code) for code in c.codes] for c in choices] for way in self._ways]
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        some = every = False
+        for way, losses in zip(self._ways, self._losses, strict=True):
+            rows = [row[a:b] for row, a, b in zip(losses, *box, strict=True)]
+            some = some or way.is_enough(sum(map(max, rows), Fraction(0)))
+            every = every or way.is_enough(sum(map(min, rows), Fraction(0)))
+        return some, every
+
+
+@region_in.register
+def _of_linear(model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> Region:
+    return _Ways(model, problem, choices)
 
 
 def nearest_linear(

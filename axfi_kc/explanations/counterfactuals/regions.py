@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,10 +28,12 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
+from axfi_kc.models.support import Support, support_of
 from axfi_kc.models.tree_sum import Margins
 
 __all__ = [
     "MOST_BOXES",
+    "Box",
     "Choices",
     "Region",
     "cell_ends",
@@ -40,6 +42,7 @@ __all__ = [
     "float_ends",
     "grown",
     "nearest_corner",
+    "region_in",
     "region_of",
     "search_account",
 ]
@@ -136,9 +139,36 @@ class Region(Protocol):
         ...
 
 
-@singledispatch
 def region_of(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
-    """Return the region of a problem's dissimilar points, for choices in the order given.
+    """Return the region of a problem's dissimilar points that can exist, for choices in the order given."""
+    inside, support = region_in(model, problem, choices), _support_of(model.grid)
+    return inside if support is None else _Possible(inside, support, problem, choices)
+
+
+_support_of = lru_cache(maxsize=8)(support_of)  # one diagram for all CXps of a problem
+
+
+class _Possible:
+    """What is dissimilar, as far as it can exist."""
+
+    def __init__(self, inside: Region, support: Support, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._inside, self._support, self._choices = inside, support, choices
+        self._cells = [[cell] for cell in problem.cells.tolist()]
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        some, every = self._inside.verdict(box)
+        if not some:
+            return False, False
+        cells: list[Sequence[int]] = [*self._cells]
+        for choice, a, b in zip(self._choices, *box, strict=True):
+            cells[choice.feature] = choice.cells[a:b]
+        possible, always = self._support.verdict(cells)
+        return possible, every and always
+
+
+@singledispatch
+def region_in(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
+    """Return the region of a problem's dissimilar points, whether or not they can exist.
 
     Forms that know more of a box than its points register their own: a table the points of the box, trees
     the leaves that the CXp's features can reach.
@@ -165,7 +195,7 @@ class _Table:
         return bool(block.any()), bool(block.all())
 
 
-@region_of.register
+@region_in.register
 def _of_table(model: TableModel, problem: Problem, choices: Sequence[Choices]) -> Region:
     return _Table(model, problem, choices)
 
@@ -222,7 +252,7 @@ class _Leaves:
         )
 
 
-@region_of.register
+@region_in.register
 def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Region:
     own = problem.cells
     kept = np.ones(len(model), dtype=np.bool_)
@@ -238,7 +268,7 @@ def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Reg
     return _Leaves(inside, [0], values, np.zeros(1, np.int64))
 
 
-@region_of.register
+@region_in.register
 def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> Region:
     leaves: list[int] = []
     inside: list[list[Flags]] = [[] for _ in choices]
