@@ -432,7 +432,7 @@ class Listed(Constraint):
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
-        rows = sorted([value_text(v) for v in row] for row in self.rows)
+        rows = sorted(([value_text(v) for v in row] for row in self.rows), key=repr)  # the same order each time
         return {"kind": self.kind, "names": list(self.names), "rows": rows, "about": self.about}
 
     def __str__(self) -> str:
