@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -121,8 +122,9 @@ class Constraint(ABC):
         )
 
 
+@singledispatch
 def as_constraint(given: object) -> Constraint:
-    """Return what was given, if it is a constraint."""
+    """Return what was given, if it is a constraint or, like a circuit, is registered as something that can be one."""
     if isinstance(given, Constraint):
         return given
     raise DomainError(
