@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import singledispatch
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -121,8 +122,9 @@ class Constraint(ABC):
         )
 
 
+@singledispatch
 def as_constraint(given: object) -> Constraint:
-    """Return what was given, if it is a constraint."""
+    """Return what was given, if it is a constraint or, like a circuit, is registered as something that can be one."""
     if isinstance(given, Constraint):
         return given
     raise DomainError(
@@ -432,7 +434,7 @@ class Listed(Constraint):
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
-        rows = sorted([value_text(v) for v in row] for row in self.rows)
+        rows = sorted(([value_text(v) for v in row] for row in self.rows), key=repr)  # the same order each time
         return {"kind": self.kind, "names": list(self.names), "rows": rows, "about": self.about}
 
     def __str__(self) -> str:

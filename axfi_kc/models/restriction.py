@@ -24,7 +24,7 @@ from axfi_kc.models.linear_model import LinearModel, Lookup, Part
 from axfi_kc.models.table_model import TableModel
 from axfi_kc.models.tree_sum import TreeSum
 
-__all__ = ["code_inside", "restricted"]
+__all__ = ["circuit_on", "code_inside", "restricted"]
 
 
 Cells = npt.NDArray[np.int64]
@@ -136,11 +136,20 @@ def _part(part: Part, old: Any, new: Any) -> Part:
 @restricted.register
 def _circuits(model: CircuitModel, domain: Domain) -> CircuitModel:
     grid, cells = _grid(model, domain)
-    return replace(model, grid=grid, circuits=tuple(c and _circuit(c, grid, cells) for c in model.circuits))
+    places = range(len(domain))
+    return replace(model, grid=grid, circuits=tuple(c and _circuit(c, grid, cells, places) for c in model.circuits))
 
 
-def _circuit(circuit: Circuit, grid: Grid, cells: Sequence[Cells]) -> Circuit:
-    """Return a circuit over other cells."""
+def circuit_on(circuit: Circuit, grid: Grid) -> Circuit:
+    """Return a circuit on another grid, which has its features, by name, and is cut where its own grid is."""
+    own, domain = circuit.grid, grid.domain
+    places = [domain.index(name) if name in domain.names else 0 for name in own.domain.names]
+    cells = [_old_cells(axis, grid.axes[i]) for axis, i in zip(own.axes, places, strict=True)]
+    return _circuit(circuit, grid, cells, places)
+
+
+def _circuit(circuit: Circuit, grid: Grid, cells: Sequence[Cells], places: Sequence[int]) -> Circuit:
+    """Return a circuit over other cells; feature i is feature ``places[i]`` there."""
     build = CircuitBuilder(grid)
 
     def decision(feature: int, labels: list[int], below: list[int]) -> int:
@@ -148,7 +157,7 @@ def _circuit(circuit: Circuit, grid: Grid, cells: Sequence[Cells]) -> Circuit:
         for label, child in zip(labels, below, strict=True):
             own = np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[label])).tolist()
             arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
-        return build.decision(feature, arcs)
+        return build.decision(places[feature], arcs)
 
     root = circuit.fold(
         decision=decision,

@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.domain.constraints import All, Between, Constraint, Implies, Not, Some
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import DomainError
 from axfi_kc.models.box_model import Boxes
-from axfi_kc.models.restriction import code_inside
+from axfi_kc.models.restriction import circuit_on, code_inside
 from axfi_kc.models.tree_sum import Margins, TreeSum
 
 __all__ = ["Support", "penalised", "possible_boxes", "support_of"]
@@ -185,6 +186,8 @@ def _compiled(constraint: Constraint, nodes: MddNodes) -> int:
         return _complement(below[0], nodes)
     if isinstance(constraint, Between):
         return _counted(below, constraint, nodes)
+    if isinstance(constraint, CircuitConstraint):
+        return nodes.load(circuit_on(constraint.circuit, nodes.grid))
     return _tabulated(constraint, nodes)
 
 

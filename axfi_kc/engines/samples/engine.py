@@ -1,8 +1,8 @@
 """Explains instances among the rows of a data set.
 
 A set of features is a weak CXp iff some row differs from the instance in these features only and is not similar. So the
-CXps are the minimal sets of features in which a dissimilar row differs, and the weight of one is the share of dissimilar
-rows among all that differ from the instance in its features only.
+CXps are the minimal sets of features in which a dissimilar row differs, and the weight of one is the share of
+dissimilar rows among all that differ from the instance in its features only.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from axfi_kc.domain.constraints import constraint_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
@@ -18,14 +19,15 @@ _MOST_VALUES = 1_000_000
 
 
 def domain_document(domain: Domain) -> list[dict[str, Any]]:
-    """Return a domain as JSON can hold it, a dict per feature.
+    """Return a domain as JSON can hold it, a dict per feature and one per constraint.
 
     Examples
     --------
     >>> domain_document(Domain([Integer("age", 18, 90)]))
     [{'name': 'age', 'kind': 'integer', 'low': 18, 'high': 90}]
     """
-    return [_feature_document(feature) for feature in domain.features]
+    rules = [{"kind": "constraint", "constraint": constraint.document()} for constraint in domain.constraints]
+    return [*(_feature_document(feature) for feature in domain.features), *rules]
 
 
 def _feature_document(feature: Feature) -> dict[str, Any]:
@@ -59,8 +61,10 @@ def domain_of(document: Any) -> Domain:
     Domain(age: an integer from 18 to 90)
     """
     entries = listed(document, "domain", most=_MOST_FEATURES)
+    rules = [e for e in entries if isinstance(e, dict) and e.get("kind") == "constraint"]
     try:
-        return Domain([_feature(entry) for entry in entries])
+        features = [_feature(entry) for entry in entries if entry not in rules]
+        return Domain(features, [constraint_of(entry.get("constraint")) for entry in rules])
     except (DomainError, TypeError) as error:
         raise ResultFileError(f"The file describes no valid domain ({error}).") from error
 
