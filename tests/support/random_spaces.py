@@ -151,3 +151,21 @@ def constrained(rng: Random, truth: Truth, *, share: float = 0.5) -> tuple[Domai
 
 def has_reals(domain: Domain) -> bool:
     return any(isinstance(f, Real) for f in domain.features)
+
+
+def infimum(around: Around, place: tuple[int, ...]) -> tuple[Fraction, bool] | None:
+    """Return the least distance of the points that a representative stands for, and whether none of them has it.
+
+    Every other value of a real feature is a breakpoint; those between stand for open intervals.
+    """
+    region, features, near, is_open = around.region, around.domain.features, [], []
+    for row, f, k, own in zip(around.truth.values, features, place, around.v, strict=True):
+        between = isinstance(f, Real) and k % 2 == 1 and row[k] is not None and row[own] is not None
+        is_open.append(between and region.weight(f.name) != 0)
+        near.append(row[k + (1 if own > k else -1)] if between else row[k])
+    if around.distance(place) is None:  # an interval lies on one side of the instance, so any of its points tells that
+        return None
+    moves = distances(region, around.domain, around.truth.point(around.v), near)
+    if region.norm == "l1":
+        return sum(moves, Fraction(0)), any(is_open)
+    return max(zip(moves, is_open, strict=True))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, singledispatch
@@ -55,7 +55,7 @@ class Choices:
     feature: int  # the feature's position
     cells: tuple[int, ...]  # the cells' numbers
     codes: tuple[float, ...]  # the code in each cell that is nearest to the instance
-    costs: tuple[Fraction, ...]  # how far that is
+    costs: tuple[Any, ...]  # how far that is, a Fraction or whatever else is ordered
     missing: int | None = None  # the cell of missing values, which has no neighbours
 
     @classmethod
@@ -352,24 +352,31 @@ def _halves(box: Box) -> Iterator[Box]:
         yield (*low[:side], middle, *low[side + 1 :]), high
 
 
-def nearest_corner(region: Region, choices: Sequence[Choices], *, account: Account) -> tuple[int, ...] | None:
+def _summed(costs: Sequence[Fraction]) -> Fraction:
+    return sum(costs, Fraction(0))
+
+
+def nearest_corner(
+    region: Region, choices: Sequence[Choices], *, account: Account, total: Callable[[Any], Any] = _summed
+) -> tuple[int, ...] | None:
     """Return the cheapest dissimilar choice of each feature, or None if there is none.
 
-    Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
+    Choices must be ordered by cost, and `total` must not fall when one of the costs it puts together grows. Of
+    equally cheap points, the one whose choices come first.
 
     Best first: boxes are taken by the cost of their nearest corner, halved when that corner is
     similar, and dropped when they cannot hold a dissimilar point.
     """
     if not all(c.cells for c in choices):
         return None
-    heap = list[tuple[Fraction, Box]]()
+    heap = list[tuple[Any, Box]]()
 
     def push(box: Box) -> None:
         account.spend(1)
         # Boxes that certainly hold nothing dissimilar never enter the heap.
         if region.verdict(box)[0]:
             # Choices are sorted by cost, so the first ones are the cheapest point of the box: a lower bound.
-            heapq.heappush(heap, (sum((c.costs[k] for c, k in zip(choices, box[0], strict=True)), Fraction(0)), box))
+            heapq.heappush(heap, (total([c.costs[k] for c, k in zip(choices, box[0], strict=True)]), box))
 
     push(_whole(choices))
     while heap:
