@@ -16,7 +16,7 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget, BudgetSpent
 from axfi_kc.domain.measures import Number, amount, exact
-from axfi_kc.domain.region import Region
+from axfi_kc.domain.region import Reach, Region
 from axfi_kc.engines import Engine, Found, engine_through
 from axfi_kc.engines.found import masks_of_words
 from axfi_kc.engines.regional import RegionEngine
@@ -24,7 +24,7 @@ from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import OwnPredict, Problem
-from axfi_kc.explanations.radius import Reach, Reaches, measured, reaches_of, replace_radius
+from axfi_kc.explanations.radius import Reaches, measured, reaches_of, replace_radius
 from axfi_kc.explanations.tables import pandas_for
 from axfi_kc.families.masks import minimal_hitting_sets
 from axfi_kc.models import Model
@@ -215,7 +215,7 @@ class _Search:
     account: Account
 
     def _found(self, region: Region, weights: str, budget: Budget) -> Found:
-        engine = RegionEngine(self.problem.model, region, self._made)
+        engine = RegionEngine(self.problem.model, region, self._made, similarity=self.problem.similarity)
         return engine.explain(self.problem.codes[np.newaxis], weights=weights, budget=budget)
 
     def _made(self, model: Model) -> Engine:
