@@ -17,6 +17,7 @@ from random import Random
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.features import Categorical
@@ -259,7 +260,12 @@ def _codes_on_cells(
     choices = _choices(problem, members)
     if seed is not None:
         axes, region = [model.grid.axes[i] for i in members], region_of(model, problem, choices)
-        return draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
+        chosen = Random(seed)  # noqa: S311 - no secret
+
+        def accepts(codes: Sequence[float]) -> bool:
+            return is_possible(problem.domain, _moved(problem, members, codes).tolist())
+
+        return draw_region(region, choices, axes, random=chosen, account=account, accepts=accepts)
     ordered = [choice.by_cost() for choice in choices]
     found = nearest_corner(region_of(model, problem, ordered), ordered, account=account)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
@@ -284,8 +290,7 @@ def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
 def _made(problem: Problem, example: _Example, account: Account) -> Counterfactual:
     """Return the counterfactual that an example is, after putting it to the model."""
     domain = problem.domain
-    point = problem.codes.copy()
-    point[list(example.members)] = example.codes
+    point = _moved(problem, example.members, example.codes)
     values = domain.decode(point)
     output = problem.model.predict([values])[0]
     if not (problem.is_dissimilar(output) and is_possible(domain, point.tolist())):
@@ -298,6 +303,13 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
         distance=example.distance,
         printed=_printed(problem, example.members, example.codes, account),
     )
+
+
+def _moved(problem: Problem, members: Sequence[int], codes: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Return the codes of the instance, with others for some features."""
+    point = problem.codes.copy()
+    point[list(members)] = codes
+    return point
 
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
