@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,9 +13,19 @@ import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
-from axfi_kc.errors import DomainError, UnknownFeatureError
+from axfi_kc.errors import AxfiWarning, DomainError, UnknownFeatureError
 
-__all__ = ["Table", "as_table", "infer_features", "listing", "one_row", "unknown"]
+__all__ = [
+    "Table",
+    "as_table",
+    "columns_named",
+    "infer_features",
+    "is_frame",
+    "listing",
+    "one_row",
+    "unknown",
+    "warn_ignored",
+]
 
 
 _EMPIRICAL_BINS = 10
@@ -34,8 +45,13 @@ class Table:
             raise UnknownFeatureError(f"The data have no column {name!r}; they have {listing(list(self.columns))}.")
         return self.columns[name]
 
+    def between(self, start: int, stop: int) -> Table:
+        """Return the rows ``start:stop``."""
+        return Table({name: column[start:stop] for name, column in self.columns.items()}, stop - start)
 
-def _is_frame(X: Any) -> bool:
+
+def is_frame(X: Any) -> bool:
+    """Tell whether `X` is a data frame of some library."""
     # By what it can do and not by its type, so that no data frame library has to be imported.
     return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
 
@@ -55,11 +71,10 @@ def _frame_values(X: Any) -> dict[str, Column]:
 
 def as_table(X: Any, features: Sequence[Feature]) -> Table:
     """Return `X` as columns named after the features or model columns of `features`."""
-    if _is_frame(X):
+    if is_frame(X):
         return _known(Table(_frame_values(X), len(X)), features)
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
-        names = [str(n) for n in X[0]]
-        return _known(Table({n: _object_column([row[n] for row in X]) for n in names}, len(X)), features)
+        return _known(_of_dicts(X), features)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever number lies beneath
         X = np.ma.filled(X.astype(np.float64), np.nan)
     data = np.asarray(X)
@@ -101,19 +116,56 @@ def unknown(name: object, names: Sequence[str]) -> UnknownFeatureError:
 
 
 def _known(table: Table, features: Sequence[Feature]) -> Table:
-    """Return `table` after checking that each of its columns means something to `features`."""
-    known = {*_names(features), *_columns(features)}
-    strange = next((n for n in table.columns if n not in known), None)
-    if strange is not None:
-        raise unknown(strange, _names(features))
-    missing = next(
-        (f for f in features if f.name not in table.columns and not set(f.columns) <= set(table.columns)), None
-    )
-    if missing is not None:
+    """Return the columns of `table` that mean something to `features`, after checking that none is missing."""
+    have = set(table.columns)
+    missing = [f.name for f in features if f.name not in have and not have.issuperset(f.columns)]
+    if missing:
         raise DomainError(
-            f"The point has no value for feature {missing.name!r}; give one for each of the {len(features)} features."
+            f"The point has no value for feature{'s' * (len(missing) > 1)} {listing(missing)}; give one for each of "
+            f"the {len(features)} features (found: {listing(list(table.columns))})."
         )
+    known = {*_names(features), *_columns(features)}
+    warn_ignored([n for n in table.columns if n not in known])
     return table
+
+
+def warn_ignored(columns: Sequence[str]) -> None:
+    """Warn, in one line, of columns that are not used, if there are any."""
+    if columns:
+        warnings.warn(f"Columns that are no features are ignored: {listing(columns)}.", AxfiWarning, stacklevel=2)
+
+
+def _of_dicts(rows: Sequence[Mapping[Any, Any]]) -> Table:
+    names = list(rows[0])
+    short = next(((k, n) for k, row in enumerate(rows) for n in names if n not in row), None)
+    if short is not None:
+        raise DomainError(
+            f"Row {short[0]} has no value for {short[1]!r}, which row 0 has; give each row the same keys."
+        )
+    return Table({str(n): _object_column([row[n] for row in rows]) for n in names}, len(rows))
+
+
+def columns_named(X: Any, names: Sequence[str]) -> Any:
+    """Return the columns of a frame that are called `names`, in their order; other columns with a warning are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(columns_named(pd.DataFrame({"b": [1], "a": [2]}), ["a", "b"]))
+    ['a', 'b']
+    """
+    found = {str(label): label for label in X.columns}
+    # LightGBM writes the spaces in names as underscores.
+    found = {str(label).replace(" ", "_"): label for label in X.columns} | found
+    missing = [n for n in names if n not in found]
+    if missing:
+        raise DomainError(
+            f"The model was trained on column{'s' * (len(missing) > 1)} {listing(missing)}, which the table lacks; it "
+            f"has {listing([str(label) for label in X.columns])}."
+        )
+    chosen = [found[n] for n in names]
+    warn_ignored([str(label) for label in X.columns if label not in chosen])
+    return X[chosen]
 
 
 def _object_column(values: list[Any]) -> Column:
@@ -127,7 +179,7 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
     """Return one point, however given, as a table of one row."""
     if isinstance(x, Mapping):
         return [x]
-    if _is_frame(x):
+    if is_frame(x):
         if len(x) != 1:
             raise DomainError(f"Expected one point, but a table of {len(x)} rows was given; use explain_batch.")
         return x
@@ -182,7 +234,7 @@ def infer_features(
 
 
 def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
-    if _is_frame(X):
+    if is_frame(X):
         columns = _frame_columns(X)
         if names is not None:
             raise DomainError("A DataFrame has names of its own; rename its columns instead of giving `names`.")

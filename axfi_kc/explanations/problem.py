@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
 from axfi_kc.engines import Engine, engine_for
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
 
 __all__ = ["Problem"]
@@ -34,6 +35,8 @@ class Problem:
         The model's output there.
     similarity
         Which outputs count as similar.
+    class_names
+        The name of each class that has one.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Problem:
     codes: npt.NDArray[np.float64]
     output: Hashable
     similarity: Similarity
+    class_names: Mapping[Any, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
@@ -69,6 +73,10 @@ class Problem:
     def instance(self) -> dict[str, Any]:
         """The instance, as ``{feature name: value}``."""
         return dict(zip(self.domain.names, self.domain.decode(self.codes), strict=True))
+
+    def name_of(self, output: Any) -> Any:
+        """Return the name of an output; the output itself where it has none."""
+        return name_of(output, self.class_names)
 
     def is_dissimilar(self, output: Any) -> bool:
         """Tell whether `output` differs from the instance's own."""

@@ -103,7 +103,7 @@ def report_html(
         return _page(title or "Explanations of a batch", batch_facts(batch), sections)
     head = explanation_facts(explained)
     sections = explanation_sections(explained, scores=scores, rows=max_rows)
-    return _page(title or f"Why {shown(explained.prediction)}?", head, sections)
+    return _page(title or f"Why {shown(explained.prediction_name)}?", head, sections)
 
 
 def _page(title: str, head: Markup, sections: dict[str, Markup]) -> str:

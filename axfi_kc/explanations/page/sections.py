@@ -10,8 +10,9 @@ from statistics import median, median_low
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.domain.measures import amount, shown
+from axfi_kc.domain.measures import amount, counted, shown
 from axfi_kc.errors import AxfiError
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words
 from axfi_kc.explanations.counterfactuals import Counterfactual, adversarial_example, search_account
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.page.elements import (
@@ -50,7 +51,7 @@ def _change_words(explanation: Any, cxp: CXp) -> Markup:
         parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in cxp.features]
         return joined(["Change ", joined(parts, " and "), "; keep all else."])
     moves = [joined([name(n), " from ", name(old), " to ", name(new)]) for n, old, new in found.moves]
-    nearest = joined([joined(moves, ", "), " gives ", name(shown(found.output))])
+    nearest = joined([joined(moves, ", "), " gives ", name(shown(name_of(found.output, explanation.class_names)))])
     return joined([name(found.words), ". Nearest: ", nearest, "."])
 
 
@@ -90,7 +91,7 @@ def explanation_facts(explanation: Any) -> Markup:
     limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
     return _facts(
         {
-            "output": name(shown(explanation.prediction)),
+            "output": name(answer_words(explanation)),
             f"CXps{limit}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
             "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
@@ -136,9 +137,15 @@ def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
             element("p", "How much each feature counts for this output."),
             table("Scores of the relevant features", head, lines, sorted_by=2),
             more(len(ranked) - rows, "feature"),
-            note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
+            note(_absence(explanation), ", with score 0: ", names(others[:rows]), ".") if others else "",
         ]
     )
+
+
+def _absence(explanation: Any) -> str:
+    """Return why the features that are in no CXp score 0."""
+    most = explanation.max_size
+    return "In no CXp, so irrelevant" if most is None else f"In no CXp of at most {counted(most, 'feature')}"
 
 
 def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cell]:
@@ -153,7 +160,7 @@ def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cel
 def _cxps(explanation: Any, rows: int) -> Markup:
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
     if not cxps:
-        return element("p", "Nothing within reach changes the output: there is no CXp.")
+        return element("p", no_cxp_words(explanation))
     most = max(c.weight for c in cxps)
     lines = [
         (
@@ -202,7 +209,7 @@ def _forest(explanation: Any) -> Markup:
 
 def batch_facts(batch: Sequence[Any]) -> Markup:
     """Return the figures at the top of a batch."""
-    outputs = Counter(shown(e.prediction) for e in batch)
+    outputs = Counter(shown(e.prediction_name) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps = [e.cxp_count for e in batch]
     return _facts(
@@ -271,7 +278,7 @@ def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tup
     best = max(scores, key=lambda n: scores[n])
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
-        Cell(name(shown(e.prediction))),
+        Cell(name(answer_words(e))),
         Cell(amount(e.cxp_count), float(min(e.cxp_count, 10**300)), "number"),
         Cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
@@ -286,7 +293,7 @@ def _details(
     for k in range(min(details, len(batch))):
         e = batch[k]
         sections = explanation_sections(e, scores=scores, rows=rows, prefix=f"instance-{k}-", level=3)
-        title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction))])
+        title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction_name))])
         content = [element("summary", title), explanation_facts(e), *sections.values()]
         parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
     return joined([*parts, more(len(batch) - details, "instance", what="shown in full")])
