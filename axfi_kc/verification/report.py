@@ -24,8 +24,8 @@ class Check:
     ----------
     kind
         What the statement is about: ``"prediction"``, ``"probability"``, ``"cxp"``, ``"axp"``, ``"minimality"``,
-        ``"duality"``, ``"completeness"``, ``"weight"``, ``"score"``, ``"float"``, ``"value"``, ``"size"``, ``"relevance"`` or
-        ``"counterfactual"``.
+        ``"duality"``, ``"completeness"``, ``"weight"``, ``"score"``, ``"float"``, ``"value"``, ``"size"``,
+        ``"relevance"`` or ``"counterfactual"``.
     subject
         The names it is about: a set of features, or a kind of score.
     status

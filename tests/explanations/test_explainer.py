@@ -59,7 +59,7 @@ def test_slices_negative_positions_and_empty_batches(cancer, explainer: ax.Expla
 
 def test_reprs_are_readable(cancer, explainer: ax.Explainer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
-    assert repr(e).startswith("<Explanation: prediction 0, 7 CXps; shapley: worst concave points 0.018")
+    assert repr(e).startswith("<Explanation: prediction 0 (probability 1), 7 CXps; shapley: worst concave points 0.018")
     assert repr(explainer) == (
         "Explainer(DecisionTreeClassifier(max_depth=6, random_state=0), <Domain of 30 features>, delta=None, "
         "weights='ratio', max_size=None, budget=Budget(seconds=None, nodes=None, bytes=None), target='auto')"
