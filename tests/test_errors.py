@@ -51,8 +51,10 @@ def test_nan_is_outside_a_categorical_feature() -> None:
 
 
 def test_unknown_feature_name() -> None:
-    with pytest.raises(errors.UnknownFeatureError, match=r"no feature 'Age'.*'age', 'bmi', 'race'"):
+    with pytest.raises(errors.DomainError, match=r"no value for feature 'age'.*found: 'Age', 'bmi', 'race'"):
         explainer().explain({"Age": 20, "bmi": 20, "race": 0})
+    with pytest.raises(errors.DomainError, match=r"no value for features 'bmi', 'race'; give one for each of the 3"):
+        explainer().explain({"age": 20})
     with pytest.raises(errors.UnknownFeatureError, match="no feature 'sex'"):
         explainer().explain(X[0]).forest.value({"sex"})
     with pytest.raises(errors.UnknownFeatureError, match="set of feature names"):

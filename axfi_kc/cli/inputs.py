@@ -310,7 +310,7 @@ def given(options: argparse.Namespace) -> Given:
 
 def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
     """Return the columns that the model in a file was trained on; None where the file does not say."""
-    from axfi_kc.models.own_predict import column_names, named_columns
+    from axfi_kc.models.own_predict import column_names, import_readers, named_columns
 
     kind = file_kind(path)
     if kind == "xgboost":
@@ -321,7 +321,9 @@ def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
         from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 
         return named_columns(parse_lightgbm(lightgbm_text(path)).names)
-    return column_names(_library_model(path, kind, allow_pickle=allow_pickle))
+    model = _library_model(path, kind, allow_pickle=allow_pickle)
+    import_readers(model)
+    return column_names(model)
 
 
 def _features(table: Any, path: Path, target: str | None) -> Any:

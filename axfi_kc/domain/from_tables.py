@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +30,9 @@ __all__ = [
 
 
 _EMPIRICAL_BINS = 10
+_FEW = 50  # different texts that need not repeat: a small table has few rows
+_TIMES = (date, time, timedelta)  # and what derives from them: datetime, and pandas' own
+_MOST_WEIGHTS = 1 << 22  # of an integer feature: one for each of its values
 Column = npt.NDArray[Any]
 
 
@@ -229,7 +233,7 @@ def infer_features(
                 owned = [c for c in labels if owner.get(c) == owner[label]]
                 features.append(_one_hot(owner[label], owned))
             continue
-        kind = kind_of.get(label) or known.get(label) or _kind_of_dtype(column)
+        kind = kind_of.get(label) or known.get(label) or _inferred_kind(label, column)
         measure = words if isinstance(words, str) else words.get(label, "uniform")
         present, share = _present(label, column)
         features.append(_MAKERS[kind](label, present, bound_of.get(label), measure, share_of.get(label, share)))
@@ -288,8 +292,34 @@ def _label(column: str | int, labels: Sequence[str]) -> str:
     raise UnknownFeatureError(f"There is no column {column!r}; the columns are {listing(labels)}.")
 
 
-def _kind_of_dtype(column: Column) -> str:
-    return {"i": "integer", "u": "integer", "f": "real"}.get(column.dtype.kind, "categorical")
+def _inferred_kind(name: str, column: Column) -> str:
+    """Return the kind of a column that nobody has declared; dates and ids have none."""
+    kind = {"i": "integer", "u": "integer", "f": "real"}.get(column.dtype.kind, "categorical")
+    if kind == "categorical":
+        _check_no_dates(name, column)
+        _check_no_ids(name, column)
+    return kind
+
+
+def _check_no_dates(name: str, column: Column) -> None:
+    found = (
+        column[0] if column.dtype.kind in "mM" else next((v for v in column.tolist() if isinstance(v, _TIMES)), None)
+    )
+    if found is not None:
+        raise DomainError(
+            f"Column {name!r} should hold numbers or categories, but it holds dates or times ({found}); turn them into "
+            "numbers, such as days since the first, as for the model, or leave the column out."
+        )
+
+
+def _check_no_ids(name: str, column: Column) -> None:
+    texts = [v for v in column.tolist() if isinstance(v, str)]
+    distinct = len(set(texts))
+    if distinct > _FEW and 2 * distinct > len(texts):
+        raise DomainError(
+            f"Column {name!r} should hold categories, but it has {distinct} different texts in {len(texts)} rows, as "
+            f"names and ids do; leave the column out, or declare it with categorical=[{name!r}] if the model uses it."
+        )
 
 
 def _one_hot(name: str, owned: Sequence[str]) -> Categorical:
@@ -332,6 +362,11 @@ def _integer(
     feature = Integer(name, low, high)  # type: ignore[arg-type]
     numbers = feature.encode(column)
     if measure == "empirical":
+        if feature.size > _MOST_WEIGHTS:
+            raise DomainError(
+                f"Empirical weights are one per value, but feature {name!r} has {feature.size} values, from "
+                f"{feature.low} to {feature.high}; declare it real (real=[{name!r}]), or leave its measure uniform."
+            )
         counts = np.bincount((numbers - feature.low).astype(np.int64), minlength=feature.size)
         return Integer(name, feature.low, feature.high, weights=counts.tolist(), missing=missing)
     return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure), missing=missing)

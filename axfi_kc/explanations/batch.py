@@ -59,7 +59,7 @@ class Batch(BatchViews, Sequence[Explanation]):
     rows: tuple[Any, ...] = field(repr=False)
     class_names: Mapping[Any, str] = field(default_factory=dict, repr=False)
     skipped: Mapping[Any, str] = field(default_factory=dict, repr=False)
-    _own: OwnProbabilities | None = field(default=None, repr=False)
+    _probabilities: OwnProbabilities | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Return the number of instances."""
@@ -74,9 +74,11 @@ class Batch(BatchViews, Sequence[Explanation]):
         if isinstance(position, slice):
             return [self[k] for k in range(*position.indices(len(self)))]
         n = range(len(self))[position]
-        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, self.class_names)
+        problem = Problem(
+            self._model, self._codes[n], self._found.outputs[n], self._similarity, class_names=self.class_names
+        )
         nodes = None if self._found.nodes is None else self._found.nodes[n]
-        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._own)
+        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities)
 
     def __repr__(self) -> str:
         """Return the number of instances and of CXps."""
@@ -96,7 +98,7 @@ class Batch(BatchViews, Sequence[Explanation]):
     @property
     def probabilities(self) -> list[float | None] | None:
         """The probability that the model's own ``predict_proba`` gives each prediction; None without such a method."""
-        found = None if self._own is None else self._own(self._codes)
+        found = None if self._probabilities is None else self._probabilities(self._codes)
         return None if found is None else [p.get(y) for p, y in zip(found, self._found.outputs, strict=True)]
 
     @property

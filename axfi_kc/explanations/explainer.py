@@ -28,6 +28,7 @@ from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import (
     check_predictions,
     column_names,
+    import_readers,
     own_predictor,
     own_probabilities,
 )
@@ -211,7 +212,7 @@ class Explainer(Manners):
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes, located)
         found.scale(account)
-        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, self.class_names or {})
+        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, class_names=self.class_names or {})
         nodes = None if found.nodes is None else found.nodes[0]
         return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities)
 
@@ -256,7 +257,7 @@ class Explainer(Manners):
             rows.labels,
             class_names=self.class_names or {},
             skipped=rows.skipped,
-            _own=self._probabilities,
+            _probabilities=self._probabilities,
         )
 
     def explain_to(
@@ -357,6 +358,7 @@ def _check_max_size(max_size: Any) -> None:
 
 def _domain_of(table: Any, model: Any) -> Domain:
     """Return the domain of the columns of a table that a model was trained on; of all, if it does not know them."""
+    import_readers(model)  # which know what columns their models ask for
     names = column_names(model)
     if names is None:
         return Domain.from_data(table)

@@ -53,7 +53,7 @@ class Explanation(Views):
     _found: CxpSets = field(repr=False)
     _budget: Budget = field(default=Budget(), repr=False)
     nodes: int | None = None
-    _own: OwnProbabilities | None = field(default=None, repr=False)
+    _probabilities: OwnProbabilities | None = field(default=None, repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -90,7 +90,7 @@ class Explanation(Views):
 
         A float, as the library computes it. The model is asked when this is first read.
         """
-        found = None if self._own is None else self._own(self.problem.codes[np.newaxis])
+        found = None if self._probabilities is None else self._probabilities(self.problem.codes[np.newaxis])
         return None if found is None else found[0].get(self.prediction)
 
     @property

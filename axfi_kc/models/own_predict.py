@@ -243,8 +243,9 @@ def own_probabilities(model: Any, domain: Domain) -> OwnProbabilities | None:
     return OwnProbabilities(model, domain)
 
 
+@singledispatch
 def column_names(model: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns that a model was trained on; None where it does not know them.
+    """Return the names of the columns that a model asks for; None where it does not know them.
 
     Examples
     --------
@@ -252,6 +253,9 @@ def column_names(model: Any) -> tuple[str, ...] | None:
     >>> column_names(DecisionTreeClassifier()) is None
     True
     """
+    inner = getattr(model, "best_estimator_", None)  # of a search
+    if inner is not None:
+        return column_names(inner)
     names = getattr(model, "feature_names_in_", None)  # scikit-learn's, also in XGBoost and LightGBM
     if names is None and not hasattr(model, "fit"):  # a booster
         names = getattr(model, "feature_names", None)
@@ -346,7 +350,9 @@ def _table(model: Any, domain: Domain, codes: Codes, categories: Sequence[int] |
     names = getattr(model, "feature_names_in_", None)
     if names is None and all(block.dtype.kind in "biuf" for block in blocks):
         return numbers_of(domain, codes)
-    columns = dict(zip(domain.columns if names is None else names, blocks, strict=True))
+    # A pipeline may have been fitted on columns that it drops, and the domain need not have these.
+    labels = domain.columns if names is None or len(names) != len(blocks) else names
+    columns = dict(zip(labels, blocks, strict=True))
     return frame_of(columns, categories=categories)
 
 

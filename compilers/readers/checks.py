@@ -7,6 +7,7 @@ that they are rounded once.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,16 +17,19 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.measures import shown
 from axfi_kc.errors import DomainError, ModelFileError
 from axfi_kc.json_text import distinct_keys
 from axfi_kc.models import TreeNodes
 
 __all__ = [
+    "UNBOUNDED",
     "Floats",
     "Ints",
     "Literal",
     "check_columns",
     "check_finite",
+    "check_float32",
     "check_known_categories",
     "check_range",
     "check_size",
@@ -43,6 +47,10 @@ __all__ = [
     "rounded",
     "spread",
 ]
+
+
+UNBOUNDED = 2**1000  # where a column ends that has no bounds: beyond every threshold
+_BEYOND_FLOAT32 = 2**128 - 2**103  # the least number that float32 rounds to infinity
 
 
 def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = None) -> None:
@@ -68,6 +76,31 @@ def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = 
             f"The model was trained on column {odd[0]!r} where the domain has {odd[1]!r}; "
             "give the domain the same columns in the same order."
         )
+
+
+def check_float32(domain: Domain, model: Any) -> None:
+    """Raise if a value of the domain is too large for float32: a model whose ``predict`` refuses it says nothing there.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Real
+    >>> check_float32(Domain([Real("x", 0, 3e38)]), None)
+    """
+    for feature in domain.features:
+        if isinstance(feature, Categorical):
+            most = max((Fraction(abs(c)) for code in feature.codes for c in code if _is_finite(c)), default=Fraction(0))
+        else:
+            most = max(abs(Fraction(feature.low)), abs(Fraction(feature.high)))
+        # What a pipeline makes of a number has no bounds that are known, and stands for itself.
+        if most >= _BEYOND_FLOAT32 and most != UNBOUNDED:
+            raise DomainError(
+                f"{type(model).__name__} predicts for numbers that float32 holds, up to about 3.4e38, but the domain "
+                f"has feature {feature.name!r} up to {shown(most)}; narrow the domain."
+            )
+
+
+def _is_finite(code: Any) -> bool:
+    return isinstance(code, int | float) and math.isfinite(code)
 
 
 def codes_of_column(domain: Domain, column: int) -> tuple[str, Iterable[Any]]:

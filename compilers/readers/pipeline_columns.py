@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.compilers.readers.checks import UNBOUNDED
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis, Cut, Grid
@@ -30,7 +31,6 @@ __all__ = ["Column", "Step", "Tabled", "columns_of", "inner_of", "pulled_back", 
 
 
 Floats = npt.NDArray[np.float64]
-_FAR = 2**1000  # beyond every threshold
 _LARGEST_TABLE = 100_000
 
 
@@ -177,7 +177,7 @@ def _feature(domain: Domain, columns: Sequence[Column], names: Sequence[str]) ->
     if isinstance(first, Chain):
         if isinstance(outer, Integer) and not first.steps:
             return Integer(names[0], outer.low, outer.high), first, None
-        return Real(names[0], -_FAR, _FAR), first, None
+        return Real(names[0], -UNBOUNDED, UNBOUNDED), first, None
     rows = list(zip(*(c.entries for c in columns if isinstance(c, Tabled)), strict=True))
     distinct: dict[tuple[Hashable, ...], int] = {}
     positions = tuple(distinct.setdefault(row, len(distinct)) for row in rows)

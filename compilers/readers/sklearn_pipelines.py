@@ -33,7 +33,7 @@ from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Model
-from axfi_kc.models.own_predict import check_inherited
+from axfi_kc.models.own_predict import check_inherited, column_names, named_columns
 
 __all__: list[str] = []
 
@@ -47,9 +47,14 @@ def _pipeline(model: Any, domain: Domain) -> Model:
         raise UnsupportedModelError(
             f"A pipeline must end in a model, but its last step {name!r} is {final!r}; add the fitted model."
         )
-    if hasattr(model, "n_features_in_"):
-        check_width(model, domain)
     columns = columns_of(domain)
+    used = column_names(model)
+    if used is not None and domain.columns == used:
+        # What is not used has no column in the domain, and nothing but "drop" gets to see its place.
+        known = dict(zip(used, columns, strict=True))
+        columns = [known.get(str(name)) for name in model.feature_names_in_]  # type: ignore[misc]
+    elif hasattr(model, "n_features_in_"):
+        check_width(model, domain)
     for step, transformer in transformers:
         columns = _through(transformer, columns, domain, f"Pipeline step {step!r}")
     names = [str(n) for n in getattr(final, "feature_names_in_", [f"column {k}" for k in range(len(columns))])]
@@ -60,6 +65,20 @@ def _pipeline(model: Any, domain: Domain) -> Model:
         )
     inner = inner_of(domain, columns, names)
     return pulled_back(read_model(final, inner.domain), inner, domain)
+
+
+@column_names.register
+def _names_of_used(model: Pipeline) -> tuple[str, ...] | None:
+    """Return the columns that a pipeline was fitted on, without those that a ColumnTransformer at its start drops."""
+    names = getattr(model, "feature_names_in_", None)
+    first = model.steps[0][1] if model.steps else None
+    if names is None or not isinstance(first, ColumnTransformer):
+        return None if names is None else named_columns(names)
+    texts, kept = [str(n) for n in names], set()
+    for _, step, selection in first.transformers_:
+        if not (isinstance(step, str) and step == "drop"):
+            kept.update(_indices(selection, texts, len(texts)))
+    return tuple(text for k, text in enumerate(texts) if k in kept)
 
 
 def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:

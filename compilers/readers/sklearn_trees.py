@@ -32,7 +32,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, spread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
@@ -74,6 +74,11 @@ def takes_missing(model: Any) -> bool:
     return asks is not None and bool(asks(np.zeros((1, 1))))
 
 
+def _check_domain(model: Any, domain: Domain) -> None:
+    check_width(model, domain)
+    check_float32(domain, model)
+
+
 def nodes_of(tree: Any, values: np.ndarray[Any, Any], *, missing: bool = False) -> TreeNodes:
     """Return the nodes of a fitted ``tree_``, with the given values; `missing`: it predicts where some are missing."""
     is_leaf = tree.children_left == _LEAF
@@ -101,7 +106,7 @@ def _one_output(model: Any) -> None:
 def _classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
-    check_width(model, domain)
+    _check_domain(model, domain)
     nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Argmax(plain_labels(model.classes_)))
 
@@ -111,7 +116,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
 def _regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
-    check_width(model, domain)
+    _check_domain(model, domain)
     nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Score())
 
@@ -135,7 +140,7 @@ def _check_forest(model: Any, domain: Domain) -> None:
             f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
             "with a forest fitted to it alone."
         )
-    check_width(model, domain)
+    _check_domain(model, domain)
     for tree in model.estimators_:
         check_own_predict(tree)
 
@@ -183,7 +188,7 @@ def _stages(model: Any, *, sign: float = 1.0) -> list[TreeNodes]:
 @reads(GradientBoostingClassifier)
 def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
-    check_width(model, domain)
+    _check_domain(model, domain)
     labels = plain_labels(model.classes_)
     base = [Fraction(float(b)) for b in _prior(model)]
     if len(base) > 1:
@@ -197,7 +202,7 @@ def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
 @reads(GradientBoostingRegressor)
 def _boosted_regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
-    check_width(model, domain)
+    _check_domain(model, domain)
     base = [Fraction(float(b)) for b in _prior(model)]
     return TreeSum.of(domain, _stages(model), rule=Score(), base=base)
 

@@ -25,6 +25,7 @@ def saved(tmp_path, cancer):
     dump(model, tmp_path / "tree.skops")
     joblib.dump(model, tmp_path / "tree.joblib")
     cancer.data.head(50).assign(diagnosis=cancer.target.head(50)).to_csv(tmp_path / "data.csv", index=False)
+    cancer.data.head(50).drop(columns=["mean radius", "mean area"]).to_csv(tmp_path / "narrow.csv", index=False)
     return tmp_path
 
 
@@ -47,9 +48,9 @@ def test_command_line_explains_a_row(saved, capsys) -> None:
         (["none.skops", "data.csv"], "no model file"),
         (["data.csv", "data.csv", "--allow-pickle"], "cannot be loaded as a pickled model"),
         (["tree.skops", "none.csv"], "cannot be read as CSV"),
-        (["tree.skops", "data.csv", "--row", "50"], "rows 0 to 49"),
+        (["tree.skops", "data.csv", "--target", "diagnosis", "--row", "50"], "rows 0 to 49"),
         (["tree.skops", "data.csv", "--target", "label"], "no column 'label'"),
-        (["tree.skops", "data.csv"], "fitted on 30 columns, but the domain describes 31"),
+        (["tree.skops", "narrow.csv"], "columns 'mean radius', 'mean area', which the table lacks"),
     ],
 )
 def test_command_line_says_what_is_wrong(saved, capsys, arguments: list[str], words: str) -> None:

@@ -268,8 +268,15 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
 
 
 def _instances(batch: Sequence[Any], labels: Sequence[str], kind: str, *, rows: int, details: int) -> Markup:
-    lines = [_instance_row(batch[k], labels[k], k, kind, linked=k < details) for k in range(min(rows, len(batch)))]
-    head = ("row", "output", "CXps", "smallest CXp", "highest score", "of feature")
+    count = min(rows, len(batch))
+    lines = [_instance_row(batch[k], labels[k], k, kind, linked=k < details) for k in range(count)]
+    head = ["row", "output", "CXps", "smallest CXp", "highest score", "of feature"]
+    # A batch asks the model once for all rows; single explanations ask it one by one.
+    found = batch.probabilities if hasattr(batch, "probabilities") else [e.probability for e in batch[:count]]
+    if found is not None and any(p is not None for p in found):
+        head.insert(2, "probability")
+        cells = [Cell("none") if p is None else number_cell(p) for p in found[:count]]
+        lines = [(*line[:2], cell, *line[2:]) for line, cell in zip(lines, cells, strict=True)]
     return joined([table("The instances", head, lines), more(len(batch) - rows, "instance")])
 
 
@@ -278,7 +285,7 @@ def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tup
     best = max(scores, key=lambda n: scores[n])
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
-        Cell(name(answer_words(e))),
+        Cell(name(shown(e.prediction_name))),
         Cell(amount(e.cxp_count), float(min(e.cxp_count, 10**300)), "number"),
         Cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
