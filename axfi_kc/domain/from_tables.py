@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -135,8 +136,14 @@ def _known(table: Table, features: Sequence[Feature]) -> Table:
 
 def warn_ignored(columns: Sequence[str]) -> None:
     """Warn, in one line, of columns that are not used, if there are any."""
-    if columns:
-        warnings.warn(f"Columns that are no features are ignored: {listing(columns)}.", AxfiWarning, stacklevel=2)
+    if not columns:
+        return
+    frame, depth = sys._getframe(), 1
+    # The line to point to is the caller's own, the first outside this library.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "axfi_kc":
+        frame, depth = frame.f_back, depth + 1
+    words = f"Columns that are no features are ignored: {listing(columns)}."
+    warnings.warn(words, AxfiWarning, stacklevel=depth)
 
 
 def _of_dicts(rows: Sequence[Mapping[Any, Any]]) -> Table:
