@@ -17,6 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc.errors import AxfiWarning, DomainError, RoundingError
+from axfi_kc.explanations.page import report_html
 from tests.support.kinds import kind
 
 RNG = np.random.default_rng(0)
@@ -125,6 +126,9 @@ def test_wrong_rows_are_skipped(tmp_path: Path, suffix: str) -> None:
     assert saved.is_complete
     assert "3 rows skipped" in repr(saved)
     assert made.explain_to(path, wrong(), on_error="skip").skipped == saved.skipped  # goes on
+    for found in (batch, saved):
+        assert "takes numbers, but &#x27;old&#x27; was found" in report_html(found)
+    assert "Skipped rows" not in report_html(right)
 
 
 def test_all_rows_may_be_wrong() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import fsum
 from statistics import median, median_low
@@ -34,7 +34,7 @@ from axfi_kc.explanations.page.elements import (
 from axfi_kc.families.masks import features_of
 from axfi_kc.scores import Score
 
-__all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections"]
+__all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections", "skipped_section"]
 
 
 _BUDGET = Budget(seconds=1.0)
@@ -238,6 +238,15 @@ def batch_sections(
             "Details": _details(batch, labels, scores, rows=rows, details=details),
         }
     )
+
+
+def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Markup]:
+    """Return the rows that were not explained, and why, if there are any."""
+    if not skipped:
+        return {}
+    lines = [(Cell(name(shown(label))), Cell(why, class_="wide")) for label, why in skipped.items()]
+    listed = table("Rows that were not explained", ("row", "why"), lines[:rows])
+    return _titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
 
 
 def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
