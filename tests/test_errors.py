@@ -6,6 +6,7 @@ import builtins
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -258,3 +259,19 @@ def test_histogram_boosting_compares_in_float64() -> None:
     model.fit([[0, 0], [1e38, 1], [1e39, 0], [3e39, 1]] * 5, [0, 0, 1, 1] * 5)
     explainer = ax.Explainer(model, ax.Domain([ax.Real("x", 0, 1e40), ax.Real("y", 0, 1)]))
     assert explainer.explain([1e40, 0]).prediction == model.predict([[1e40, 0]])[0]
+
+
+def test_a_method_is_no_function_of_one_point() -> None:
+    with pytest.raises(
+        errors.UnsupportedModelError, match=r"DecisionTreeClassifier.predict takes a table; give the mod"
+    ):
+        ax.Explainer(TREE.predict, ax.Domain([ax.Integer("a", 0, 1)]))
+
+
+def test_a_domain_of_other_columns_says_which() -> None:
+    table = pd.DataFrame({"a": [0, 1, 2, 3], "b": [1, 0, 1, 0], "id": [7, 8, 9, 10]})
+    model = DecisionTreeClassifier().fit(table[["a", "b"]], [0, 0, 1, 1])
+    with pytest.raises(errors.DomainError, match=r"describes 3 \(with 'id', which the model does not know\); make"):
+        ax.Explainer(model, ax.Domain.from_data(table))
+    with pytest.raises(errors.DomainError, match=r"describes 1 \(without 'a'\); make"):
+        ax.Explainer(model, ax.Domain.from_data(table[["b"]]))

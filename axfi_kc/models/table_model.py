@@ -12,7 +12,7 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models.base import ListedModel
 
 __all__ = ["TableModel"]
@@ -72,7 +72,15 @@ class TableModel(ListedModel):
         ------
         DomainError
             If the domain is too large or not finite, or an output can be no label.
+        UnsupportedModelError
+            If it is a method of a model, which takes tables.
         """
+        owner = getattr(function, "__self__", None)
+        if hasattr(owner, "predict"):
+            raise UnsupportedModelError(
+                f"A function takes one point, a tuple of values, but {type(owner).__name__}.{function.__name__} takes a "
+                "table; give the model itself."
+            )
         size = domain.size
         if size is not None and size > _LARGEST:
             raise DomainError(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.from_tables import listing
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import DomainError, ModelFileError
 from axfi_kc.json_text import distinct_keys
@@ -38,6 +39,7 @@ __all__ = [
     "constant",
     "count",
     "counts",
+    "differing",
     "float_lists",
     "floats",
     "int_lists",
@@ -67,8 +69,8 @@ def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = 
     """
     if len(domain.columns) != n_columns:
         raise DomainError(
-            f"The model was trained on {n_columns} columns, but the domain describes {len(domain.columns)}; "
-            "make the domain from the data the model was trained on."
+            f"The model was trained on {n_columns} columns, but the domain describes {len(domain.columns)}"
+            f"{differing(names, domain)}; make the domain from the data the model was trained on."
         )
     odd = next(((a, b) for a, b in zip(names or (), domain.columns, strict=False) if a != b), None)
     if odd is not None:
@@ -76,6 +78,22 @@ def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = 
             f"The model was trained on column {odd[0]!r} where the domain has {odd[1]!r}; "
             "give the domain the same columns in the same order."
         )
+
+
+def differing(names: Sequence[str] | None, domain: Domain) -> str:
+    """Return in parentheses which columns the model knows and the domain has not, and the other way round.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Integer
+    >>> differing(["a", "b"], Domain([Integer("b", 0, 1), Integer("id", 0, 9)]))
+    " (without 'a'; with 'id', which the model does not know)"
+    """
+    known, columns = list(names or ()), domain.columns
+    lacking, strange = [n for n in known if n not in columns], [c for c in columns if known and c not in known]
+    parts = [f"without {listing(lacking)}"] if lacking else []
+    parts += [f"with {listing(strange)}, which the model does not know"] if strange else []
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def check_float32(domain: Domain, model: Any) -> None:

@@ -32,7 +32,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, differing, spread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
@@ -54,12 +54,13 @@ def check_fitted(model: Any, attribute: str) -> None:
 
 def check_width(model: Any, domain: Domain) -> None:
     """Raise unless the domain describes as many columns as the model was fitted on."""
-    if len(domain.columns) != model.n_features_in_:
-        raise DomainError(
-            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}; "
-            "make the domain from the data the model was fitted on."
-        )
     trained = getattr(model, "feature_names_in_", None)
+    if len(domain.columns) != model.n_features_in_:
+        names = None if trained is None else [str(n) for n in trained]
+        raise DomainError(
+            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}"
+            f"{differing(names, domain)}; make the domain from the data the model was fitted on."
+        )
     if trained is not None and tuple(map(str, trained)) != domain.columns:
         odd = next((a, b) for a, b in zip(map(str, trained), domain.columns, strict=True) if a != b)
         raise DomainError(

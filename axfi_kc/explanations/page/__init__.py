@@ -146,7 +146,7 @@ def _hash(text: str) -> str:
 
 def _footer() -> Markup:
     words = (
-        "Every number was computed exactly; where a column does not say so, it is rounded for reading. Probabilities of "
-        "predictions are the model's own."
+        "Every number was computed exactly; where a column does not say so, it is rounded for reading. "
+        "Probabilities of predictions are the model's own."
     )
     return element("footer", element("p", f"Made by axfi_kc {__version__}. {words}", class_="note"))
