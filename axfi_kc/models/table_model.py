@@ -78,8 +78,8 @@ class TableModel(ListedModel):
         owner = getattr(function, "__self__", None)
         if hasattr(owner, "predict"):
             raise UnsupportedModelError(
-                f"A function takes one point, a tuple of values, but {type(owner).__name__}.{function.__name__} takes a "
-                "table; give the model itself."
+                f"A function takes one point, a tuple of values, but {type(owner).__name__}.{function.__name__} takes "
+                "a table; give the model itself."
             )
         size = domain.size
         if size is not None and size > _LARGEST:
