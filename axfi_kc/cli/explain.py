@@ -12,7 +12,7 @@ from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json,
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.explanations.answers import answer_words, no_cxp_words
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words
 from axfi_kc.scores import DEFAULT_SCORES
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -50,7 +50,8 @@ def _run(options: argparse.Namespace) -> None:
         explainer = explainer_of(inputs, options)
     explanation = _explained(explainer, row, options)
     if options.json:
-        print_json(explanation.to_dict(kinds=options.score))
+        found = {"counterfactuals": _changes(explanation, options.limit)}
+        print_json(explanation.to_dict(kinds=options.score) | found)
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
     if options.pictures is not None:
@@ -88,6 +89,7 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
+    lines += _change_lines(explanation, limit)
     if explanation.max_size is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
@@ -104,6 +106,35 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     if explanation.max_size is not None:
         why = f"in no CXp of at most {counted(explanation.max_size, 'feature')}"
     return [*lines, f"The other {others} features are {why}: they score 0."] if others else lines
+
+
+def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
+    """Return the nearest change of each of the heaviest CXps, as it is printed."""
+    from axfi_kc.explanations.counterfactuals import nearest_change
+
+    names = explanation.class_names
+    found = (nearest_change(explanation, cxp) for cxp in explanation.heaviest_cxps()[:limit])
+    return [
+        {
+            "words": change.words,
+            "changes": {name: {"from": old, "to": new} for name, old, new in change.moves},
+            "output": None
+            if change.printed is None
+            else plain(name_of(change.printed.output, explanation.class_names)),
+        }
+        for change in found
+        if change is not None
+    ]
+
+
+def _change_lines(explanation: Any, limit: int) -> list[str]:
+    lines = []
+    for change in _changes(explanation, limit):
+        moves = ", ".join(f"{name} from {move['from']} to {move['to']}" for name, move in change["changes"].items())
+        # Lines of any length, and no table: a value that is cut short is another value.
+        lines.append(plain(f"{moves}: {change['output']}" if moves else change["words"]))
+    header = "the nearest change of each CXp, all else as it is, and its output"
+    return ["", header, "-" * len(header), *lines] if lines else []
 
 
 def _axp_lines(explanation: Any, limit: int) -> list[str]:

@@ -21,7 +21,7 @@ from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.document import class_names_of, data_of, stated_of
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
 from axfi_kc.explanations.files.stores import store_at
-from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
 from axfi_kc.json_text import number_of, value_of
 from axfi_kc.models import Model, Similarity
@@ -57,6 +57,7 @@ class Batch(BatchViews, Sequence[Explanation]):
     max_size: int | None
     budget: Budget
     rows: tuple[Any, ...] = field(repr=False)
+    _own: OwnPredict = field(default=OwnPredict(), repr=False)
     class_names: Mapping[Any, str] = field(default_factory=dict, repr=False)
     skipped: Mapping[Any, str] = field(default_factory=dict, repr=False)
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
@@ -74,9 +75,8 @@ class Batch(BatchViews, Sequence[Explanation]):
         if isinstance(position, slice):
             return [self[k] for k in range(*position.indices(len(self)))]
         n = range(len(self))[position]
-        problem = Problem(
-            self._model, self._codes[n], self._found.outputs[n], self._similarity, class_names=self.class_names
-        )
+        own, names = self._own, self.class_names
+        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, own, names)
         nodes = None if self._found.nodes is None else self._found.nodes[n]
         return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities)
 

@@ -21,7 +21,7 @@ from axfi_kc.explanations.answers import named_classes
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
-from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.rows import Rows, rows_of
 from axfi_kc.explanations.workers import check_workers, in_workers, with_progress
 from axfi_kc.models import Model, Similarity
@@ -212,7 +212,8 @@ class Explainer(Manners):
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes, located)
         found.scale(account)
-        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, class_names=self.class_names or {})
+        own, names = OwnPredict(self._predict), self.class_names or {}
+        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
         nodes = None if found.nodes is None else found.nodes[0]
         return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities)
 
@@ -255,6 +256,7 @@ class Explainer(Manners):
             self.max_size,
             self.budget,
             rows.labels,
+            OwnPredict(self._predict),
             class_names=self.class_names or {},
             skipped=rows.skipped,
             _probabilities=self._probabilities,

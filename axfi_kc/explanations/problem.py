@@ -17,8 +17,26 @@ from axfi_kc.domain.measures import Number
 from axfi_kc.engines import Engine, engine_for
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
+from axfi_kc.models.own_predict import Predict, own_predictor
 
-__all__ = ["Problem"]
+__all__ = ["OwnPredict", "Problem"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnPredict:
+    """The ``predict`` of the model itself, while that is at hand: it is left behind when this is pickled.
+
+    Attributes
+    ----------
+    ask
+        From codes, a row per point, to outputs; None where there is nothing to ask but the neutral form.
+    """
+
+    ask: Predict | None = None
+
+    def __reduce__(self) -> tuple[type[OwnPredict], tuple[()]]:
+        """Return what a worker or a file gets: models may be large, and need not be picklable."""
+        return OwnPredict, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +53,8 @@ class Problem:
         The model's output there.
     similarity
         Which outputs count as similar.
+    own
+        The model's own ``predict``, which is asked before a counterfactual is printed.
     class_names
         The name of each class that has one.
 
@@ -54,6 +74,7 @@ class Problem:
     codes: npt.NDArray[np.float64]
     output: Hashable
     similarity: Similarity
+    own: OwnPredict = field(default=OwnPredict(), repr=False)
     class_names: Mapping[Any, str] = field(default_factory=dict)
 
     @classmethod
@@ -62,7 +83,8 @@ class Problem:
         form = read_model(model, domain)
         similarity = Similarity.of(form, delta)
         codes = domain.encode_point(x)
-        return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity)
+        own = OwnPredict(own_predictor(model, domain))
+        return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
 
     @property
     def domain(self) -> Domain:

@@ -43,6 +43,8 @@ def test_names_are_shown_and_labels_stay() -> None:
     assert answer_words(e) == "setosa (0), probability 1"
     assert plot_scores(e).get_title() == "Why setosa?"
     assert any("What can change setosa?" in axes.get_title() for axes in plot_cxps(e).figure.axes)
+    assert "gives <bdi>versicolor</bdi>" in report_html(e)
+    assert ": versicolor (for instance" in str(e.counterfactual())
     assert tree().explain(X.iloc[0]).prediction_name == 0
 
 
@@ -179,6 +181,7 @@ def test_saved_explanations_find_counterfactuals_with_their_model() -> None:
         ax.Explanation.from_json(text).counterfactual()
     saved = ax.Explanation.from_json(text, model=made.model)
     assert saved.counterfactual() == e.counterfactual()
+    assert ": versicolor (for instance" in str(saved.counterfactual())
     assert saved.counterfactual(e.cxps[0], seed=1) == e.counterfactual(e.cxps[0], seed=1)
     assert ax.Explanation.from_dict(json.loads(text), model=made.model).counterfactual().output != e.prediction
     other = DecisionTreeClassifier(max_depth=2).fit(X, 2 - Y)
