@@ -118,9 +118,7 @@ def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
         {
             "words": change.words,
             "changes": {name: {"from": old, "to": new} for name, old, new in change.moves},
-            "output": None
-            if change.printed is None
-            else plain(name_of(change.printed.output, explanation.class_names)),
+            "output": None if change.printed is None else plain(name_of(change.printed.output, names)),
         }
         for change in found
         if change is not None
