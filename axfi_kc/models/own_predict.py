@@ -253,8 +253,8 @@ def column_names(model: Any) -> tuple[str, ...] | None:
     >>> column_names(DecisionTreeClassifier()) is None
     True
     """
-    inner = getattr(model, "best_estimator_", None)  # of a search
-    if inner is not None:
+    inner = getattr(model, "best_estimator_", getattr(model, "estimator_", None))  # of a search, or behind a threshold
+    if hasattr(inner, "feature_names_in_"):
         return column_names(inner)
     names = getattr(model, "feature_names_in_", None)  # scikit-learn's, also in XGBoost and LightGBM
     if names is None and not hasattr(model, "fit"):  # a booster
