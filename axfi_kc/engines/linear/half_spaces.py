@@ -22,7 +22,7 @@ import numpy.typing as npt
 from axfi_kc.domain.features import Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Similarity, Slope
-from axfi_kc.models.linear_model import part_values
+from axfi_kc.models.linear_model import Dyadic, part_values
 
 __all__ = ["Side", "common_unit", "sides_of"]
 
@@ -95,15 +95,13 @@ class Side:
         backwards = zip(reversed(shares), pairwise(reversed(edges)), strict=True)
         return [(p, edges[-1] - b, b - a) for p, (b, a) in backwards]
 
-    def losses(
-        self, mantissas: Integers, exponents: npt.NDArray[np.int64], shifts: npt.NDArray[np.int64]
-    ) -> tuple[Integers, Integers]:
+    def losses(self, points: Dyadic) -> tuple[Integers, Integers]:
         """Return how much h can fall by each feature alone, and how far it must fall.
 
-        Both are times ``2**shifts``, a row per point (see :func:`axfi_kc.models.linear_model.dyadic`).
+        Both are times ``2**shifts``, a row per point.
         """
-        shift = shifts.astype(object)
-        added = part_values(self.parts, 0, mantissas, exponents, shifts)
+        shift = points.shifts.astype(object)
+        added = part_values(self.parts, 0, points)
         if self.distance is None:
             # Without a distance of its own, h must fall from its value at the instance to 0.
             margin = added.sum(axis=1) + np.left_shift(self.base, shift)
