@@ -179,9 +179,10 @@ class Argmax:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """The output is ``labels[1]`` if the one score is above zero, else ``labels[0]``."""
+    """The output is ``labels[1]`` if the one score is above zero, else ``labels[0]``; zero itself is above if `closed`."""
 
     labels: tuple[Hashable, Hashable]
+    closed: bool = False
 
     def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
         """Return the score before any summand with that for `label` better by `by`."""
@@ -396,7 +397,9 @@ class TreeSum(GriddedModel):
         if isinstance(self.rule, Argmax):
             return [self.rule.labels[k] for k in largest(totals).tolist()]
         if isinstance(self.rule, Positive):
-            return [self.rule.labels[k] for k in is_above(totals[:, :, 0]).tolist()]
+            # The last limb has the sign, so "at least zero" can be read off it.
+            above = totals[-1, :, 0] >= 0 if self.rule.closed else is_above(totals[:, :, 0])
+            return [self.rule.labels[k] for k in above.tolist()]
         scale = self.rule.scale / self._sums.denominator
         return [k * scale for (k,) in self._sums.integers(totals)]
 
@@ -441,7 +444,7 @@ class TreeSum(GriddedModel):
             # Ties go to the lowest index, as `argmax` has them.
             return self.rule.labels[max(range(len(scores)), key=lambda k: (scores[k], -k))]
         if isinstance(self.rule, Positive):
-            return self.rule.labels[scores[0] > 0]
+            return self.rule.labels[scores[0] > 0 or (self.rule.closed and scores[0] == 0)]
         return scores[0] * self.rule.scale
 
 
@@ -559,9 +562,9 @@ class Margins:
             return cls(leaves[:, others] - leaves[:, [own]], base[others] - base[own] + ties, model.n_trees)
         if isinstance(model.rule, Positive):
             if output == model.rule.labels[1]:
-                # Class 1 means above 0, so what is dissimilar to it includes 0.
-                return cls(-leaves, -base + 1, model.n_trees)
-            return cls(leaves, base, model.n_trees)
+                # Class 1 means above 0, so what is dissimilar to it includes 0, unless 0 is class 1 as well.
+                return cls(-leaves, -base + (not model.rule.closed), model.n_trees)
+            return cls(leaves, base + model.rule.closed, model.n_trees)
         return cls._outside(leaves, base, model, Fraction(denominator) / model.rule.scale, output, delta)
 
     @classmethod
