@@ -81,7 +81,9 @@ def _meant(model: Model, output: Any) -> tuple[int, int]:
     rule = getattr(model, "rule", None)
     if not isinstance(rule, Argmax | Positive):
         if output is not None:
-            raise DomainError(f"A model whose output is a number has one score, but {output!r} was given; leave it out.")
+            raise DomainError(
+                f"A model whose output is a number has one score, but {output!r} was given; leave it out."
+            )
         return 0, 1
     if isinstance(rule, Positive) and output is None:
         return 0, 1
