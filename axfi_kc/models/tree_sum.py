@@ -179,7 +179,7 @@ class Argmax:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """The output is ``labels[1]`` if the one score is above zero, else ``labels[0]``; zero itself is above if `closed`."""
+    """The output is ``labels[1]`` if the one score is above zero (or is zero, if `closed`), else ``labels[0]``."""
 
     labels: tuple[Hashable, Hashable]
     closed: bool = False

@@ -82,7 +82,7 @@ def _meant(model: Model, output: Any) -> tuple[int, int]:
     if not isinstance(rule, Argmax | Positive):
         if output is not None:
             raise DomainError(
-                f"A model whose output is a number has one score, but {output!r} was given; leave it out."
+                f"A model whose output is a number has one score, but output={output!r} was given; leave it out."
             )
         return 0, 1
     if isinstance(rule, Positive) and output is None:
