@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer
-from axfi_kc.domain.grid import Cut, Grid, Split
+from axfi_kc.domain.grid import Cut, Grid, Holed, Split
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error, check_never_missing
@@ -515,8 +515,14 @@ def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) 
         for column, split in zip(tree.column.tolist(), tree.splits, strict=True):
             if column >= 0 and split is not None:
                 i = owners[column][0]
-                cuts[i].update([split] if isinstance(split, Cut) else _around(domain.features[i], split))
+                cuts[i].update(_cuts_of(domain.features[i], split))
     return cuts
+
+
+def _cuts_of(feature: Feature, split: Split) -> list[Cut]:
+    if isinstance(split, Holed):
+        return [split.cut, split.low, split.high]
+    return [split] if isinstance(split, Cut) else _around(feature, split)
 
 
 def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:

@@ -77,7 +77,10 @@ _GROWTH: Params = {
     "random_state": trains(5),
     "ccp_alpha": trains(0.01),
 }
-_OF_CLASSES: Params = {"criterion": trains("entropy"), "class_weight": trains("balanced", {"class_weight": {0: 1, 1: 9}})}
+_OF_CLASSES: Params = {
+    "criterion": trains("entropy"),
+    "class_weight": trains("balanced", {"class_weight": {0: 1, 1: 9}}),
+}
 _OF_NUMBERS: Params = {"criterion": trains("absolute_error")}
 # Asked only whether missing values are taken at all.
 _TREE: Params = _GROWTH | {"splitter": trains("random", "best"), "monotonic_cst": trains([1, 0, 0])}
@@ -91,7 +94,7 @@ _FOREST: Params = _GROWTH | {
     "max_samples": trains({"max_samples": 20, "bootstrap": True}),
     "monotonic_cst": trains([0, 1, 0]),
 }
-_BOOSTING: Params = {k: v for k, v in _GROWTH.items()} | {
+_BOOSTING: Params = _GROWTH | {
     "learning_rate": asked(0.5, 3.0),
     "n_estimators": trains(1, 5),
     "subsample": trains(0.6),
