@@ -38,7 +38,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from axfi_kc.compilers.readers import read_model, reads
+from axfi_kc.compilers.readers import gets_sparse_tables, giving_tables, read_model, reads
 from axfi_kc.compilers.readers.pipeline_columns import (
     Chain,
     Column,
@@ -89,18 +89,20 @@ def _pipeline(model: Any, domain: Domain) -> Model:
         )
     if hasattr(model, "n_features_in_"):
         check_width(model, domain)
-    columns = columns_of(domain)
+    columns = [replace(column, sparse=gets_sparse_tables()) for column in columns_of(domain)]
     for step, transformer in transformers:
         columns = _through(transformer, columns, domain, f"Pipeline step {step!r}")
-    columns = [_seen(column, domain, final) for column in columns]
     names = [str(n) for n in getattr(final, "feature_names_in_", _names(columns, domain))]
     if len(names) != len(columns):
         raise DomainError(
             f"The pipeline's model was fitted on {len(names)} columns, but its transformers make {len(columns)} of "
             "this domain; make the domain from the data the pipeline was fitted on."
         )
-    inner = inner_of(domain, columns, names)
-    return pulled_back(read_model(final, inner.domain), inner, domain)
+    inner, sparse = inner_of(domain, columns, names), any(column.sparse for column in columns)
+    _check_nan_in_sparse(final, columns)
+    with giving_tables(lambda: sparse):
+        form = read_model(final, inner.domain)
+    return pulled_back(form, inner, domain)
 
 
 def _names(columns: Columns, domain: Domain) -> list[str]:
@@ -113,18 +115,12 @@ def _names(columns: Columns, domain: Domain) -> list[str]:
     return names if len(set(names)) == len(names) else [f"column {k}" for k in range(len(names))]
 
 
-def _seen(column: Column, domain: Domain, final: Any) -> Column:
-    """Return a column as the final model sees it: in a sparse table zeros are not kept."""
-    if not column.sparse:
-        return column
-    if library_of(final) == "xgboost":
-        return then(column, domain, replaced(0.0, math.nan, "A sparse table"))  # what is not there is missing
-    if library_of(final) == "sklearn" and may_be_nan(column):
+def _check_nan_in_sparse(final: Any, columns: Columns) -> None:
+    if library_of(final) == "sklearn" and any(column.sparse and may_be_nan(column) for column in columns):
         raise UnsupportedModelError(
             f"{type(final).__name__} does not take missing values in a sparse table, which the steps before it make; "
             "set sparse_output=False in the encoder, or sparse_threshold=0 in the ColumnTransformer."
         )
-    return column
 
 
 def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:
