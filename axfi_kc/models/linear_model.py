@@ -281,7 +281,7 @@ class Dyadic(NamedTuple):
 
     def at(self, rows: npt.NDArray[np.int64]) -> Dyadic:
         """Return some of the points."""
-        return Dyadic(*(column[rows] for column in self))
+        return Dyadic(self.mantissas[rows], self.exponents[rows], self.shifts[rows], self.missing[rows])
 
 
 def dyadic(codes: Codes) -> Dyadic:
