@@ -129,7 +129,7 @@ def test_models_behind_imputers_encoders_and_gaps(kind: str, sparse: bool) -> No
     model = _models(kind)
     if kind == "histogram" and sparse:
         pytest.skip("HistGradientBoosting takes no sparse tables")
-    fare = [SimpleImputer(strategy="median")] if kind in ("forest", "linear") and sparse or kind == "linear" else []
+    fare = [SimpleImputer(strategy="median")] if (kind in ("forest", "linear") and sparse) or kind == "linear" else []
     pre = ColumnTransformer(
         [
             ("fare", make_pipeline(*fare, StandardScaler()), ["fare"]),
@@ -186,7 +186,10 @@ SMALL = [
     ([SimpleImputer(add_indicator=True), StandardScaler()], [SimpleImputer(strategy="most_frequent"), ANY]),
     ([SimpleImputer(strategy="constant", fill_value=-3)], [OneHotEncoder(sparse_output=False)]),
     ([SimpleImputer(strategy="median"), KBinsDiscretizer(2, encode="onehot-dense")], [TargetEncoder(cv=2)]),
-    ([make_union(SimpleImputer(), MissingIndicator(), make_pipeline(SimpleImputer(), SQUARES))], [MARKED, RobustScaler()]),
+    (
+        [make_union(SimpleImputer(), MissingIndicator(), make_pipeline(SimpleImputer(), SQUARES))],
+        [MARKED, RobustScaler()],
+    ),
     ([SimpleImputer(), FunctionTransformer(np.log1p)], [OrdinalEncoder(encoded_missing_value=-5)]),
 ]
 
@@ -230,7 +233,9 @@ def test_a_real_feature_with_an_indicator_before_a_linear_model() -> None:
     assert form.outputs_at(codes) == predictor(model, domain)(codes)
     assert [type(part).__name__ for part in form.parts] == ["Lookup", "Slope", "Slope", "Lookup"]
     assert form.parts[2].missing is not None
-    margins = model.decision_function(pd.DataFrame([domain.decode(c) for c in codes[:50]], columns=X.columns).astype({"class": float, "fare": float}))
+    margins = model.decision_function(
+        pd.DataFrame([domain.decode(c) for c in codes[:50]], columns=X.columns).astype({"class": float, "fare": float})
+    )
     numerators, shifts = form.numerators_at(codes[:50])
     ours = [int(n) / (form.denominator << int(s)) for (n,), s in zip(numerators, shifts, strict=True)]
     assert np.allclose(ours, margins, rtol=1e-9)
@@ -243,7 +248,12 @@ def test_whole_numbers_before_a_linear_model_may_be_bent() -> None:
     X[rng.random(X.shape) < 0.1] = np.nan
     domain = Domain.from_data(X, integer=["x0", "x1"])
     codes = domain.encode(np.array(list(domain.points()), dtype=float))
-    for bend in (KBinsDiscretizer(3), QuantileTransformer(n_quantiles=20), PowerTransformer(), FunctionTransformer(np.sqrt)):
+    for bend in (
+        KBinsDiscretizer(3),
+        QuantileTransformer(n_quantiles=20),
+        PowerTransformer(),
+        FunctionTransformer(np.sqrt),
+    ):
         model = make_pipeline(SimpleImputer(), bend, LogisticRegression(max_iter=5000)).fit(X, y)
         assert read_model(model, domain).outputs_at(codes) == predictor(model, domain)(codes)
 
@@ -277,7 +287,10 @@ NUMBERS = [[1.0, 2.0], [3.0, np.nan], [5.0, 4.0], [0.0, 1.0]]
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        ([Binarizer()], "Binarizer. has no result where a value is missing, but feature 'x1' may be; put a SimpleImputer"),
+        (
+            [Binarizer()],
+            "Binarizer. has no result where a value is missing, but feature 'x1' may be; put a SimpleImputer",
+        ),
         ([SelectKBest(k=1)], "SelectKBest. has no result where a value is missing"),
         ([FunctionTransformer(np.log)], "FunctionTransformer of log. has no finite result.*'x0'; narrow"),
         ([PowerTransformer("box-cox")], "takes positive numbers only .box-cox., but feature 'x0'.*yeo-johnson"),
@@ -292,8 +305,12 @@ def test_what_does_not_predict_everywhere_is_refused(steps: list[Any], message: 
     filled = np.where(np.isnan(X), 1.0, X) + (0.5 if "box-cox" in repr(steps) else 0.0)
     fitted = X if "MissingIndicator" in repr(steps) else filled
     with np.errstate(divide="ignore"):
-        model = make_pipeline(*steps, DecisionTreeClassifier()).fit(np.maximum(fitted, 0.1) if "log" in repr(steps) else fitted, [0, 1, 0, 1])
-    domain = Domain([Real("x0", 0, 5, missing=0.5 * ("MissingIndicator" in repr(steps))), Real("x1", 1, 4, missing=0.25)])
+        model = make_pipeline(*steps, DecisionTreeClassifier()).fit(
+            np.maximum(fitted, 0.1) if "log" in repr(steps) else fitted, [0, 1, 0, 1]
+        )
+    domain = Domain(
+        [Real("x0", 0, 5, missing=0.5 * ("MissingIndicator" in repr(steps))), Real("x1", 1, 4, missing=0.25)]
+    )
     with pytest.raises((UnsupportedModelError, DomainError), match=message):
         read_model(model, domain)
 
@@ -307,6 +324,8 @@ def test_values_that_an_encoder_does_not_know_are_named() -> None:
             read_model(model, Domain([town, *domain_of(X).features[1:]]))
     X, y = table()
     none = X.astype(object).where(X.notna(), None)
-    model = make_pipeline(make_column_transformer((OneHotEncoder(), ["town"])), DecisionTreeClassifier()).fit(none, y > 1)
+    model = make_pipeline(make_column_transformer((OneHotEncoder(), ["town"])), DecisionTreeClassifier()).fit(
+        none, y > 1
+    )
     with pytest.raises(UnsupportedModelError, match="where None stands for missing"):
         read_model(model, domain_of(X))

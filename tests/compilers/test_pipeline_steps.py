@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from axfi_kc.compilers.readers.pipeline_steps import Step, arithmetic, clipped, constant, equal_to, met, relative, replaced
+from axfi_kc.compilers.readers.pipeline_steps import (
+    Step,
+    arithmetic,
+    clipped,
+    constant,
+    equal_to,
+    met,
+    relative,
+    replaced,
+)
 from axfi_kc.errors import UnsupportedModelError
 
 START = 1.25

@@ -10,8 +10,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import (
     RFE,
     RFECV,
-    SelectFromModel,
     SelectFpr,
+    SelectFromModel,
     SelectKBest,
     SelectPercentile,
     SequentialFeatureSelector,
@@ -19,7 +19,7 @@ from sklearn.feature_selection import (
     f_regression,
 )
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
     Binarizer,
@@ -61,7 +61,9 @@ def probes(form: TreeSum, n: int, seed: int) -> np.ndarray:
     for i, (feature, axis) in enumerate(zip(domain.features, form.grid.axes, strict=True)):
         if isinstance(feature, Real):
             low, high = feature.floats
-            column = np.where(rng.random(n) < 0.5, rng.uniform(low, high, n), np.exp(rng.uniform(np.log(low), np.log(high), n)))
+            column = np.where(
+                rng.random(n) < 0.5, rng.uniform(low, high, n), np.exp(rng.uniform(np.log(low), np.log(high), n))
+            )
             near = np.array([cut.value for cut in axis.cuts] or [low])
             column = np.where(rng.random(n) < 0.5, beside(rng.choice(near, n), rng.integers(-3, 4, n)), column)
             codes[:, i] = np.clip(column, low, high)
@@ -112,7 +114,9 @@ TAKE_MISSING = [
     make_union(SimpleImputer(), MissingIndicator()),
     MissingIndicator(features="all"),
     FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop")], transformer_weights={"a": 0.1}),
-    ColumnTransformer([("a", StandardScaler(), [0]), ("b", FunctionTransformer(np.log1p), [0, 1])], remainder="passthrough"),
+    ColumnTransformer(
+        [("a", StandardScaler(), [0]), ("b", FunctionTransformer(np.log1p), [0, 1])], remainder="passthrough"
+    ),
     ColumnTransformer([("a", MinMaxScaler(), [2, 0])], transformer_weights={"a": 3.7}),
     VarianceThreshold(0.1),
 ]
@@ -170,7 +174,9 @@ def test_every_float_near_a_threshold_of_a_function_that_is_not_monotone() -> No
 def test_scalers_of_sparse_tables_multiply(scaler: Any) -> None:
     """There the library multiplies by the reciprocal, which is not what dividing gives."""
     X, y = numbers()
-    sparse = ColumnTransformer([("bins", KBinsDiscretizer(4, strategy="uniform"), [2])], remainder="passthrough", sparse_threshold=1.0)
+    sparse = ColumnTransformer(
+        [("bins", KBinsDiscretizer(4, strategy="uniform"), [2])], remainder="passthrough", sparse_threshold=1.0
+    )
     model = make_pipeline(sparse, scaler, DecisionTreeRegressor(max_depth=9, random_state=0)).fit(X, y)
     check(model, Domain.from_data(X, integer=["x2"]))
 
@@ -181,7 +187,9 @@ def test_frames_and_names() -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     for output in ("default", "pandas"):
         inner = ColumnTransformer([("log", FunctionTransformer(np.log, feature_names_out="one-to-one"), ["a", "b"])])
-        outer = ColumnTransformer([("inner", inner, ["a", "b", "c"]), ("fill", SimpleImputer(add_indicator=True), ["c", "a"])])
+        outer = ColumnTransformer(
+            [("inner", inner, ["a", "b", "c"]), ("fill", SimpleImputer(add_indicator=True), ["c", "a"])]
+        )
         pre = make_pipeline(outer.set_output(transform=output), StandardScaler())
         model = make_pipeline(pre, DecisionTreeRegressor(max_depth=7, random_state=0)).fit(frame, y)
         check(model, Domain.from_data(frame, integer=["c"]))
