@@ -24,7 +24,6 @@ from axfi_kc.json_text import distinct_keys
 from axfi_kc.models import TreeNodes
 
 __all__ = [
-    "UNBOUNDED",
     "Floats",
     "Ints",
     "Literal",
@@ -51,7 +50,6 @@ __all__ = [
 ]
 
 
-UNBOUNDED = 2**1000  # where a column ends that has no bounds: beyond every threshold
 _BEYOND_FLOAT32 = 2**128 - 2**103  # the least number that float32 rounds to infinity
 
 
@@ -109,8 +107,7 @@ def check_float32(domain: Domain, model: Any) -> None:
             most = max((Fraction(abs(c)) for code in feature.codes for c in code if _is_finite(c)), default=Fraction(0))
         else:
             most = max(abs(Fraction(feature.low)), abs(Fraction(feature.high)))
-        # What a pipeline makes of a number has no bounds that are known, and stands for itself.
-        if most >= _BEYOND_FLOAT32 and most != UNBOUNDED:
+        if most >= _BEYOND_FLOAT32:
             raise DomainError(
                 f"{type(model).__name__} predicts for numbers that float32 holds, up to about 3.4e38, but the domain "
                 f"has feature {feature.name!r} up to {shown(most)}; narrow the domain."
