@@ -315,6 +315,13 @@ def test_what_does_not_predict_everywhere_is_refused(steps: list[Any], message: 
         read_model(model, domain)
 
 
+def test_a_function_without_result_somewhere_is_refused() -> None:
+    model = make_pipeline(FunctionTransformer(np.log1p), DecisionTreeClassifier()).fit([[1.0], [2.0]], [0, 1])
+    assert read_model(model, Domain([Real("a", -0.5, 5)])).predict([[1.0], [5.0]]) == [0, 1]
+    with pytest.raises(DomainError, match="FunctionTransformer of log1p. has no finite result everywhere.*'a'; narrow"):
+        read_model(model, Domain([Real("a", -2, 5)]))  # NaN below -1, which the tree would take for missing
+
+
 def test_values_that_an_encoder_does_not_know_are_named() -> None:
     X, y = table(missing=False)
     model = make_pipeline(make_column_transformer((OneHotEncoder(), ["town"])), DecisionTreeClassifier()).fit(X, y > 1)
