@@ -8,7 +8,7 @@ put to the model. What is printed is short, and has been put to the model's own 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -37,7 +37,7 @@ from axfi_kc.explanations.counterfactuals.regions import (
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel, Similarity
+from axfi_kc.models import LinearModel, Similarity, TreeSum
 
 __all__ = [
     "Counterfactual",
@@ -292,17 +292,33 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
 
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
-    """Return what to print of a point, further inside where the library's rounding hides the change."""
-    found = printed_at(problem, members, _conditions(problem.model, problem, members, codes, account))
-    for factor in _MARGINS if problem.model.rounding_error else ():
+    """Return what to print of a point; None if the library's rounding hides every change tried."""
+    # Of trees that were read from a file there is no predict to ask, but how far their library rounds is known.
+    is_asked = problem.own.ask is not None or not isinstance(problem.model, TreeSum)
+    judge = problem if is_asked else _with_margin(problem, 1)
+    for conditions in _attempts(problem, members, codes, account):
+        found = printed_at(problem, members, conditions, judge=judge)
         if found is not None:
             return found
+    if judge is problem:
+        return None
+    # Nothing speaks against the exact model, which is all there is.
+    return printed_at(problem, members, _conditions(problem.model, problem, members, codes, account), judge=problem)
+
+
+def _attempts(
+    problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> Iterator[list[Condition]]:
+    """Yield what might be printed of a point: close to it, further inside, and last the very point."""
+    yield _conditions(problem.model, problem, members, codes, account)
+    for factor in _MARGINS if problem.model.rounding_error else ():
         sure = _with_margin(problem, factor)
         inside = _codes(sure.model, sure, members, None, account)
         if inside is None:  # with such a margin there is none
-            return None
-        found = printed_at(problem, members, _conditions(sure.model, sure, members, inside, account))
-    return found
+            break
+        yield _conditions(sure.model, sure, members, inside, account)
+    features = problem.domain.features
+    yield [Condition.exactly(features[i], code) for i, code in zip(members, codes, strict=True)]
 
 
 def _with_margin(problem: Problem, factor: int) -> Problem:
