@@ -792,3 +792,30 @@ def test_explainable_boosting_asks_no_parameter() -> None:
         changed = copy.deepcopy(model)
         setattr(changed, param, object())  # with which nothing can be done
         assert everything(changed) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("xgboost.XGBClassifier", {"missing": m}) for m in (np.nan, 0.0, 1.0)]
+    + [("xgboost.XGBRegressor", {"missing": 2.0})]
+    + [
+        ("lightgbm.LGBMClassifier", {"zero_as_missing": z, "use_missing": u})
+        for z in (True, False)
+        for u in (True, False)
+    ],
+)
+def test_numbers_that_count_as_missing_besides_missing_values(name: str, settings: dict[str, Any]) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2, missing=0.25), ax.Integer("b", 0, 1), ax.Integer("c", 0, 2, missing=0.5)])
+    points = list(domain.points())
+    table = np.array(points, dtype=np.float64)  # None becomes NaN
+    seen = np.concatenate([table, X])
+    target = targets(name)[0]
+    wanted = np.nan_to_num(seen[:, 0], nan=1.4) * (seen[:, 1] + 0.6) - np.nan_to_num(seen[:, 2], nan=-1)
+    model = made(name, settings).fit(seen, wanted if target == "number" else (wanted > 0.5).astype(int))
+    outputs = dict(zip(points, model.predict(table).tolist(), strict=True))
+    delta = DELTA if target == "number" else None
+    explainer = ax.Explainer(model, domain, delta=delta)
+    for row in ((1, 1, 2), (None, 0, 0), (0, 1, None)):
+        judge = Judge(space_of(domain), outputs.__getitem__, row, delta)
+        expected = {tuple(domain.names[i] for i in sorted(Y)): judge.ratio(Y) for Y in judge.cxps()}
+        assert {c.features: c.weight for c in explainer.explain(row).cxps} == expected
