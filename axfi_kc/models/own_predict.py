@@ -73,6 +73,11 @@ _ACTING = (
     "call_func_on_transformers",
     "map_infrequent_categories",
     "process_params",
+    "collect_probas",
+    "weights_not_none",
+    "get_median_predict",
+    "get_response_method",
+    "compute_proba_from_decision",
 )
 
 

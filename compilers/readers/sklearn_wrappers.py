@@ -1,0 +1,196 @@
+"""scikit-learn models that hand over to one other model: searches, moved thresholds, single outputs.
+
+A search predicts as its ``best_estimator_`` does. A threshold classifier compares the probability or margin of one
+class with a number, ``>=``, in floats; :mod:`~axfi_kc.compilers.readers.responses` finds the exact score at which the
+comparison, in the library's own arithmetic, begins to hold.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._search_successive_halving import HalvingGridSearchCV, HalvingRandomSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from axfi_kc.compilers.readers import plain_labels, read_model, reads
+from axfi_kc.compilers.readers.responses import (
+    Answer,
+    Floats,
+    answer_of,
+    answers,
+    decided,
+    response_of,
+    total_of,
+    totals,
+)
+from axfi_kc.compilers.readers.sklearn_trees import check_fitted
+from axfi_kc.domain.domain import Domain
+from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
+from axfi_kc.models import Model
+
+__all__ = ["first_method", "last_of", "thawed"]
+
+
+@reads(GridSearchCV)
+@reads(RandomizedSearchCV)
+@reads(HalvingGridSearchCV)
+@reads(HalvingRandomSearchCV)
+def _search(model: Any, domain: Domain) -> Model:
+    return read_model(_best(model), domain)
+
+
+def _best(model: Any) -> Any:
+    """Return the model that a search found."""
+    name = type(model).__name__
+    if not model.refit:
+        raise UnsupportedModelError(
+            f"{name}(refit=False) keeps no model to explain; search with refit=True, or fit a model with its "
+            "best_params_ and explain that."
+        )
+    if not hasattr(model, "best_estimator_"):
+        raise UnfittedModelError(f"Expected a fitted {name}, but this one has not been fitted; call fit first.")
+    return model.best_estimator_
+
+
+def thawed(model: Any) -> Any:
+    """Return the model inside a FrozenEstimator, or the model itself."""
+    frozen = type(model).__name__ == "FrozenEstimator" and type(model).__module__.startswith("sklearn.frozen")
+    return model.estimator if frozen else model
+
+
+def last_of(model: Any) -> Any:
+    """Return the model at the end of pipelines and searches."""
+    model = thawed(model)
+    if isinstance(model, Pipeline):
+        return last_of(model.steps[-1][1])
+    return last_of(_best(model)) if isinstance(model, BaseSearchCV) else model
+
+
+def first_method(model: Any, methods: tuple[str, ...]) -> str:
+    """Return the first of several methods that a model has, as scikit-learn chooses one."""
+    found = next((method for method in methods if hasattr(model, method)), None)
+    if found is None:
+        raise UnsupportedModelError(
+            f"{type(model).__name__} has no {' and no '.join(methods)}, which its wrapper asks for; wrap another model."
+        )
+    return found
+
+
+def _moved(model: Any, domain: Domain, *, inner: Any, threshold: Any, positive: Any) -> Model:
+    """Read a threshold classifier; `positive` is the class whose answer is compared, None for the second."""
+    labels = plain_labels(inner.classes_)
+    if positive is not None and positive not in labels:
+        raise UnsupportedModelError(
+            f"{type(model).__name__}(pos_label={positive!r}) should name one of the classes {labels}; its own predict "
+            "fails too."
+        )
+    column = 1 if positive is None else labels.index(positive)
+    asked = model.response_method
+    method = first_method(inner, ("predict_proba", "decision_function") if asked == "auto" else (asked,))
+    if isinstance(threshold, str):  # "auto"
+        threshold = 0.5 if method == "predict_proba" else 0.0
+    response = response_of(inner, domain, method, column)
+    return decided(response, lambda answer: answer >= threshold, (labels[1 - column], labels[column]))
+
+
+try:
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+except ImportError:  # scikit-learn 1.4 has neither
+    pass
+else:
+
+    @reads(FixedThresholdClassifier)
+    def _fixed(model: Any, domain: Domain) -> Model:
+        # Without fit it predicts with the given estimator, if that one is fitted.
+        inner = thawed(getattr(model, "estimator_", model.estimator))
+        if not hasattr(inner, "classes_"):
+            raise UnfittedModelError(
+                "Expected a fitted FixedThresholdClassifier, but this one has not been fitted; call fit first."
+            )
+        return _moved(model, domain, inner=inner, threshold=model.threshold, positive=model.pos_label)
+
+    @reads(TunedThresholdClassifierCV)
+    def _tuned(model: Any, domain: Domain) -> Model:
+        check_fitted(model, "best_threshold_")
+        positive = model._curve_scorer._get_pos_label()
+        inner = thawed(model.estimator_)
+        return _moved(model, domain, inner=inner, threshold=model.best_threshold_, positive=positive)
+
+
+@totals(DecisionTreeClassifier)
+def _of_tree(model: Any) -> int:
+    return 1
+
+
+@totals(RandomForestClassifier)
+@totals(ExtraTreesClassifier)
+def _of_forest(model: Any) -> int:
+    return len(model.estimators_)
+
+
+@totals(Pipeline)
+@totals(BaseSearchCV)
+def _of_last(model: Any) -> Any:
+    return total_of(last_of(model))
+
+
+@answers(Pipeline)
+@answers(BaseSearchCV)
+def _by_last(model: Any, method: str, column: int) -> Answer:
+    return answer_of(last_of(model), method, column)
+
+
+@answers(LogisticRegression)
+@answers(LinearSVC)
+@answers(SGDClassifier)
+@answers(RidgeClassifier)
+@answers(Perceptron)
+def _by_linear(model: Any, method: str, column: int) -> Answer:
+    # The same model with one column, of which the margin is the value itself: its own method does the rest.
+    stand_in = copy.copy(model)
+    stand_in.coef_, stand_in.intercept_, stand_in.n_features_in_ = np.ones((1, 1)), np.zeros(1), 1
+    vars(stand_in).pop("feature_names_in_", None)
+    return _signed(lambda s: getattr(stand_in, method)(s.reshape(-1, 1)), column)
+
+
+@answers(GradientBoostingClassifier)
+@answers(HistGradientBoostingClassifier)
+def _by_boosting(model: Any, method: str, column: int) -> Answer:
+    ask = model._loss.predict_proba if method == "predict_proba" else lambda s: s
+    return _signed(ask, column)
+
+
+@answers(AdaBoostClassifier)
+def _by_weights(model: Any, method: str, column: int) -> Answer:
+    total = model.estimator_weights_.sum()
+
+    def ask(scores: Floats) -> Any:
+        halves = scores / total  # each class has one of these, with opposite signs
+        decision = halves + halves
+        return decision if method == "decision_function" else model._compute_proba_from_decision(decision, 2)
+
+    return _signed(ask, column)
+
+
+def _signed(ask: Any, column: int) -> Answer:
+    """Return the column of probabilities, or margins with the sign that scikit-learn gives the class."""
+
+    def answer(scores: Floats) -> Any:
+        found = ask(scores)
+        return found[:, column] if found.ndim == 2 else found if column else -1 * found
+
+    return answer
