@@ -1,12 +1,12 @@
 """scikit-learn models that have several others vote, or average them.
 
-These are bagging, AdaBoost, voting, calibration, one-versus-rest and one-versus-one. Averages of probabilities over trees are sums of trees, and averages of regressions sums of what is averaged. A vote
-of a single tree is a tree again, with the voted class at each leaf, and whatever a wrapper makes of a single tree's
-probabilities (a calibration) it makes of each leaf, computed here by the library's own operations in floats. Weights
-are multiplied into leaves, products that are rounded to float64 as the library rounds its own; so, as for every sum
-of floats, the two can differ where the exact margin is within rounding of a tie. A vote of several trees, or of a
-linear score, is no sum of trees: over small finite domains such a committee is read by asking it everywhere, and
-refused elsewhere.
+These are bagging, AdaBoost, voting, calibration, one-versus-rest and one-versus-one. Averages of probabilities over
+trees are sums of trees, and averages of regressions sums of what is averaged. A vote of a single tree is a tree again,
+with the voted class at each leaf, and whatever a wrapper makes of a single tree's probabilities (a calibration) it
+makes of each leaf, computed here by the library's own operations in floats. Weights are multiplied into leaves,
+products that are rounded to float64 as the library rounds its own; so, as for every sum of floats, the two can differ
+where the exact margin is within rounding of a tie. A vote of several trees, or of a linear score, is no sum of trees:
+over small finite domains such a committee is read by asking it everywhere, and refused elsewhere.
 """
 
 from __future__ import annotations
@@ -97,6 +97,12 @@ def _tree(form: Model, owner: Any) -> TreeSum:
     )
 
 
+def _trees(form: Model) -> TreeSum:
+    if isinstance(form, TreeSum):
+        return form
+    raise UnsupportedModelError(f"Expected a member made of trees, but a {form.words} was read; use decision trees.")
+
+
 def _votes(tree: TreeSum, labels: Sequence[Any]) -> Floats:
     """Return for each leaf 1 for the label that it says, and 0 for the others."""
     said = tree.leaf_outputs()
@@ -146,7 +152,7 @@ def _bagging_classifier(model: Any, domain: Domain) -> Model:
             tree = _tree(form, model)
             joined.append((tree, _times(factor, _votes(tree, range(len(labels))))))
             continue
-        vectors = np.zeros((len(form.values), len(labels)))
+        vectors = np.zeros((len(_trees(form).values), len(labels)))
         # Members know the classes by their numbers, and may not have seen all.
         vectors[:, list(form.labels)] = _times(factor, form.values)
         joined.append((form, vectors))
@@ -180,8 +186,8 @@ def _mean(forms: Sequence[Model], shares: Sequence[Fraction], owner: Any) -> Mod
     trees = [f for f in forms if isinstance(f, TreeSum)]
     if len(trees) < len(forms):
         raise UnsupportedModelError(
-            f"{type(owner).__name__} mixes {forms[0].words} with {next(f for f in forms if f not in trees).words}, of "
-            "which there is no exact sum; average trees with trees, or linear models with linear models."
+            f"{type(owner).__name__} averages models of different kinds ({', '.join(sorted({f.words for f in forms}))}), "
+            "of which there is no exact sum; average trees with trees, or linear models with linear models."
         )
     scales = [s * f.rule.scale for f, s in zip(trees, shares, strict=True) if isinstance(f.rule, Score)]
     factors = _factors(scales)
@@ -419,6 +425,7 @@ def _one_versus_one(model: Any, domain: Domain) -> Model:
     if len(labels) == 2:
         # With one pair the vote decides, and the vote is what the member predicts.
         form: Any = read_model(members[0], domain)
+        form = form if isinstance(form, LinearModel) else _trees(form)
         return replace(form, rule=replace(form.rule, labels=tuple(labels[k] for k in form.labels)))
     joined = []
     for member, (i, j) in zip(members, itertools.combinations(range(len(labels)), 2), strict=True):
