@@ -37,6 +37,7 @@ __all__ = [
     "decided",
     "responds",
     "response_of",
+    "signed",
     "total_of",
     "totals",
 ]
@@ -90,6 +91,16 @@ answers = answer_of.register
 """Decorator: ``@answers(SomeClass)`` registers a function from (model, method, column) to an :data:`Answer`."""
 
 
+def signed(ask: Callable[[Floats], npt.NDArray[Any]], column: int) -> Answer:
+    """Return one column of probabilities, or margins with the sign that scikit-learn gives the class."""
+
+    def answer(scores: Floats) -> npt.NDArray[Any]:
+        found = ask(scores)
+        return found[:, column] if found.ndim == 2 else found if column else -1 * found
+
+    return answer
+
+
 def averages(model: Any, domain: Domain) -> tuple[TreeSum, Fraction]:
     """Return trees whose scores, divided by the total, are a classifier's probabilities."""
     form, total = read_model(model, domain), total_of(model)
@@ -114,7 +125,7 @@ class Response:
 def response_of(model: Any, domain: Domain, method: str, column: int) -> Response:
     """Return what a binary classifier answers; parameters as for :func:`answer_of`.
 
-    Where the form has one score, it is signed so that the second class has the higher ones.
+    The score is signed so that the second class has the higher ones.
     """
     form = read_model(model, domain)
     if not isinstance(form, TreeSum | LinearModel) or len(form.labels) != 2:
@@ -125,7 +136,11 @@ def response_of(model: Any, domain: Domain, method: str, column: int) -> Respons
     answer = answer_of(model, method, column)
     if isinstance(form.rule, Argmax):
         total_of(model)  # or raises: the form's scores are then no probabilities
-        return Response(form, column, answer)
+        if column:
+            return Response(form, column, answer)
+        # Negated, so that what is explained later is as ever the score of the second class.
+        negated = one_score(form, 0, sign=-1, constant=Fraction(0), rule=Positive((0, 1)))
+        return Response(negated, 0, lambda scores: answer(-scores))
     sign = 1 if form.labels == plain_labels(model.classes_) else -1
     return Response(one_score(form, 0, sign=sign, constant=Fraction(0), rule=Positive((0, 1))), 0, answer)
 
@@ -162,17 +177,15 @@ def decided(response: Response, passes: Passes, labels: tuple[Hashable, Hashable
             return one_score(form, score, sign=0, constant=constant, rule=Positive((failing, passing)))
         rises = at_ends[1]
         low, high = _edge(holds, rises)
-    last, first = Fraction(low), Fraction(high)  # neighbours; the test changes from one to the other
-    if isinstance(form, TreeSum):
-        last = first = _between(form, last)
-    # Of the two neighbours the shorter one is the edge: zero, say, and not the least number above it.
-    at_first = first.denominator < last.denominator
-    edge, sign = (first, -1) if at_first else (last, 1)
-    # "Above zero" is strict. It is asked of the side that does not hold the edge itself: upwards from `last`, or
-    # downwards from `first`.
     above, below = (passing, failing) if rises else (failing, passing)
-    pair = (below, above) if sign > 0 else (above, below)
-    return one_score(form, score, sign=sign, constant=-sign * edge, rule=Positive(pair))
+    if high == 0:
+        # "Above zero" is strict, so "from zero on" is asked of the negated score.
+        return one_score(form, score, sign=-1, constant=Fraction(0), rule=Positive((above, below)))
+    # Half-way between the two neighbours, as the library's score is the float next to the exact one; but zero itself
+    # rather than half of the least float, which is of a thousand bits.
+    edge = (Fraction(low) + Fraction(high)) / 2 if low else Fraction(0)
+    edge = _between(form, edge) if isinstance(form, TreeSum) else edge
+    return one_score(form, score, sign=1, constant=-edge, rule=Positive((below, above)))
 
 
 def _edge(holds: Callable[[Floats], list[bool]], rises: bool) -> tuple[float, float]:
@@ -187,12 +200,12 @@ def _edge(holds: Callable[[Floats], list[bool]], rises: bool) -> tuple[float, fl
     return _float(low), _float(high)
 
 
-def _between(form: TreeSum, last: Fraction) -> Fraction:
-    """Return a number between sums of leaves: above all that are at most `last`, below all others."""
-    # All sums are whole over one denominator. Half-way between two of them nothing is near the edge, where the
-    # library's rounding would matter.
+def _between(form: TreeSum, edge: Fraction) -> Fraction:
+    """Return a number between two sums of leaves: above all that are at most `edge`, below all others."""
+    # All sums are whole over one denominator. Half-way between two of them nothing is so near that the library's
+    # rounding would matter, unless the sums themselves are as close as its floats.
     unit = form.integers[2]
-    return Fraction(2 * math.floor(last * unit) + 1, 2 * unit)
+    return Fraction(2 * math.floor(edge * unit) + 1, 2 * unit)
 
 
 def _key(x: float) -> int:

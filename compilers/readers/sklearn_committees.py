@@ -186,7 +186,7 @@ def _mean(forms: Sequence[Model], shares: Sequence[Fraction], owner: Any) -> Mod
     trees = [f for f in forms if isinstance(f, TreeSum)]
     if len(trees) < len(forms):
         raise UnsupportedModelError(
-            f"{type(owner).__name__} averages models of different kinds ({', '.join(sorted({f.words for f in forms}))}), "
+            f"{type(owner).__name__} mixes kinds of models ({', '.join(sorted({f.words for f in forms}))}), "
             "of which there is no exact sum; average trees with trees, or linear models with linear models."
         )
     scales = [s * f.rule.scale for f, s in zip(trees, shares, strict=True) if isinstance(f.rule, Score)]

@@ -34,6 +34,7 @@ from axfi_kc.compilers.readers.responses import (
     answers,
     decided,
     response_of,
+    signed,
     total_of,
     totals,
 )
@@ -164,14 +165,14 @@ def _by_linear(model: Any, method: str, column: int) -> Answer:
     stand_in = copy.copy(model)
     stand_in.coef_, stand_in.intercept_, stand_in.n_features_in_ = np.ones((1, 1)), np.zeros(1), 1
     vars(stand_in).pop("feature_names_in_", None)
-    return _signed(lambda s: getattr(stand_in, method)(s.reshape(-1, 1)), column)
+    return signed(lambda s: getattr(stand_in, method)(s.reshape(-1, 1)), column)
 
 
 @answers(GradientBoostingClassifier)
 @answers(HistGradientBoostingClassifier)
 def _by_boosting(model: Any, method: str, column: int) -> Answer:
     ask = model._loss.predict_proba if method == "predict_proba" else lambda s: s
-    return _signed(ask, column)
+    return signed(ask, column)
 
 
 @answers(AdaBoostClassifier)
@@ -183,14 +184,4 @@ def _by_weights(model: Any, method: str, column: int) -> Answer:
         decision = halves + halves
         return decision if method == "decision_function" else model._compute_proba_from_decision(decision, 2)
 
-    return _signed(ask, column)
-
-
-def _signed(ask: Any, column: int) -> Answer:
-    """Return the column of probabilities, or margins with the sign that scikit-learn gives the class."""
-
-    def answer(scores: Floats) -> Any:
-        found = ask(scores)
-        return found[:, column] if found.ndim == 2 else found if column else -1 * found
-
-    return answer
+    return signed(ask, column)

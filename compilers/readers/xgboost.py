@@ -15,7 +15,7 @@ from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
 from axfi_kc.compilers.readers.checks import (
     parse_json,
 )
-from axfi_kc.compilers.readers.responses import Answer, answers
+from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.compilers.readers.xgboost_files import Reading, XGBoostFile, objective_kind, parse_document, sum_of_file
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
@@ -71,21 +71,21 @@ def _answer(model: Any, method: str, column: int) -> Answer:
     booster = _fitted(model)
     empty = _without_trees(bytes(booster.save_raw("json")))
     objective = str(json.loads(booster.save_config())["learner"]["objective"]["name"])
-    if empty is None or objective != "binary:logistic":
+    if empty is None or objective != "binary:logistic" or method != "predict_proba":
         raise UnsupportedModelError(
-            f"The probabilities of {type(model).__name__} with objective {objective!r} are not read; train it with "
-            "objective 'binary:logistic'."
+            f"The answers of {type(model).__name__} by {method} with objective {objective!r} are not read; train it "
+            "with objective 'binary:logistic', and ask for predict_proba."
         )
 
-    def answer(scores: npt.NDArray[np.float64]) -> Any:
+    def ask(scores: npt.NDArray[np.float64]) -> Any:
         # A model without trees has the margin that it is given: the library's own float32 sigmoid does the rest.
         limits = np.finfo(np.float32)
         margins = np.clip(scores, float(limits.min), float(limits.max)).astype(np.float32)
         table = xgb.DMatrix(np.zeros((len(scores), empty.num_features())), base_margin=margins, nthread=1)
         second = empty.predict(table)
-        return second if column else np.float32(1) - second
+        return np.stack([1.0 - second, second], axis=1)
 
-    return answer
+    return signed(ask, column)
 
 
 def _fitted(model: Any) -> Any:
