@@ -38,11 +38,12 @@ from axfi_kc.compilers.readers.checks import spread
 from axfi_kc.compilers.readers.joined_models import joined_linear, joined_trees
 from axfi_kc.compilers.readers.pipeline_columns import columns_of, inner_of, pulled_back
 from axfi_kc.compilers.readers.responses import Response, averages, decided, responds, response_of, total_of, totals
-from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width, nodes_of
+from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width, nodes_of, takes_missing
 from axfi_kc.compilers.readers.sklearn_wrappers import first_method, last_of, thawed
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Argmax, LinearModel, Model, Positive, Score, TableModel, TreeSum
+from axfi_kc.models.base import check_never_missing
 from axfi_kc.models.own_predict import predictor
 
 __all__: list[str] = []
@@ -129,7 +130,7 @@ def _on_columns(member: Any, domain: Domain, columns: list[int]) -> Model:
     if isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
         # A tree may be given a column twice, as it tests one column at a time.
         check_own_predict(member)
-        nodes = nodes_of(member.tree_, member.tree_.value[:, 0, :])
+        nodes = nodes_of(member.tree_, member.tree_.value[:, 0, :], missing=takes_missing(member))
         original = np.append(columns, -1)[nodes.column]
         is_class = isinstance(member, DecisionTreeClassifier)
         rule = Argmax(plain_labels(member.classes_)) if is_class else Score()
@@ -207,6 +208,7 @@ def _adaboost_classifier(model: Any, domain: Domain) -> Model:
     """Read the weighted votes of SAMME: for each class its weight, against it the weight over the other classes."""
     check_fitted(model, "estimator_weights_")
     check_width(model, domain)
+    check_never_missing(domain)  # its members might, but it checks before them
     if getattr(model, "algorithm", "SAMME") == "SAMME.R":
         raise UnsupportedModelError(
             "AdaBoostClassifier(algorithm='SAMME.R') adds logarithms of probabilities, which are not read; fit it with "
@@ -228,6 +230,7 @@ def _adaboost_classifier(model: Any, domain: Domain) -> Model:
 def _adaboost_regressor(model: Any, domain: Domain) -> Model:
     check_fitted(model, "estimator_weights_")
     check_width(model, domain)
+    check_never_missing(domain)  # its members might, but it checks before them
     if len(model.estimators_) > 1:
         raise UnsupportedModelError(
             "AdaBoostRegressor predicts the weighted median of its members, which is no sum of trees; use a "
