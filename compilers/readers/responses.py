@@ -84,7 +84,8 @@ def answer_of(model: Any, method: str, column: int) -> Answer:
         The class that is asked for: the column of its probability, or the sign of the margin.
     """
     total = float(total_of(model))
-    return lambda scores: scores / total
+    # Bisection also asks for sums that no point has; probabilities they are not.
+    return lambda scores: np.clip(scores / total, 0.0, 1.0)
 
 
 answers = answer_of.register

@@ -30,7 +30,7 @@ from sklearn.ensemble import (
     VotingClassifier,
     VotingRegressor,
 )
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, _ConstantPredictor
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, read_model, reads
@@ -39,7 +39,7 @@ from axfi_kc.compilers.readers.joined_models import joined_linear, joined_trees
 from axfi_kc.compilers.readers.pipeline_columns import columns_of, inner_of, pulled_back
 from axfi_kc.compilers.readers.responses import Response, averages, decided, responds, response_of, total_of, totals
 from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width, nodes_of, takes_missing
-from axfi_kc.compilers.readers.sklearn_wrappers import first_method, last_of, thawed
+from axfi_kc.compilers.readers.sklearn_wrappers import first_method, last_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Argmax, LinearModel, Model, Positive, Score, TableModel, TreeSum
@@ -302,8 +302,8 @@ def _calibrated(model: Any, domain: Domain) -> Model:
         return decided(response, lambda second: second > 1.0 - second, (labels[0], labels[1]))
     joined = []
     for pair in pairs:
-        tree = _tree(read_model(thawed(pair.estimator), domain), model)
-        total_of(thawed(pair.estimator))  # or raises: leaves hold no probabilities
+        tree = _tree(read_model(pair.estimator, domain), model)
+        total_of(pair.estimator)  # or raises: leaves hold no probabilities
         joined.append((tree, _calibrated_leaves(pair, tree.values, plain_labels(pair.estimator.classes_))))
     return joined_trees(joined, rule=Argmax(labels))
 
@@ -316,18 +316,24 @@ def _calibrated_leaves(pair: Any, leaves: Floats, seen: Sequence[Any]) -> Floats
     """Return what a calibrated classifier makes of the probabilities at each leaf of its tree."""
     labels = plain_labels(pair.classes)
     if pair.method == "temperature":
+        if len(seen) < len(labels):
+            raise UnsupportedModelError("A tree that has not seen all classes is calibrated; fit with other splits.")
         found = pair.calibrators[0].predict(leaves if len(labels) > 2 else _both(leaves[:, 1]))
-    elif len(labels) == 2:
-        found = _both(pair.calibrators[0].predict(leaves[:, 1]))
     else:
         found = np.zeros((len(leaves), len(labels)))
-        for k, (label, calibrator) in enumerate(zip(seen, pair.calibrators, strict=True)):
-            found[:, labels.index(label)] = calibrator.predict(leaves[:, k])
-        sums = np.sum(found, axis=1)[:, np.newaxis]
-        # Where every class has none, the library takes all for equally likely.
-        found = np.divide(found, sums, out=np.full_like(found, 1 / len(labels)), where=sums != 0)
+        # Of two classes the library asks for the second only.
+        asked = leaves[:, 1:] if len(seen) == 2 else leaves
+        for label, column, calibrator in zip(seen, asked.T, pair.calibrators, strict=False):
+            found[:, labels.index(label) + (len(labels) == 2)] = calibrator.predict(column)
+        found = _both(found[:, 1]) if len(labels) == 2 else _normalized(found)
     found[(found > 1.0) & (found <= 1.0 + 1e-5)] = 1.0
     return found
+
+
+def _normalized(found: Floats) -> Floats:
+    """Return rows divided by their sums; all equal where the sum is zero."""
+    sums = np.sum(found, axis=1)[:, np.newaxis]
+    return np.divide(found, sums, out=np.full_like(found, 1 / found.shape[1]), where=sums != 0)
 
 
 def _both(second: Floats) -> Floats:
@@ -349,7 +355,7 @@ def _response_of_calibrated(model: Any, domain: Domain, method: str, column: int
     if _calibrates_leaves(model) or len(model.calibrated_classifiers_) > 1:
         return response_of.dispatch(object)(model, domain, method, column)
     (pair,) = model.calibrated_classifiers_
-    inner = thawed(pair.estimator)
+    inner = pair.estimator
     asked = first_method(inner, ("decision_function", "predict_proba"))
     before = response_of(inner, domain, asked, 1)
 
@@ -374,15 +380,13 @@ def _one_versus_rest(model: Any, domain: Domain) -> Model:
             "OneVsRestClassifier fitted to several labels at once was given; explain one at a time, with a classifier "
             "fitted to it alone."
         )
-    labels, members = plain_labels(model.classes_), [thawed(e) for e in model.estimators_]
+    labels, members = plain_labels(model.classes_), model.estimators_
     if len(members) == 1:
         method = first_method(members[0], ("decision_function", "predict_proba"))
         least = 0.0 if method == "decision_function" else 0.5
         response = response_of(members[0], domain, method, 1)
         return decided(response, lambda answer: answer > least, (labels[0], labels[1]))
-    fixed = [Fraction(float(m.y_[0])) if isinstance(m, _ConstantPredictor) else None for m in members]
-    read = [None if c is not None else _binary_score(m, domain) for m, c in zip(members, fixed, strict=True)]
-    return _beside(domain, read, [c or Fraction(0) for c in fixed], Argmax(labels))
+    return _beside(domain, [_binary_score(member, domain) for member in members], Argmax(labels))
 
 
 def _binary_score(member: Any, domain: Domain) -> tuple[TreeSum | LinearModel, int, Fraction]:
@@ -399,20 +403,16 @@ def _binary_score(member: Any, domain: Domain) -> tuple[TreeSum | LinearModel, i
     return response.form, response.score, Fraction(1)
 
 
-def _beside(domain: Domain, read: Sequence[Any], fixed: Sequence[Fraction], rule: Argmax) -> Model:
-    """Return the classifier with one score from each form, or a fixed one where there is none."""
-    n, found = len(read), [(k, *entry) for k, entry in enumerate(read) if entry is not None]
-    if all(isinstance(form, LinearModel) for _, form, _, _ in found):
-        scores: Any = [[] if entry is None else [(entry[0], entry[1], Fraction(1))] for entry in read]
-        return joined_linear(domain, scores, rule=rule, base=fixed)
-    if any(isinstance(form, LinearModel) for _, form, _, _ in found):
-        raise UnsupportedModelError("Members are partly linear and partly trees; use members of one kind.")
-    common = math.lcm(*(total.numerator for *_, total in found))
-    base = [f * common for f in fixed]
-    joined = []
-    for k, form, score, total in found:
-        joined.append((form, spread(_times(common / total, form.values[:, score]), k, n)))
-        base[k] += common / total * form.base[score]
+def _beside(domain: Domain, scores: Sequence[tuple[TreeSum | LinearModel, int, Fraction]], rule: Argmax) -> Model:
+    """Return the classifier with one score from each form."""
+    if all(isinstance(form, LinearModel) for form, _, _ in scores):
+        terms: Any = [[(form, score, 1 / total)] for form, score, total in scores]
+        return joined_linear(domain, terms, rule=rule, base=[0] * len(scores))
+    common, joined, base = math.lcm(*(total.numerator for *_, total in scores)), [], []
+    for k, (form, score, total) in enumerate(scores):
+        tree = _trees(form)
+        joined.append((tree, spread(_times(common / total, tree.values[:, score]), k, len(scores))))
+        base.append(common / total * tree.base[score])
     return joined_trees(joined, rule=rule, base=base)
 
 
@@ -422,7 +422,7 @@ def _one_versus_one(model: Any, domain: Domain) -> Model:
     """Read the votes of the pairs; equal numbers of votes are told apart by the sums of the members' answers."""
     check_fitted(model, "estimators_")
     check_width(model, domain)
-    labels, members = plain_labels(model.classes_), [thawed(e) for e in model.estimators_]
+    labels, members = plain_labels(model.classes_), model.estimators_
     if model.pairwise_indices_ is not None:
         raise UnsupportedModelError("OneVsOneClassifier of a precomputed kernel is not read; fit it to the features.")
     if len(labels) == 2:

@@ -30,9 +30,11 @@ from axfi_kc.compilers.readers import plain_labels, read_model, reads
 from axfi_kc.compilers.readers.responses import (
     Answer,
     Floats,
+    Response,
     answer_of,
     answers,
     decided,
+    responds,
     response_of,
     signed,
     total_of,
@@ -43,15 +45,18 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Model
 
-__all__ = ["first_method", "last_of", "thawed"]
+try:
+    from sklearn.frozen import FrozenEstimator
+except ImportError:  # scikit-learn 1.5 has none
+    _HandingOver: tuple[type, ...] = (GridSearchCV, RandomizedSearchCV, HalvingGridSearchCV, HalvingRandomSearchCV)
+else:
+    _HandingOver = (GridSearchCV, RandomizedSearchCV, HalvingGridSearchCV, HalvingRandomSearchCV, FrozenEstimator)
+
+__all__ = ["first_method", "last_of"]
 
 
-@reads(GridSearchCV)
-@reads(RandomizedSearchCV)
-@reads(HalvingGridSearchCV)
-@reads(HalvingRandomSearchCV)
-def _search(model: Any, domain: Domain) -> Model:
-    return read_model(_best(model), domain)
+def _hand_over(model: Any, domain: Domain) -> Model:
+    return read_model(_inner(model), domain)
 
 
 def _best(model: Any) -> Any:
@@ -67,18 +72,16 @@ def _best(model: Any) -> Any:
     return model.best_estimator_
 
 
-def thawed(model: Any) -> Any:
-    """Return the model inside a FrozenEstimator, or the model itself."""
-    frozen = type(model).__name__ == "FrozenEstimator" and type(model).__module__.startswith("sklearn.frozen")
-    return model.estimator if frozen else model
-
-
 def last_of(model: Any) -> Any:
-    """Return the model at the end of pipelines and searches."""
-    model = thawed(model)
+    """Return the model at the end of pipelines, searches and frozen models."""
     if isinstance(model, Pipeline):
         return last_of(model.steps[-1][1])
-    return last_of(_best(model)) if isinstance(model, BaseSearchCV) else model
+    return last_of(_inner(model)) if isinstance(model, _HandingOver) else model
+
+
+def _inner(model: Any) -> Any:
+    """Return the model that a search or a frozen model hands over to."""
+    return _best(model) if isinstance(model, BaseSearchCV) else model.estimator
 
 
 def first_method(model: Any, methods: tuple[str, ...]) -> str:
@@ -117,7 +120,7 @@ else:
     @reads(FixedThresholdClassifier)
     def _fixed(model: Any, domain: Domain) -> Model:
         # Without fit it predicts with the given estimator, if that one is fitted.
-        inner = thawed(getattr(model, "estimator_", model.estimator))
+        inner = getattr(model, "estimator_", model.estimator)
         if not hasattr(inner, "classes_"):
             raise UnfittedModelError(
                 "Expected a fitted FixedThresholdClassifier, but this one has not been fitted; call fit first."
@@ -128,8 +131,7 @@ else:
     def _tuned(model: Any, domain: Domain) -> Model:
         check_fitted(model, "best_threshold_")
         positive = model._curve_scorer._get_pos_label()
-        inner = thawed(model.estimator_)
-        return _moved(model, domain, inner=inner, threshold=model.best_threshold_, positive=positive)
+        return _moved(model, domain, inner=model.estimator_, threshold=model.best_threshold_, positive=positive)
 
 
 @totals(DecisionTreeClassifier)
@@ -144,15 +146,24 @@ def _of_forest(model: Any) -> int:
 
 
 @totals(Pipeline)
-@totals(BaseSearchCV)
 def _of_last(model: Any) -> Any:
     return total_of(last_of(model))
 
 
 @answers(Pipeline)
-@answers(BaseSearchCV)
 def _by_last(model: Any, method: str, column: int) -> Answer:
     return answer_of(last_of(model), method, column)
+
+
+def _respond(model: Any, domain: Domain, method: str, column: int) -> Response:
+    return response_of(_inner(model), domain, method, column)
+
+
+for _kind in _HandingOver:
+    reads(_kind, _hand_over)
+    totals(_kind, _of_last)
+    answers(_kind, _by_last)
+    responds(_kind, _respond)
 
 
 @answers(LogisticRegression)

@@ -139,6 +139,70 @@ def test_votes_that_are_no_sum_are_asked_at_every_point() -> None:
         assert form.outputs_at(GRID) == model.predict(GRID).tolist()
 
 
+def test_a_median_is_asked_at_every_point() -> None:
+    rows = GRID[np.random.default_rng(0).integers(0, len(GRID), 90)]
+    model = ensemble.AdaBoostRegressor(n_estimators=5, random_state=0).fit(rows, cases.score(rows))
+    outputs = dict(zip(map(tuple, GRID.tolist()), model.predict(GRID).tolist(), strict=True))
+    e = ax.Explainer(model, SMALL, delta=DELTA).explain((3, 2, 1))
+    judge = Judge(space_of(SMALL), lambda x: outputs[tuple(map(float, x))], (3, 2, 1), DELTA)
+    weights = {frozenset(map(SMALL.names.index, c.features)): c.weight for c in e.cxps}
+    assert weights == {S: judge.ratio(S) for S in judge.cxps()}
+
+
+def test_successive_halving() -> None:
+    pytest.importorskip("sklearn.experimental.enable_halving_search_cv")
+    y = cases.targets(cases.score(X), "three")
+    for make in (model_selection.HalvingGridSearchCV, model_selection.HalvingRandomSearchCV):
+        model = make(tree.DecisionTreeClassifier(random_state=0), {"max_depth": list(range(1, 61))}, cv=2, random_state=0)
+        with pytest.raises(UnfittedModelError, match="call fit first"):
+            ax.read_model(model, DOMAIN)
+        assert ax.read_model(model.fit(X, y), DOMAIN).outputs_at(X) == model.predict(X).tolist()
+
+
+def test_frozen_models() -> None:
+    frozen = pytest.importorskip("sklearn.frozen").FrozenEstimator
+    y = cases.targets(cases.score(X), "two")
+    forest, depth = ensemble.RandomForestClassifier(5, max_depth=3, random_state=0), tree.DecisionTreeClassifier()
+    inner = frozen(forest.fit(X, y))
+    sure = calibration.CalibratedClassifierCV(inner).fit(X, y)
+    votes = ensemble.VotingClassifier([("a", inner), ("b", frozen(depth.fit(X, y)))], voting="soft").fit(X, y)
+    for model in (inner, sure, votes, model_selection.FixedThresholdClassifier(frozen(sure), threshold=0.4)):
+        assert ax.read_model(model, DOMAIN).outputs_at(X) == model.predict(X).tolist()
+
+
+def test_thresholds_of_what_is_behind_a_calibration() -> None:
+    """The calibrated form has its own edge moved; a second threshold must not be put on top of that."""
+    y = cases.targets(cases.score(X), "two")
+    sure = calibration.CalibratedClassifierCV(linear_model.LogisticRegression(), cv=2, ensemble=False)
+    fixed = model_selection.FixedThresholdClassifier
+    search = model_selection.GridSearchCV(sure, {"method": ["isotonic"]}, cv=2)
+    for inner in (sure, search):
+        model = fixed(inner, threshold=0.2).fit(X, y)
+        assert ax.read_model(model, DOMAIN).outputs_at(X) == model.predict(X).tolist()
+    with pytest.raises(UnsupportedModelError, match="only if it calibrates single decision trees"):
+        ax.read_model(fixed(cases._scaled(sure), threshold=0.2).fit(X, y), DOMAIN)
+    with pytest.raises(UnsupportedModelError, match="FixedThresholdClassifier are not averages"):
+        ax.read_model(fixed(fixed(sure, threshold=0.2), threshold=0.3).fit(X, y), DOMAIN)
+
+
+@pytest.mark.parametrize("target", ["two", "three"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_temperatures(target: str, whole: bool) -> None:
+    made = calibration.CalibratedClassifierCV(tree.DecisionTreeClassifier(max_depth=3), cv=2, ensemble=whole)
+    if "temperature" not in next(c for c in made._parameter_constraints["method"] if hasattr(c, "options")).options:
+        pytest.skip("this scikit-learn has no temperatures")
+    y = cases.targets(cases.score(X), target)
+    models = [made.set_params(method="temperature")]
+    if target == "two":
+        forest = calibration.CalibratedClassifierCV(
+            ensemble.RandomForestClassifier(4, max_depth=3), method="temperature", cv=2, ensemble=False
+        )
+        models += [forest, model_selection.FixedThresholdClassifier(forest, threshold=0.2)]
+    codes = random_codes(DOMAIN, 2000, np.random.default_rng(1))
+    for model in models:
+        assert ax.read_model(model.fit(X, y), DOMAIN).outputs_at(codes) == model.predict(codes).tolist()
+
+
 def _refused() -> dict[str, tuple]:
     logistic, forest = linear_model.LogisticRegression(), ensemble.RandomForestClassifier(3)
     depth, line = tree.DecisionTreeRegressor(max_depth=2), linear_model.LinearRegression()
