@@ -61,8 +61,8 @@ def total_of(model: Any) -> Fraction:
         If its probabilities are no averages over trees.
     """
     raise UnsupportedModelError(
-        f"The probabilities of {type(model).__name__} are not averages over trees, so that there is no exact sum of "
-        "them; use decision trees or forests, or explain this model alone."
+        f"The probabilities of {type(model).__name__} are not averages over trees, so its wrapper cannot be read as an "
+        "exact sum; wrap decision trees or forests, or explain the model inside."
     )
 
 

@@ -136,7 +136,7 @@ def _on_columns(member: Any, domain: Domain, columns: list[int]) -> Model:
         rule = Argmax(plain_labels(member.classes_)) if is_class else Score()
         return TreeSum.of(domain, [replace(nodes, column=original)], rule=rule)
     given = columns_of(domain)
-    inner = inner_of(domain, [given[c] for c in columns], [domain.columns[c] for c in columns])
+    inner = inner_of(domain, [given[c] for c in columns], [f"column {k}" for k in range(len(columns))])
     return pulled_back(read_model(member, inner.domain), inner, domain)
 
 
@@ -432,7 +432,8 @@ def _one_versus_one(model: Any, domain: Domain) -> Model:
         return replace(form, rule=replace(form.rule, labels=tuple(labels[k] for k in form.labels)))
     joined = []
     for member, (i, j) in zip(members, itertools.combinations(range(len(labels)), 2), strict=True):
-        tree = _tree(averages(member, domain)[0], model)
+        tree = _tree(read_model(member, domain), model)
+        total_of(member)  # or raises: leaves hold no probabilities
         votes, share = _votes(tree, (0, 1)), tree.values[:, 1]
         # A vote outweighs every sum of answers, which are at most 1 each. Two trees, as one leaf could not hold the
         # sum of both without rounding.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.cli.inputs import load_skops
 from axfi_kc.errors import ConstantModelError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import LinearModel, TableModel, TreeSum
 
@@ -153,7 +154,9 @@ def test_successive_halving() -> None:
     pytest.importorskip("sklearn.experimental.enable_halving_search_cv")
     y = cases.targets(cases.score(X), "three")
     for make in (model_selection.HalvingGridSearchCV, model_selection.HalvingRandomSearchCV):
-        model = make(tree.DecisionTreeClassifier(random_state=0), {"max_depth": list(range(1, 61))}, cv=2, random_state=0)
+        model = make(
+            tree.DecisionTreeClassifier(random_state=0), {"max_depth": list(range(1, 61))}, cv=2, random_state=0
+        )
         with pytest.raises(UnfittedModelError, match="call fit first"):
             ax.read_model(model, DOMAIN)
         assert ax.read_model(model.fit(X, y), DOMAIN).outputs_at(X) == model.predict(X).tolist()
@@ -203,6 +206,43 @@ def test_temperatures(target: str, whole: bool) -> None:
         assert ax.read_model(model.fit(X, y), DOMAIN).outputs_at(codes) == model.predict(codes).tolist()
 
 
+@pytest.mark.parametrize(
+    "name", ["grid search", "soft vote", "sigmoid of trees, three", "isotonic of a forest", "tuned threshold of forest"]
+)
+def test_wrappers_in_skops_files(name: str, tmp_path) -> None:
+    skops = pytest.importorskip("skops.io")
+    model = CASES[name].fitted()
+    skops.dump(model, tmp_path / "model.skops")
+    again = load_skops(tmp_path / "model.skops")
+    assert ax.read_model(again, DOMAIN).outputs_at(X) == model.predict(X).tolist()
+
+
+def test_a_search_over_a_pipeline_of_words() -> None:
+    pd = pytest.importorskip("pandas")
+    from sklearn import compose, pipeline, preprocessing
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], 200), "age": rng.integers(0, 80, 200), "port": rng.choice([*"QSC"], 200)}
+    )
+    y = np.where((frame.sex == "f") ^ (frame.age < 12), "lived", "died")
+    words = preprocessing.OneHotEncoder(handle_unknown="ignore")
+    columns = compose.ColumnTransformer([("w", words, ["sex", "port"]), ("n", preprocessing.StandardScaler(), ["age"])])
+    for last, key in (
+        (linear_model.LogisticRegression(), "C"),
+        (ensemble.RandomForestClassifier(5, max_depth=4, random_state=0), "n_estimators"),
+    ):
+        steps = pipeline.Pipeline([("columns", columns), ("model", last)])
+        search = model_selection.GridSearchCV(steps, {f"model__{key}": [3, 4]}, cv=2)
+        fixed = model_selection.FixedThresholdClassifier(search, threshold=0.6, pos_label="died")
+        for model in (search, fixed):
+            model.fit(frame, y)
+            domain = ax.Domain.from_data(frame)
+            assert ax.read_model(model, domain).predict(frame) == model.predict(frame).tolist()
+            explanation = ax.Explainer(model, domain).explain(frame.iloc[0])
+            assert explanation.prediction == model.predict(frame.iloc[:1])[0]
+
+
 def _refused() -> dict[str, tuple]:
     logistic, forest = linear_model.LogisticRegression(), ensemble.RandomForestClassifier(3)
     depth, line = tree.DecisionTreeRegressor(max_depth=2), linear_model.LinearRegression()
@@ -219,7 +259,11 @@ def _refused() -> dict[str, tuple]:
         "median": (ensemble.AdaBoostRegressor(n_estimators=5, random_state=0), "number", "weighted median"),
         "calibrated lines": (both, "two", "where its members are single trees"),
         "threshold of calibrated lines": (fixed(both), "two", "where its members are single trees"),
-        "pairs of lines": (multiclass.OneVsOneClassifier(svm.LinearSVC()), "three", "not averages over trees"),
+        "pairs of lines": (
+            multiclass.OneVsOneClassifier(svm.LinearSVC()),
+            "three",
+            "where its members are single trees",
+        ),
         "boosted lines": (ensemble.AdaBoostClassifier(logistic, n_estimators=2), "two", "members are single trees"),
         "negative weights": (
             ensemble.VotingClassifier([(n, tree.DecisionTreeClassifier()) for n in "ab"], weights=[2, -1]),
