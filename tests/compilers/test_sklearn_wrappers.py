@@ -11,6 +11,7 @@ import axfi_kc as ax
 from axfi_kc.cli.inputs import load_skops
 from axfi_kc.errors import ConstantModelError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import LinearModel, TableModel, TreeSum
+from axfi_kc.models.own_predict import library_of
 
 cases = pytest.importorskip("tests.support.wrapper_cases")
 from sklearn import calibration, ensemble, linear_model, model_selection, multiclass, multioutput, svm, tree  # noqa: E402
@@ -167,6 +168,7 @@ def test_frozen_models() -> None:
     y = cases.targets(cases.score(X), "two")
     forest, depth = ensemble.RandomForestClassifier(5, max_depth=3, random_state=0), tree.DecisionTreeClassifier()
     inner = frozen(forest.fit(X, y))
+    assert library_of(inner) == "sklearn"
     sure = calibration.CalibratedClassifierCV(inner).fit(X, y)
     votes = ensemble.VotingClassifier([("a", inner), ("b", frozen(depth.fit(X, y)))], voting="soft").fit(X, y)
     for model in (inner, sure, votes, model_selection.FixedThresholdClassifier(frozen(sure), threshold=0.4)):
@@ -268,7 +270,7 @@ def _refused() -> dict[str, tuple]:
         "negative weights": (
             ensemble.VotingClassifier([(n, tree.DecisionTreeClassifier()) for n in "ab"], weights=[2, -1]),
             "two",
-            "weights of VotingClassifier should be positive",
+            "VotingClassifier should have a positive weight for each",
         ),
     }
 
@@ -379,8 +381,6 @@ def test_explanations_with_missing_values_equal_enumeration(name: str) -> None:
             assert {frozenset(map(MISSING.names.index, a.features)) for a in e.axps} == judge.axps()
     assert found >= 3
 
-
-# ---- one of several outputs
 
 TWO = np.column_stack([cases.targets(cases.score(X), "two"), (X[:, 0] > 0) + 2 * (X[:, 2] > 1)])
 NUMBERS = np.column_stack([cases.score(X), X[:, 0] - X[:, 1], X[:, 2] * 1.0])
