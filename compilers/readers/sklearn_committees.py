@@ -67,8 +67,11 @@ def _or_by_points(read: _Reader) -> _Reader:
                 raise UnsupportedModelError(
                     f"{error} (Over a finite domain of at most {_MOST_POINTS:,} points it is read all the same.)"
                 ) from error
-        codes = domain.encode(list(domain.points()))
-        return TableModel.from_outputs(domain, predictor(model, domain)(codes))
+            codes = domain.encode(list(domain.points()))
+            outputs = predictor(model, domain)(codes)
+            if len(outputs) != len(codes):  # several for each point
+                raise
+            return TableModel.from_outputs(domain, outputs)
 
     return reader
 
@@ -122,8 +125,8 @@ def _bagged(model: Any) -> list[tuple[Any, list[int]]]:
 
 def _on_columns(member: Any, domain: Domain, columns: list[int]) -> Model:
     """Read a member that is given some of the columns, in any order."""
-    if columns == list(range(len(domain.columns))):
-        return read_model(member, domain)
+    if columns == list(range(len(domain.columns))) or getattr(member, "n_outputs_", 1) != 1:
+        return read_model(member, domain)  # which refuses several outputs
     if isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
         # A tree may be given a column twice, as it tests one column at a time.
         check_own_predict(member)

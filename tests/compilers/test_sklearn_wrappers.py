@@ -391,6 +391,8 @@ SEVERAL = {
     "regression tree": (tree.DecisionTreeRegressor(max_depth=4), NUMBERS),
     "forest": (ensemble.RandomForestClassifier(4, max_depth=4, random_state=0), TWO),
     "regression forest": (ensemble.ExtraTreesRegressor(4, max_depth=4, random_state=0), NUMBERS),
+    "bagging": (ensemble.BaggingRegressor(n_estimators=3, random_state=0), NUMBERS),
+    "bagging of columns": (ensemble.BaggingRegressor(n_estimators=3, max_features=0.6, random_state=0), NUMBERS),
     "line": (linear_model.LinearRegression(), NUMBERS),
     "line without intercept": (linear_model.Lasso(0.1, fit_intercept=False), NUMBERS),
     "search": (model_selection.GridSearchCV(tree.DecisionTreeRegressor(), {"max_depth": [3]}, cv=2), NUMBERS),
@@ -412,6 +414,12 @@ def test_one_of_several_outputs(name: str) -> None:
         ours = ax.read_model(one, DOMAIN).outputs_at(codes)
         assert np.allclose(np.array(ours, dtype=float), both[:, k], rtol=0, atol=1e-12)
     assert model.predict(codes).tolist() == both.tolist()  # the model itself stays as it was
+
+
+def test_several_outputs_are_also_refused_over_finite_domains() -> None:
+    model = ensemble.BaggingRegressor(n_estimators=3, max_features=0.6).fit(GRID, np.column_stack([GRID[:, 0]] * 2))
+    with pytest.raises(UnsupportedModelError, match="2 outputs"):
+        ax.read_model(model, SMALL)
 
 
 def test_outputs_that_are_none() -> None:
