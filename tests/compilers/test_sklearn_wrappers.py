@@ -99,6 +99,16 @@ def test_thresholds_move_the_ties_of_a_forest() -> None:
                 assert form.outputs_at(codes) == model.predict(codes).tolist()
 
 
+def test_thresholds_of_votes_with_little_weight() -> None:
+    y = cases.targets(cases.score(X), "two")
+    inner = ensemble.AdaBoostClassifier(n_estimators=3, learning_rate=0.1, random_state=0).fit(X, y)
+    assert inner.estimator_weights_.sum() < 1
+    for threshold in (0.3, 0.49, 0.5, 0.6, 0.73):
+        for first in (None, 0):
+            model = model_selection.FixedThresholdClassifier(inner, threshold=threshold, pos_label=first)
+            assert ax.read_model(model, DOMAIN).outputs_at(X) == model.predict(X).tolist()
+
+
 @pytest.mark.parametrize("threshold", [-1.0, 0.0, 1.5, float("nan"), float("inf")])
 def test_thresholds_that_all_pass_or_none(threshold: float) -> None:
     y = cases.targets(cases.score(X), "two")
