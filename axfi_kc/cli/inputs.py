@@ -45,7 +45,22 @@ __all__ = [
 ]
 
 
-_TRUSTED = ("sklearn.tree._tree.Tree",)  # compiled classes of scikit-learn that hold nothing but arrays
+_TRUSTED = (
+    "sklearn.tree._tree.Tree",  # a compiled class that holds nothing but arrays
+    # What scikit-learn's wrappers hold besides models. These have attributes, and do nothing when they are loaded.
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.metrics._classification.balanced_accuracy_score",
+    "sklearn.metrics._scorer._CurveScorer",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.utils._bunch.Bunch",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 
@@ -138,6 +153,13 @@ def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
     return load_circuit(path, domain(), code=code)
 
 
+def _check_missing(path: Path, kind: str, missing: float) -> None:
+    if kind != "xgboost" and not math.isnan(missing):
+        raise UnsupportedModelError(
+            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
+        )
+
+
 def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float = math.nan) -> Any:
     """Return the model in a file; a pickle must be allowed, and `missing` is what XGBoost's files do not hold."""
     kind = file_kind(path)
@@ -145,10 +167,7 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float
         from axfi_kc.compilers import read_xgboost
 
         return read_xgboost(path, domain, missing=missing)
-    if not math.isnan(missing):
-        raise UnsupportedModelError(
-            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
-        )
+    _check_missing(path, kind, missing)
     if kind == "lightgbm":
         from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
@@ -313,6 +332,7 @@ def given(options: argparse.Namespace) -> Given:
     if file_kind(options.model) == "circuit":
         model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
         return Given(model, model.domain, data)
+    _check_missing(options.model, file_kind(options.model), options.missing)
     names = _model_columns(options.model, allow_pickle=options.allow_pickle)
     if names is not None:
         data, source = columns_named(data, names), columns_named(source, names)
