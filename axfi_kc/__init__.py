@@ -16,14 +16,14 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits import circuit, queries, targets
 from axfi_kc.circuits import files as formats
 from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
-from axfi_kc.compilers import read_model, read_xgboost
+from axfi_kc.compilers import output_of, read_model, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
 from axfi_kc.domain import grid
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
-from axfi_kc.errors import AxfiError
+from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
 from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
@@ -82,6 +82,7 @@ sys.modules.update({(path := f"{__name__}.{old}"): _OldPath(path, module) for ol
 __all__ = [
     "AXp",
     "AxfiError",
+    "AxfiWarning",
     "Batch",
     "Budget",
     "CXp",
@@ -118,6 +119,7 @@ __all__ = [
     "is_waxp",
     "is_wcxp",
     "load_circuit",
+    "output_of",
     "queries",
     "read_model",
     "read_nnf",
