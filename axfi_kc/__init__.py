@@ -20,9 +20,21 @@ from axfi_kc.compilers import output_of, read_model, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
 from axfi_kc.domain import grid
+from axfi_kc.domain.constraints import (
+    Constraint,
+    allowed,
+    at_least_one,
+    at_most_one,
+    check,
+    exactly_one,
+    feature,
+    observed,
+)
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
+from axfi_kc.domain.region import Region
+from axfi_kc.domain.rules import Rule, mine_rules
 from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
@@ -91,6 +103,7 @@ __all__ = [
     "CircuitModel",
     "Comparison",
     "CompiledModel",
+    "Constraint",
     "Counterfactual",
     "Domain",
     "Explainer",
@@ -99,26 +112,36 @@ __all__ = [
     "Integer",
     "Problem",
     "Real",
+    "Region",
     "Report",
+    "Rule",
     "SavedBatch",
     "SavedExplanation",
     "TableModel",
     "Uniform",
     "Weights",
     "__version__",
+    "allowed",
+    "at_least_one",
+    "at_most_one",
     "axioms",
     "banzhaf_like",
+    "check",
     "compare",
     "compare_sizes",
     "compile_model",
     "covered_points",
     "errors",
+    "exactly_one",
+    "feature",
     "find_axps",
     "find_counterfactual",
     "find_cxps",
     "is_waxp",
     "is_wcxp",
     "load_circuit",
+    "mine_rules",
+    "observed",
     "output_of",
     "queries",
     "read_model",

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import counted
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators
 from axfi_kc.errors import ResultFileError
 from axfi_kc.explanations.explanation import Explanation
@@ -48,6 +49,8 @@ class Batch(BatchViews, Sequence[Explanation]):
         The name of each class that has one.
     skipped
         The labels of the rows that were skipped, and why.
+    within
+        How far one may go from each instance; None: anywhere.
     """
 
     _model: Model = field(repr=False)
@@ -61,6 +64,7 @@ class Batch(BatchViews, Sequence[Explanation]):
     class_names: Mapping[Any, str] = field(default_factory=dict, repr=False)
     skipped: Mapping[Any, str] = field(default_factory=dict, repr=False)
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
+    within: Region | None = None
 
     def __len__(self) -> int:
         """Return the number of instances."""
@@ -77,6 +81,7 @@ class Batch(BatchViews, Sequence[Explanation]):
         n = range(len(self))[position]
         own, names = self._own, self.class_names
         problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, own, names)
+        problem = problem if self.within is None else problem.within(self.within)
         nodes = None if self._found.nodes is None else self._found.nodes[n]
         return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,16 @@ from axfi_kc.compilers import read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import columns_named, is_frame
 from axfi_kc.domain.measures import Number, shown
-from axfi_kc.engines import Engine, Found, Located, check_countable, check_weights, engine_through
+from axfi_kc.domain.region import Region, check_region
+from axfi_kc.engines import (
+    Engine,
+    Found,
+    Located,
+    RegionEngine,
+    check_countable,
+    check_weights,
+    engine_through,
+)
 from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.explanations.answers import named_classes
 from axfi_kc.explanations.batch import Batch, SavedBatch
@@ -64,7 +74,7 @@ class Manners:
         >>> explainer = ax.Explainer(lambda p: p[0], domain, weights="count")
         >>> given = explainer.get_params()
         >>> list(given), given["weights"]
-        (['model', 'domain', 'delta', 'weights', 'max_size', 'budget', 'target', 'class_names'], 'count')
+        (['model', 'domain', 'delta', 'weights', 'max_size', 'budget', 'target', 'class_names', 'within'], 'count')
         """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
@@ -141,6 +151,8 @@ class Explainer(Manners):
         first two are, also hold more CXps than can be listed.
     class_names
         ``{label: name}``, or names in the labels' order: how classes are called wherever they are shown.
+    within
+        How far one may go from an instance: a :class:`~axfi_kc.domain.region.Region`. Only points there count.
 
     Raises
     ------
@@ -171,6 +183,7 @@ class Explainer(Manners):
         budget: Budget | None = None,
         target: str = "auto",
         class_names: Mapping[Any, str] | Sequence[str] | None = None,
+        within: Region | None = None,
     ) -> None:
         check_weights(weights)
         _check_max_size(max_size)
@@ -186,16 +199,30 @@ class Explainer(Manners):
         self._probabilities = own_probabilities(model, domain)
         self.class_names = named_classes(class_names, self._model) or None
         self._similarity = Similarity.of(self._model, delta)
-        self._engine: Engine = engine_through(target, self._model, self._similarity)
+        self.within = within
+        self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant)
+
+    def _engine_within(self, region: Region | None) -> Engine:
+        if region is None:
+            return engine_through(self.target, self._model, self._similarity)
+        make = partial(_engine_of, target=self.target, similarity=self._similarity)
+        return RegionEngine(self._model, check_region(region), make)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
         return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
 
-    def explain(self, x: Any) -> Explanation:
+    def explain(self, x: Any, *, within: Region | None = None) -> Explanation:
         """Explain one instance: an array, a Series or a dict.
+
+        Parameters
+        ----------
+        x
+            The instance.
+        within
+            How far one may go from it; the explainer's own region by default.
 
         Raises
         ------
@@ -206,6 +233,8 @@ class Explainer(Manners):
         BudgetError
             If the budget was spent; it carries the CXps that are certain so far.
         """
+        if within is not None:
+            return Explainer(**{**self.get_params(), "within": within}).explain(x)
         codes = self.domain.encode_point(x)[np.newaxis]
         located = self._located(codes)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
@@ -214,6 +243,7 @@ class Explainer(Manners):
         found.scale(account)
         own, names = OwnPredict(self._predict), self.class_names or {}
         problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
+        problem = problem if self.within is None else problem.within(self.within)
         nodes = None if found.nodes is None else found.nodes[0]
         return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities)
 
@@ -260,6 +290,7 @@ class Explainer(Manners):
             class_names=self.class_names or {},
             skipped=rows.skipped,
             _probabilities=self._probabilities,
+            within=self.within,
         )
 
     def explain_to(
@@ -325,6 +356,7 @@ class Explainer(Manners):
             budget=self.budget,
             class_names=self.class_names or {},
             skipped=rows.skipped,
+            within=self.within,
         )
         found = None if self._probabilities is None else self._probabilities(rows.codes)
         return write_results(run, path, rows.codes, rows.labels, probabilities=found, n_jobs=n_jobs, progress=progress)
@@ -346,10 +378,14 @@ class Explainer(Manners):
         check_countable(found, self.domain.features)
         counts = found.counts
         # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
-        # within delta, which is an answer and no fault of the model.
-        if 0 in counts and self.max_size is None and self._similarity.delta is None:
+        # within delta, and all of a region alike, which is an answer and no fault of the model.
+        if 0 in counts and self.max_size is None and self._similarity.delta is None and self.within is None:
             raise _constant(found.outputs[counts.index(0)])  # a class that nothing can change
         return found
+
+
+def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
+    return engine_through(target, model, similarity)
 
 
 def _check_max_size(max_size: Any) -> None:

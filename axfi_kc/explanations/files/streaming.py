@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found
 from axfi_kc.explanations.answers import margins_at
 from axfi_kc.explanations.batch import SavedBatch, read_results
@@ -132,6 +133,8 @@ class Run:
         The name of each class that has one.
     skipped
         The labels of rows that are not explained, and why.
+    within
+        How far one may go from each instance; None: anywhere.
     """
 
     find: Callable[[Codes], Found]
@@ -144,6 +147,7 @@ class Run:
     budget: Budget
     class_names: Mapping[Any, str] = field(default_factory=dict)
     skipped: Mapping[Any, str] = field(default_factory=dict)
+    within: Region | None = None
 
     def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
@@ -160,6 +164,7 @@ class Run:
             "max_size": self.max_size,
             "kinds": [score.name for score in self.scores],
             **names_entry(self.class_names),
+            **({} if self.within is None else {"within": self.within.document()}),
             **({"skipped": [[label_text(label), why] for label, why in self.skipped.items()]} if self.skipped else {}),
         }
         # Without the budget, which decides whether there is a result but not which, so that a run may go on with more.
