@@ -12,12 +12,14 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import Number
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.answers import margins_at, no_cxp_words
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.radius import critical_radius
 from axfi_kc.explanations.rounding import Rounding, rounding_of
 from axfi_kc.explanations.tables import Views
 from axfi_kc.families import SetFamily
@@ -286,3 +288,23 @@ class Explanation(Views):
         # CXps that have names already cost nothing; others get theirs on this question's account, not on a new one.
         cxps = vars(self)["cxps"] if "cxps" in vars(self) else self._named_cxps(account)
         return counterfactual_of(self.problem, cxps, cxp, seed=seed, budget=account.rest())
+
+    def critical_radius(
+        self,
+        cxp: CXp | Iterable[str],
+        *,
+        norm: str | None = None,
+        unit: str | None = None,
+        weights: Mapping[str, Number] | None = None,
+    ) -> Fraction:
+        """Return the least radius at which a CXp appears; see :func:`axfi_kc.explanations.radius.critical_radius`.
+
+        Raises
+        ------
+        DomainError
+            If changing the features changes nothing at any radius.
+        BudgetError
+            If the explainer's budget was spent.
+        """
+        options: dict[str, Any] = {"norm": norm, "unit": unit, "weights": weights}
+        return critical_radius(self.problem, cxp, budget=self._budget, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,9 @@ from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
+from axfi_kc.engines.regional import within
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
@@ -57,6 +59,9 @@ class Problem:
         The model's own ``predict``, which is asked before a counterfactual is printed.
     class_names
         The name of each class that has one.
+    region, whole
+        The region around the instance that the problem is posed in, and the problem without it; None where there is
+        no region. Within one, the model and its domain are those that are left there.
 
     Examples
     --------
@@ -76,6 +81,8 @@ class Problem:
     similarity: Similarity
     own: OwnPredict = field(default=OwnPredict(), repr=False)
     class_names: Mapping[Any, str] = field(default_factory=dict)
+    region: Region | None = None
+    whole: Problem | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
@@ -85,6 +92,17 @@ class Problem:
         codes = domain.encode_point(x)
         own = OwnPredict(own_predictor(model, domain))
         return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
+
+    def within(self, region: Region) -> Problem:
+        """Return the problem posed in a region around the instance.
+
+        Raises
+        ------
+        DomainError, UnknownFeatureError
+            If the region is empty, leaves out the instance, or has probability 0.
+        """
+        model, codes = within(self.model, self.codes, region)
+        return replace(self, model=model, codes=codes, region=region, whole=self)
 
     @property
     def domain(self) -> Domain:

@@ -1,8 +1,8 @@
 """Counterfactuals: adversarial examples of a CXp, in the user's own units and in words.
 
 The nearest one has the least total change over the CXp's features: for a numeric feature its
-change divided by the width of its domain, for a categorical one 1. A random one is drawn from the
-domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
+change divided by the width of its domain (or of the part that a region leaves), for a categorical one 1. A random
+one is drawn from the domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
 put to the model. What is printed is short, and has been put to the model's own ``predict``.
 """
 
@@ -25,7 +25,7 @@ from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
-from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, printed_at, range_condition
+from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, is_possible, printed_at, range_condition
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
     Choices,
@@ -252,7 +252,14 @@ def _found(problem: Problem, members: tuple[int, ...], seed: int | None, account
 def _codes(
     model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
-    """Return the codes of an adversarial example, the nearest or a random one, for any model on cells."""
+    """Return the codes of an adversarial example, the nearest or a random one; forms may know a shorter way."""
+    return _codes_on_cells(model, problem, members, seed, account)
+
+
+def _codes_on_cells(
+    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> list[float] | None:
+    """Return the codes of an adversarial example for any model on cells."""
     choices = _choices(problem, members)
     if seed is not None:
         axes, region = [model.grid.axes[i] for i in members], region_of(model, problem, choices)
@@ -266,6 +273,8 @@ def _codes(
 def _codes_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
+    if model.domain.constraints:  # which cut the half-space: a value of each feature is a cell
+        return _codes_on_cells(model, problem, members, seed, account)
     if seed is None:
         return nearest_linear(model, problem, members, account=account)
     return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
@@ -283,7 +292,7 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
     point[list(example.members)] = example.codes
     values = domain.decode(point)
     output = problem.model.predict([values])[0]
-    if not problem.is_dissimilar(output):
+    if not (problem.is_dissimilar(output) and is_possible(domain, point.tolist())):
         raise AxfiError(f"The point {values} found as an adversarial example is none; please report this as a bug.")
     was = domain.decode(problem.codes)
     return Counterfactual(
@@ -338,6 +347,12 @@ def _conditions(
     model: Any, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
     """Return a condition on each feature that a dissimilar point meets, and with it only dissimilar ones."""
+    return _conditions_on_cells(model, problem, members, codes, account)
+
+
+def _conditions_on_cells(
+    model: Any, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> list[Condition]:
     axes, choices = [model.grid.axes[i] for i in members], _choices(problem, members)
     # Words are about cells: a box of dissimilar ones, grown around the point's own.
     cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
@@ -354,4 +369,6 @@ def _conditions(
 def _conditions_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
+    if model.domain.constraints:
+        return _conditions_on_cells(model, problem, members, codes, account)
     return linear_conditions(model, problem, members, codes)

@@ -27,11 +27,11 @@ from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
 from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, unit_of
-from axfi_kc.explanations.counterfactuals.regions import change, float_ends
+from axfi_kc.explanations.counterfactuals.regions import Box, Choices, Region, change, float_ends, region_in
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel, Lookup
 
-__all__ = ["draw_linear", "linear_conditions", "nearest_linear"]
+__all__ = ["Way", "draw_linear", "linear_conditions", "nearest_linear", "ways_of"]
 
 
 _TRIES = 2_000_000
@@ -48,7 +48,7 @@ class _Option(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """One side, seen from the instance, with the features of the CXp only."""
 
     side: Side  # the half-space
@@ -57,9 +57,13 @@ class _Way:
     need: Fraction  # what they must lose together; more than that, if `strict`
     strict: bool
 
+    def added(self, i: int, code: float | Fraction) -> Fraction:
+        """Return what feature i adds to h at `code`."""
+        return _added(self.side, i, code)
+
     def loss(self, i: int, code: float | Fraction) -> Fraction:
         """Return what feature i loses when it changes to `code`."""
-        return _added(self.side, i, self.codes[i]) - _added(self.side, i, code)
+        return self.added(i, self.codes[i]) - self.added(i, code)
 
     def is_enough(self, loss: Fraction) -> bool:
         """Tell whether losing so much makes the point dissimilar."""
@@ -80,7 +84,8 @@ def _added(side: Side, i: int, code: float | Fraction) -> Fraction:
     return Fraction(part.factors[0]) * Fraction(code)
 
 
-def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
+def ways_of(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[Way]:
+    """Yield each side of the instance, with the features of a CXp only."""
     codes = problem.codes.tolist()
     home = model.labels.index(problem.output) if model.labels else 0
     for side in sides_of(model, problem.similarity, home):
@@ -89,7 +94,28 @@ def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterat
             margin = side.base + sum((_added(side, i, c) for i, c in enumerate(codes)), Fraction(0))
         else:
             margin = Fraction(side.distance)
-        yield _Way(side, codes, free, margin, side.strict)
+        yield Way(side, codes, free, margin, side.strict)
+
+
+class _Ways:
+    """The half-spaces over values of discrete features: what each choice loses, on each side."""
+
+    def __init__(self, model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._ways = list(ways_of(model, problem, tuple(c.feature for c in choices)))
+        self._losses = [[[way.loss(c.feature, code) for code in c.codes] for c in choices] for way in self._ways]
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        some = every = False
+        for way, losses in zip(self._ways, self._losses, strict=True):
+            rows = [row[a:b] for row, a, b in zip(losses, *box, strict=True)]
+            some = some or way.is_enough(sum(map(max, rows), Fraction(0)))
+            every = every or way.is_enough(sum(map(min, rows), Fraction(0)))
+        return some, every
+
+
+@region_in.register
+def _of_linear(model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> Region:
+    return _Ways(model, problem, choices)
 
 
 def nearest_linear(
@@ -101,7 +127,7 @@ def nearest_linear(
     the dissimilar side. Linear in the features when all are real; otherwise a depth-first search over
     the useful values of the discrete ones.
     """
-    found = [answer for way in _ways(model, problem, free) if (answer := _cheapest(way, account)) is not None]
+    found = [answer for way in ways_of(model, problem, free) if (answer := _cheapest(way, account)) is not None]
     # A missing value is last of equally near ones.
     return min(found, key=lambda a: (a[0], [math.inf if math.isnan(c) else c for c in a[1]]))[1] if found else None
 
@@ -109,7 +135,7 @@ def nearest_linear(
 _Answer = tuple[Fraction, list[float]]  # what it costs, and the codes
 
 
-def _cheapest(way: _Way, account: Account) -> _Answer | None:
+def _cheapest(way: Way, account: Account) -> _Answer | None:
     """Return the least cost on one side, and the codes that have it."""
     real = [i for i in way.free if isinstance(way.side.features[i], Real)]
     fixed = {i: way.worst(i) for i in real if math.isnan(way.codes[i])}
@@ -126,7 +152,7 @@ def _cheapest(way: _Way, account: Account) -> _Answer | None:
     return best
 
 
-def _cheapest_with(way: _Way, fixed: dict[int, float], account: Account) -> _Answer | None:
+def _cheapest_with(way: Way, fixed: dict[int, float], account: Account) -> _Answer | None:
     """Return the least cost on one side, where some real features have codes already; and the codes that have it."""
     discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
     real = [i for i in way.free if isinstance(way.side.features[i], Real) and i not in fixed]
@@ -158,7 +184,7 @@ def _cheapest_with(way: _Way, fixed: dict[int, float], account: Account) -> _Ans
     return best
 
 
-def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Account) -> list[list[_Option]]:
+def _useful(way: Way, discrete: Sequence[int], reals: Fraction, account: Account) -> list[list[_Option]]:
     """Return per discrete feature its values, cheapest first, each losing more than those before."""
     rows = [_options(way, i, account) for i in discrete]
     most = [max(o.loss for o in row) for row in rows]
@@ -178,7 +204,7 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Accoun
     return found
 
 
-def _options(way: _Way, i: int, account: Account) -> list[_Option]:
+def _options(way: Way, i: int, account: Account) -> list[_Option]:
     """Return the values of a discrete feature, of which there may be many."""
     feature = way.side.features[i]
     codes = account.paced(_codes(feature), at_once=_VALUES_AT_ONCE)
@@ -192,7 +218,7 @@ def _codes(feature: Feature) -> Sequence[float]:
     return [*numbers, math.nan] if feature.missing else numbers
 
 
-def _moved(way: _Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
+def _moved(way: Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
     """Return where real features go to lose `need` together, the cheapest loss first."""
     codes = {i: way.codes[i] for i in real}
     # A cost is a share of the domain's width, so the loss per cost is slope times width: best buys first.
@@ -210,13 +236,13 @@ def _moved(way: _Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
     return codes
 
 
-def _rate(way: _Way, i: int) -> Fraction:
+def _rate(way: Way, i: int) -> Fraction:
     """Return how much feature i loses over the whole width of its domain."""
     feature = way.side.features[i]
     return abs(way.side.slope(i)) * Fraction(feature.high - feature.low) if isinstance(feature, Real) else Fraction(0)
 
 
-def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
+def _just_enough(way: Way, i: int, need: Fraction, worst: float) -> float:
     """Return the first float on the way to `worst` at which feature i alone loses `need`."""
     # Rounded to nearest, so possibly a float too far or too short; the two loops put that right exactly.
     at = float(Fraction(way.codes[i]) - need / way.side.slope(i))
@@ -237,7 +263,7 @@ def linear_conditions(
     others make up for that.
     """
     at = dict(zip(free, codes, strict=True))
-    way = next((w for w in _ways(model, problem, free) if w.is_enough(_lost(w, at))), None)
+    way = next((w for w in ways_of(model, problem, free) if w.is_enough(_lost(w, at))), None)
     short = at if way is None else _shortened(way, at)
     found = []
     for i, code in short.items():
@@ -255,11 +281,11 @@ def linear_conditions(
     return found
 
 
-def _lost(way: _Way, at: Mapping[int, float]) -> Fraction:
+def _lost(way: Way, at: Mapping[int, float]) -> Fraction:
     return sum((way.loss(i, code) for i, code in at.items()), Fraction(0))
 
 
-def _shortened(way: _Way, at: dict[int, float]) -> dict[int, float]:
+def _shortened(way: Way, at: dict[int, float]) -> dict[int, float]:
     """Return the codes with those of real features in short decimals, still dissimilar together."""
     short = dict(at)
     moved = [i for i in at if isinstance(way.side.features[i], Real) and not math.isnan(at[i] + way.codes[i])]
@@ -273,7 +299,7 @@ def _shortened(way: _Way, at: dict[int, float]) -> dict[int, float]:
     return short if way.is_enough(_lost(way, short)) else at
 
 
-def _from_missing(way: _Way, i: int, need: Fraction) -> Condition:
+def _from_missing(way: Way, i: int, need: Fraction) -> Condition:
     """Return the numbers at which feature i, which is missing at the instance, loses `need`.
 
     No number is nearer than others, so it is the one that loses least, or a short one next to it, that is shown.
@@ -299,7 +325,7 @@ def _from_missing(way: _Way, i: int, need: Fraction) -> Condition:
     return Condition(feature, at, high=at) if worst == low else Condition(feature, at, low=at)
 
 
-def _short_code(way: _Way, i: int, code: float, need: Fraction) -> float:
+def _short_code(way: Way, i: int, code: float, need: Fraction) -> float:
     """Return a short decimal close to a code at which real feature i loses `need`."""
     feature, own, worst = way.side.features[i], Fraction(way.codes[i]), way.worst(i)
     if not isinstance(feature, Real) or way.loss(i, worst) <= need:
@@ -322,7 +348,7 @@ def draw_linear(
     what the others cannot lose for it, until one is dissimilar: for k real features one in k! is.
     BudgetError if none came up in two million draws.
     """
-    slacks = [(way, _slack(way)) for way in _ways(model, problem, free)]
+    slacks = [(way, _slack(way)) for way in ways_of(model, problem, free)]
     # Sides that no point of the box reaches allow no value.
     ways = [(way, slack) for way, slack in slacks if slack > 0 or (slack == 0 and not way.strict)]
     spans = [_span(ways, problem.domain.features[i], i, account) for i in free]
@@ -348,7 +374,7 @@ class _Span(NamedTuple):
     odds: tuple[int, int]  # that it is one of these, and that it is missing
 
 
-def _span(ways: Sequence[tuple[_Way, Fraction]], feature: Feature, i: int, account: Account) -> _Span:
+def _span(ways: Sequence[tuple[Way, Fraction]], feature: Feature, i: int, account: Account) -> _Span:
     """Return which values of feature i some dissimilar point can have."""
 
     def is_possible(code: float) -> bool:
@@ -381,16 +407,16 @@ def _share(feature: Real, low: Fraction, high: Fraction) -> Fraction:
     return (high - low) / (feature.high - feature.low)
 
 
-def _most(way: _Way, i: int) -> Fraction:
+def _most(way: Way, i: int) -> Fraction:
     """Return the most that feature i can lose."""
     return _added(way.side, i, way.codes[i]) - way.side.least[i]
 
 
-def _slack(way: _Way) -> Fraction:
+def _slack(way: Way) -> Fraction:
     return sum((_most(way, i) for i in way.free), Fraction(0)) - way.need
 
 
-def _reach(way: _Way, i: int, feature: Real, slack: Fraction) -> tuple[Fraction, Fraction] | None:
+def _reach(way: Way, i: int, feature: Real, slack: Fraction) -> tuple[Fraction, Fraction] | None:
     slope = way.side.slope(i)
     # Where a missing value loses most, even the worst number forgoes something.
     slack -= way.side.mixed_gaps(i)[1] if i in way.side.mixed else 0
