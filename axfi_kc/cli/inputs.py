@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,8 +15,11 @@ from zipfile import BadZipFile
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.targets import CODES
+from axfi_kc.domain.constraint_text import constraint_from_text
+from axfi_kc.domain.constraints import Constraint, constraint_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import columns_named
+from axfi_kc.domain.region import NORMS, UNITS, Region
 from axfi_kc.errors import (
     AxfiError,
     CircuitError,
@@ -289,6 +293,17 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     group.add_argument("--real", nargs="+", default=[], metavar="COLUMN", help="columns of real numbers")
     group.add_argument("--bounds", nargs="+", default=[], metavar="COLUMN=LOW:HIGH", help="e.g. age=18:90")
     group.add_argument("--one-hot", nargs="+", default=[], metavar="NAME=COLUMN,COLUMN", help="columns of one feature")
+    group.add_argument(
+        "--where", nargs="+", default=[], metavar="CONSTRAINT", help="e.g. \"age >= 18 or married == 'no'\""
+    )
+    group.add_argument(
+        "--rules",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="constraints: what rules --out wrote, or a circuit",
+    )
     group.add_argument("--measures", choices=["uniform", "empirical"], default="uniform", help="[%(default)s]")
 
 
@@ -313,6 +328,18 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="how to call the classes: a name each, in the order of their labels, or LABEL=NAME",
     )
+    add_region(command)
+
+
+def add_region(command: argparse.ArgumentParser) -> None:
+    """Add how far one may go from an instance."""
+    group = command.add_argument_group("region", "how far one may go from a row; anywhere, unless said")
+    group.add_argument("--frozen", nargs="+", default=[], metavar="FEATURE", help="features that keep their value")
+    group.add_argument("--only-up", nargs="+", default=[], metavar="FEATURE", help="features that may only grow")
+    group.add_argument("--only-down", nargs="+", default=[], metavar="FEATURE", help="features that may only fall")
+    group.add_argument("--radius", type=float, metavar="R", help="no further than this")
+    group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
+    group.add_argument("--unit", choices=UNITS, default="value", help="what R is measured in [%(default)s]")
 
 
 def add_on_error(command: argparse.ArgumentParser) -> None:
@@ -331,12 +358,12 @@ def given(options: argparse.Namespace) -> Given:
     source = data if options.domain is None else _features(read_table(options.domain), options.domain, options.target)
     if file_kind(options.model) == "circuit":
         model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
-        return Given(model, model.domain, data)
+        return Given(model, _constrained(model.domain, options), data)
     _check_missing(options.model, file_kind(options.model), options.missing)
     names = _model_columns(options.model, allow_pickle=options.allow_pickle)
     if names is not None:
         data, source = columns_named(data, names), columns_named(source, names)
-    domain = _domain(source, options)
+    domain = _constrained(_domain(source, options), options)
     model = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
     return Given(model, domain, data)
 
@@ -379,6 +406,36 @@ def _domain(table: Any, options: argparse.Namespace) -> Domain:
     )
 
 
+def _constrained(domain: Domain, options: argparse.Namespace) -> Domain:
+    """Return the domain with the constraints that were given as text, or in a file of rules or a circuit."""
+    rules: list[Any] = [constraint_from_text(text) for text in options.where]
+    for path in options.rules:
+        if path.suffix == ".json":
+            rules += _rules_in(path)
+        else:
+            rules.append(load_circuit(path, domain.unconstrained))
+    return domain.where(*rules) if rules else domain
+
+
+def _rules_in(path: Path) -> list[Constraint]:
+    """Return the constraints in a file that ``axfi-kc rules --out`` wrote, or what a person left of it."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return [constraint_of(entry["constraint"]) for entry in document["rules"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DomainError(
+            f"{path} holds no rules ({error!r}); make it with axfi-kc rules DATA --out {path}."
+        ) from error
+
+
+def _region(options: argparse.Namespace) -> Region | None:
+    """Return how far one may go from an instance; None if nothing was said."""
+    asked = {"frozen": options.frozen, "only_up": options.only_up, "only_down": options.only_down}
+    if options.radius is None and not any(asked.values()):
+        return None
+    return Region(**asked, radius=options.radius, norm=options.norm, unit=options.unit)
+
+
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
     column, _, limits = text.rpartition("=")
     low, _, high = limits.partition(":")
@@ -407,6 +464,7 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         max_size=options.max_size,
         budget=None if options.seconds is None else Budget(seconds=options.seconds),
         class_names=_class_names(inputs, options.class_names),
+        within=_region(options),
     )
 
 

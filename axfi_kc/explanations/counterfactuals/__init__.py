@@ -1,9 +1,10 @@
 """Counterfactuals: adversarial examples of a CXp, in the user's own units and in words.
 
 The nearest one has the least total change over the CXp's features: for a numeric feature its
-change divided by the width of its domain (or of the part that a region leaves), for a categorical one 1. A random
-one is drawn from the domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
-put to the model. What is printed is short, and has been put to the model's own ``predict``.
+change divided by the width of its domain (or of the part that a region leaves), for a categorical
+one 1. A random one is drawn from the domain's measure, given that it is an adversarial example of
+the CXp. Every point returned has been put to the model, and can exist. What is printed is short,
+and has been put to the model's own ``predict``.
 """
 
 from __future__ import annotations
