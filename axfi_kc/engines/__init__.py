@@ -36,9 +36,12 @@ from axfi_kc.engines.found import (
     check_weights,
 )
 from axfi_kc.engines.linear.engine import LinearEngine
+from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
+from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.errors import DomainError, UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, TableModel, TreeSum
+from axfi_kc.models.renumbering import renumbered
 
 __all__ = [
     "ENGINES",
@@ -49,6 +52,7 @@ __all__ = [
     "ListedCxps",
     "Located",
     "Numerators",
+    "RegionEngine",
     "Share",
     "check_countable",
     "check_weights",
@@ -123,6 +127,9 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         return maker(model, similarity)
     if maker in _CONSTRAINED:
         return PossibleEngine(maker(model, similarity), model)
+    small = renumbered(model) if isinstance(model, LinearModel) else None
+    if small is not None:
+        return RenumberedEngine(model, similarity, small)
     real = next((f.name for f in model.domain.features if isinstance(f, Real)), None)
     if isinstance(model, LinearModel) and real is not None:
         raise DomainError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
 from axfi_kc.engines.regional import within
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
 
@@ -56,6 +57,8 @@ class Problem:
         Which outputs count as similar.
     own
         The model's own ``predict``, which is asked before a counterfactual is printed.
+    class_names
+        The name of each class that has one.
     region, whole
         The region around the instance that the problem is posed in, and the problem without it; None where there is
         no region. Within one, the model and its domain are those that are left there.
@@ -77,6 +80,7 @@ class Problem:
     output: Hashable
     similarity: Similarity
     own: OwnPredict = field(default=OwnPredict(), repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict)
     region: Region | None = None
     whole: Problem | None = field(default=None, repr=False)
 
@@ -98,8 +102,7 @@ class Problem:
             If the region is empty, leaves out the instance, or has probability 0.
         """
         model, codes = within(self.model, self.codes, region)
-        own = OwnPredict(self.own.ask and _translated(self.own.ask, model.domain, self.domain))
-        return Problem(model, codes, self.output, self.similarity, own, region, self)
+        return replace(self, model=model, codes=codes, region=region, whole=self)
 
     @property
     def domain(self) -> Domain:
@@ -110,6 +113,10 @@ class Problem:
     def instance(self) -> dict[str, Any]:
         """The instance, as ``{feature name: value}``."""
         return dict(zip(self.domain.names, self.domain.decode(self.codes), strict=True))
+
+    def name_of(self, output: Any) -> Any:
+        """Return the name of an output; the output itself where it has none."""
+        return name_of(output, self.class_names)
 
     def is_dissimilar(self, output: Any) -> bool:
         """Tell whether `output` differs from the instance's own."""
@@ -129,16 +136,3 @@ class Problem:
     def circuit(self) -> Circuit:
         """The circuit of the points whose output is not similar."""
         return compile_circuit(self.model, self.output, self.similarity)
-
-
-def _translated(ask: Predict, inner: Domain, outer: Domain) -> Predict:
-    """Return a ``predict`` for codes of part of the domain it knows: categories are numbered anew there."""
-
-    def asked(codes: npt.NDArray[np.float64]) -> list[Any]:
-        return ask(np.array([_outer_codes(row, inner, outer) for row in codes]))
-
-    return asked
-
-
-def _outer_codes(codes: npt.NDArray[np.float64], inner: Domain, outer: Domain) -> npt.NDArray[np.float64]:
-    return outer.encode_point(dict(zip(outer.names, inner.decode(codes), strict=True)))

@@ -19,12 +19,14 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.counterfactuals.linear import renumbered_problem
 from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel
+from axfi_kc.models.renumbering import renumbered
 
 __all__ = ["Reaches", "critical_radius", "reaches_of"]
 
@@ -66,8 +68,13 @@ class Reaches(ABC):
 def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
     """Return the reaches of sets of features; see :class:`Reaches`."""
     region.check(problem.domain)
-    if isinstance(problem.model, LinearModel) and not problem.domain.constraints:
-        return _OfLinear(problem, region, account)
+    inner = problem.within(replace_radius(region, None))
+    if isinstance(inner.model, LinearModel):
+        small = renumbered(inner.model) if inner.domain.constraints else None
+        if small is not None:
+            return _OfLinear(problem, region, account, renumbered_problem(inner, small))
+        if not inner.domain.constraints:
+            return _OfLinear(problem, region, account, inner)
     return (_Largest if region.norm == "linf" else _Summed)(problem, region, account)
 
 
@@ -136,9 +143,9 @@ def _total(costs: Sequence[Reach]) -> Reach:
 class _OfLinear(Reaches):
     """For linear models: the losses of all features within a radius, in closed form."""
 
-    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+    def __init__(self, problem: Problem, region: Region, account: Account, inner: Problem) -> None:
         super().__init__(problem, region, account)
-        self._inner = problem.within(replace_radius(region, None))
+        self._inner = inner
 
     def _found(self, mask: int) -> Reach | None:
         features = features_of(mask)

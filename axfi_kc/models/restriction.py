@@ -74,7 +74,8 @@ def _old_cells(old: Axis, new: Axis) -> Cells:
         found = [place[value] for value in new.feature.values]
         return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
     # Every cell begins after a cut, the first one at the least value, which an open cut there leaves on its right.
-    first = bisect_right(old.cuts, (new.feature.low, False), key=lambda cut: (Fraction(cut.value), cut.closed))
+    least = 0 if isinstance(new.feature, Categorical) else new.feature.low
+    first = bisect_right(old.cuts, (least, False), key=lambda cut: (Fraction(cut.value), cut.closed))
     found = [first, *(bisect_right(old.cuts, cut) for cut in new.cuts)]
     return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
 
@@ -123,7 +124,7 @@ def _linear(model: LinearModel, domain: Domain) -> LinearModel:
 def _part(part: Part, old: Any, new: Any) -> Part:
     """Return what the values that are left add to each score."""
     if not isinstance(part, Lookup):
-        return part
+        return part if new.missing else replace(part, missing=None)
     if isinstance(new, Categorical):
         places: Sequence[int] = [old.values.index(v) for v in new.values]
     else:

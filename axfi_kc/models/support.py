@@ -243,7 +243,8 @@ def _added_up(near: Near, nodes: MddNodes) -> int:
                     "freeze features, or use norm='linf'."
                 )
             cells = range(axes[features[k]].n_cells)
-            below = [grown(k + 1, so_far + rows[k][c].radius, is_open or rows[k][c].is_open) for c in cells]
+            far = [rows[k].get(c) for c in cells]  # a missing value is at no distance
+            below = [_FALSE if f is None else grown(k + 1, so_far + f.radius, is_open or f.is_open) for f in far]
             made[key] = nodes.node(nodes.order.index(features[k]), range(1, len(cells) + 1), below)
         return made[key]
 

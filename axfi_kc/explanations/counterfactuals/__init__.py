@@ -1,14 +1,15 @@
 """Counterfactuals: adversarial examples of a CXp, in the user's own units and in words.
 
 The nearest one has the least total change over the CXp's features: for a numeric feature its
-change divided by the width of its domain (or of the part that a region leaves), for a categorical one 1. A random one is drawn from the
-domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
-put to the model. What is printed is short, and has been put to the model's own ``predict``.
+change divided by the width of its domain (or of the part that a region leaves), for a categorical
+one 1. A random one is drawn from the domain's measure, given that it is an adversarial example of
+the CXp. Every point returned has been put to the model, and can exist. What is printed is short,
+and has been put to the model's own ``predict``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -23,8 +24,9 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
-from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
+from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear, renumbered_problem
 from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, is_possible, printed_at, range_condition
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
@@ -39,6 +41,7 @@ from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Similarity, TreeSum
+from axfi_kc.models.renumbering import renumbered
 
 __all__ = [
     "Counterfactual",
@@ -72,6 +75,8 @@ class Counterfactual:
     printed
         The same for people: a point close to it, in the shortest decimals that are dissimilar; None if the model's
         own ``predict`` finds nothing dissimilar because of its rounding.
+    class_names
+        The name of each class that has one.
     """
 
     changes: dict[str, tuple[Any, Any]]
@@ -79,13 +84,14 @@ class Counterfactual:
     output: Any
     distance: Fraction
     printed: Printed | None = field(repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the change in words."""
         if self.printed is None:
             return self.words
         moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
-        return f"{self.words}: {shown(self.printed.output)} (for instance {moves})"
+        return f"{self.words}: {shown(name_of(self.printed.output, self.class_names))} (for instance {moves})"
 
     @property
     def words(self) -> str:
@@ -275,8 +281,12 @@ def _codes_on_cells(
 def _codes_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
-    if model.domain.constraints:  # which cut the half-space: a value of each feature is a cell
-        return _codes_on_cells(model, problem, members, seed, account)
+    if model.domain.constraints:
+        small = renumbered(model)
+        if small is None:  # they cut the half-space: a value of each feature is a cell
+            return _codes_on_cells(model, problem, members, seed, account)
+        found = _codes_of_linear(small.model, renumbered_problem(problem, small), members, seed, account)
+        return None if found is None else small.outward(members, found)
     if seed is None:
         return nearest_linear(model, problem, members, account=account)
     return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
@@ -302,6 +312,7 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
         output=output,
         distance=example.distance,
         printed=_printed(problem, example.members, example.codes, account),
+        class_names=problem.class_names,
     )
 
 
@@ -377,5 +388,15 @@ def _conditions_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
     if model.domain.constraints:
-        return _conditions_on_cells(model, problem, members, codes, account)
+        small = renumbered(model)
+        if small is None:
+            return _conditions_on_cells(model, problem, members, codes, account)
+        inner = [small.inward(_moved(problem, members, codes))[i] for i in members]
+        found = linear_conditions(small.model, renumbered_problem(problem, small), members, inner)
+        outer = small.outward(members, [c.code for c in found])
+        features = problem.domain.features
+        return [
+            Condition.exactly(features[i], code) if small.old[i] is not None else c
+            for i, code, c in zip(members, outer, found, strict=True)
+        ]
     return linear_conditions(model, problem, members, codes)
