@@ -52,9 +52,9 @@ class RegionEngine:
         self._model, self._region, self._make = model, region, make
 
     def locate(self, codes: npt.NDArray[np.float64]) -> Located:
-        """Return where instances lie and the model's outputs there; DomainError if one cannot exist."""
+        """Return the codes themselves, since cells are others around each, and the outputs; DomainError if one cannot exist."""
         check_possible(self._model.domain, codes)
-        return self._model.cells_and_outputs(codes)
+        return codes, self._model.outputs_at(codes)
 
     @property
     def constant(self) -> Hashable | None:

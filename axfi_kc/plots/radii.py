@@ -19,6 +19,7 @@ __all__ = ["plot_radius_path"]
 
 _LINE, _MOST_LINES = 44, 4
 
+
 def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: Axes | None = None) -> Axes:
     """Draw for each CXp the radii at which it is one, from where it appears to where a smaller one replaces it.
 
@@ -57,7 +58,8 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
             _draw_life(ax, row, float(start), last if end is None else float(end), is_open, goes_on=end is None)
     ax.set_yticks(range(len(names)), labels)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.set_xlim(0, last)
+    first = min(float(ends[0][0]) for ends in spans)
+    ax.set_xlim(max(0.0, first - 0.6 * (last - first)), last)  # of what lies before the first CXp, a little is enough
     ax.grid(axis="x", color=FAINT, linewidth=0.8)
     ax.set_axisbelow(True)
     unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
@@ -79,8 +81,11 @@ def _lives(path: RadiusPath) -> dict[tuple[str, ...], list[list[Any]]]:
 
 def _label(features: tuple[str, ...]) -> str:
     """Return the features of a CXp on a few lines."""
-    lines = wrap("{" + ", ".join(label(name) for name in features) + "}", _LINE)
-    return "\n".join(lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], f"... {len(features)} features}}"])
+    whole = (label(name).replace(" ", "\N{NO-BREAK SPACE}") for name in features)  # names stay on one line
+    lines = wrap("{" + ", ".join(whole) + "}", _LINE)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"... {len(features)} features}}"]
+    return "\n".join(lines)
 
 
 def _right_end(path: RadiusPath) -> float:

@@ -26,7 +26,12 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
-from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear, renumbered_problem
+from axfi_kc.explanations.counterfactuals.linear import (
+    draw_linear,
+    linear_conditions,
+    nearest_linear,
+    renumbered_problem,
+)
 from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, is_possible, printed_at, range_condition
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
