@@ -1,9 +1,9 @@
 """Weights within an l1 ball, which cuts through cells of real features: exact volumes.
 
 Given the cells of a point, each real feature is uniform on pieces: parts of its cell on one side of the instance,
-between two edges of a histogram. On a combination of pieces the distance is a constant plus a sum of independent uniform
-variables, and the probability that it stays within the radius is a polynomial in pieces (inclusion and exclusion over
-the corners of a box).
+between two edges of a histogram. On a combination of pieces the distance is a constant plus a sum of independent
+uniform variables, and the probability that it stays within the radius is a polynomial in pieces (inclusion and
+exclusion over the corners of a box).
 """
 
 from __future__ import annotations
