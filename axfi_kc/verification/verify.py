@@ -10,6 +10,8 @@ from math import comb
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.errors import AxfiError
@@ -18,6 +20,7 @@ from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
 from axfi_kc.verification.questions import Answer, Searches, agree
 from axfi_kc.verification.report import Allowance, Check, Report, Spent
+from axfi_kc.verification.spaces import apart
 
 __all__ = ["verify"]
 
@@ -132,7 +135,7 @@ def _from_hint(searches: Searches, names: tuple[str, ...]) -> Answer | None:
     except AxfiError:
         return None
     outside = [i for i, name in enumerate(claim.domain.names) if name not in names]
-    if (codes[outside] == claim.codes[outside]).all() and searches.is_dissimilar(codes):
+    if not apart(codes[outside], claim.codes[outside]).any() and searches.is_dissimilar(codes):
         return Answer(True, "proved", "predict at the explanation's counterfactual", 1)
     return None
 
@@ -338,7 +341,7 @@ def _counterfactuals(searches: Searches) -> Iterator[Check]:
 def _wrong(found: Any, codes: Codes, searches: Searches, names: tuple[str, ...]) -> str:
     """Return what is wrong with a counterfactual."""
     claim, domain = searches.claim, searches.claim.domain
-    moved = [i for i, (a, b) in enumerate(zip(codes.tolist(), claim.codes.tolist(), strict=True)) if a != b]
+    moved = np.flatnonzero(apart(codes, claim.codes)).tolist()
     own, values = searches.outputs(codes), domain.decode(codes)
     changes = {n: (claim.instance[n], values[i]) for i, n in enumerate(domain.names) if n in names}
     distance = sum((_moved(domain.features[i], claim.codes[i], codes[i]) for i in moved), Fraction(0))
@@ -354,8 +357,8 @@ def _wrong(found: Any, codes: Codes, searches: Searches, names: tuple[str, ...])
 
 
 def _moved(feature: Feature, start: float, end: float) -> Fraction:
-    """Return how far a feature moved: as a share of its width, or 1 for another category."""
-    if isinstance(feature, Categorical):
+    """Return how far a feature moved: as a share of its width, or 1 for another category, to or from missing."""
+    if isinstance(feature, Categorical) or np.isnan(start) or np.isnan(end):
         return Fraction(1)
     return abs(Fraction(float(end)) - Fraction(float(start))) / Fraction(feature.high - feature.low)
 

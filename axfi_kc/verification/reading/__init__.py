@@ -27,9 +27,10 @@ def form_of(model: Any, domain: Domain) -> Form | None:
     """Return the model as its library's dump has it; None where only ``predict`` is to be had."""
     if library_of(model) is not None:
         found = _read(model, domain, columns_of(domain))
-        return None if isinstance(found, TreeForm) and not found.fits(domain) else found
+        return found if isinstance(found, TreeForm | LinearForm) and found.fits(domain) else None
     if hasattr(model, "parts") and hasattr(model, "denominator"):
-        return _read_parts(model)
+        parts = _read_parts(model)
+        return parts if parts.fits(domain) else None
     grid = getattr(model, "grid", None)
     if grid is not None:
         cuts = (frozenset((Fraction(c.value), bool(c.closed)) for c in axis.cuts) for axis in grid.axes)
@@ -52,7 +53,8 @@ def _read_parts(model: Any) -> LinearForm:
     kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
     scale = getattr(model.rule, "scale", Fraction(1))
     rule = Rule(kinds[type(model.rule).__name__], getattr(model.rule, "labels", ()), scale)
-    return LinearForm(tuple(slopes), tuple(entries), tuple(Fraction(b, model.denominator) for b in model.base), rule)
+    base = tuple(Fraction(b, model.denominator) for b in model.base)
+    return LinearForm(tuple(slopes), tuple(entries), base, rule, (None,) * len(slopes))
 
 
 def _read(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Form | None:

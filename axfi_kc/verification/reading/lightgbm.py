@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -61,7 +62,15 @@ def _tree(root: Any, score: int, n_scores: int, names: dict[int, list[Any]]) -> 
     values = [float(node.get("leaf_value", 0.0)) for node in nodes]
     splits = [_split(node, names) if "split_feature" in node else None for node in nodes]
     columns = [node.get("split_feature", -1) for node in nodes]
-    return OwnTree.of([k < 0 for k in left], columns, splits, (left, right), spread(values, score, n_scores))
+    missing = ["split_feature" in node and _sends_missing_left(node) for node in nodes]
+    return OwnTree.of([k < 0 for k in left], columns, splits, (left, right), spread(values, score, n_scores), missing)
+
+
+def _sends_missing_left(node: Any) -> bool:
+    """Tell where NaN goes: with no category; by default; or, where training met none, as zero."""
+    if node["decision_type"] == "==":
+        return False
+    return float(node["threshold"]) >= 0 if node["missing_type"] == "None" else bool(node["default_left"])
 
 
 def _split(node: Any, names: dict[int, list[Any]]) -> Split:
@@ -74,6 +83,8 @@ def _split(node: Any, names: dict[int, list[Any]]) -> Split:
 
 
 def _bound(threshold: float) -> Bound:
+    if threshold == math.inf:
+        return Fraction(float(np.finfo(np.float64).max)), True  # all but missing values
     # Numbers near zero are compared as zero, so they all go where zero goes: a bound among them moves to their end.
     if 0 <= threshold <= _NEAR_ZERO:
         return Fraction(_NEAR_ZERO), True

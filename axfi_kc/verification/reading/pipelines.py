@@ -20,7 +20,7 @@ from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, numbers_of
 from axfi_kc.verification.reading.columns import Seen, columns_of, goes_left
 from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
 from axfi_kc.verification.reading.sklearn import Affine, linear_form
-from axfi_kc.verification.spaces import Bound, first_of, float_ends
+from axfi_kc.verification.spaces import Bound, first_of, float_ends, present
 
 __all__ = ["pipeline_form"]
 
@@ -202,7 +202,7 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
 
 def _is_short(domain: Domain, seen: Seen) -> bool:
     feature = domain.features[seen.feature]
-    return isinstance(feature, Integer) and feature.size <= _MOST_VALUES
+    return isinstance(feature, Integer) and present(feature) <= _MOST_VALUES
 
 
 def _at_values(domain: Domain, i: int, through: _Transforms) -> npt.NDArray[np.float64]:

@@ -90,14 +90,14 @@ def _splits(tree: Any, names: list[list[Any]]) -> list[Split]:
 
 def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[Any]]) -> OwnTree:
     left, right = list(tree["left_children"]), list(tree["right_children"])
-    leaf = [child < 0 for child in left]
+    leaf, missing = [child < 0 for child in left], [bool(side) for side in tree["default_left"]]
     for node in tree.get("categories_nodes", ()):
         left[node], right[node] = right[node], left[node]
+        missing[node] = not missing[node]
     # The same list holds the thresholds of inner nodes and the values of leaves.
     numbers = [Fraction(float(np.float32(c))) * Fraction(factor) for c in tree["split_conditions"]]
-    return OwnTree.of(
-        leaf, tree["split_indices"], _splits(tree, names), (left, right), spread(numbers, score, n_scores)
-    )
+    values = spread(numbers, score, n_scores)
+    return OwnTree.of(leaf, tree["split_indices"], _splits(tree, names), (left, right), values, missing)
 
 
 def _base(text: Any, objective: str, n_scores: int) -> tuple[Fraction, ...]:
