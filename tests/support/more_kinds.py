@@ -1,4 +1,4 @@
-"""Kinds of model that the readers take beyond those of ``kinds``: encoders, categories, variants, files."""
+"""Kinds of model that the readers take beyond those of ``kinds``: encoders, categories, gaps, variants, files."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ HALF = Fraction(1, 2)
 BOOSTED = {"n_estimators": 5, "max_depth": 2, "n_jobs": 1}
 LIGHT = {"n_estimators": 4, "num_leaves": 5, "min_child_samples": 8, "n_jobs": 1, "verbose": -1}
 FOREST = {"n_estimators": 5, "max_depth": 3, "random_state": 0}
+GAPS = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+MIXED_GAPS = RNG.random(MIXED.shape) < 0.2
 DISCRETE = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2), ax.Integer("c", 0, 1)])
 
 
@@ -188,6 +190,75 @@ def _bayes(name: str, **settings: Any) -> Callable[[], Kind]:
     return made
 
 
+def _gaps(library: str, name: str, y: Any, delta: Any = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on numbers of which a fifth is missing."""
+
+    def made() -> Kind:
+        model = getattr(pytest.importorskip(library), name)(**settings).fit(GAPS, y)
+        domain = ax.Domain.from_data(GAPS, integer=["x2", "x3"])
+        return Kind(model, domain, None if delta is None else Fraction(delta), tuple(GAPS[:6]))
+
+    return made
+
+
+def _gaps_in_words(library: str, name: str, y: Any, delta: Any = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on a frame with a column of words, of which a fifth is missing too."""
+
+    def made() -> Kind:
+        _, frame = _worded()
+        table = frame.mask(MIXED_GAPS)
+        domain = ax.Domain.from_data(table)
+        model = getattr(pytest.importorskip(library), name)(**settings).fit(table.astype({"tree": "category"}), y)
+        return Kind(model, domain, delta, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+    return made
+
+
+def _gaps_in_booster(y: Any) -> Callable[[], Kind]:
+    def made() -> Kind:
+        library = pytest.importorskip("xgboost")
+        given = {"objective": "multi:softprob", "num_class": 3, "max_depth": 2, "nthread": 1}
+        model = library.train(given, library.DMatrix(GAPS, label=y), num_boost_round=5)
+        return Kind(model, ax.Domain.from_data(GAPS, integer=["x2", "x3"]), None, tuple(GAPS[:6]))
+
+    return made
+
+
+def _gaps_in_codes() -> Kind:
+    """Train on one-hot columns, all of which are missing at once."""
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    hot = np.where(MIXED_GAPS[:, 1:2], np.nan, np.eye(4)[TREES])
+    table = np.column_stack([np.where(MIXED_GAPS[:, 0], np.nan, MIXED[:, 0]), hot])
+    low, high = float(MIXED[:, 0].min()), float(MIXED[:, 0].max())
+    codes = ax.Categorical("tree", WORDS.tolist(), columns=WORDS.tolist(), missing=Fraction(1, 5))
+    domain = ax.Domain([ax.Real("height", low, high, missing=Fraction(1, 7)), codes])
+    model = ensemble.RandomForestClassifier(**FOREST).fit(table, MIXED_THREE)
+    return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+
+def _gaps_in_function() -> Kind:
+    domain = ax.Domain(
+        [
+            ax.Integer("a", 0, 3, missing=Fraction(1, 4)),
+            ax.Categorical("b", "xyz", weights=[1, 2, 3], missing=Fraction(1, 3)),
+            ax.Integer("c", 0, 2),
+        ]
+    )
+    return Kind(_decide_gaps, domain, None, ((3, "x", 2), (None, "z", 0), (1, None, 1), (None, None, 0)))
+
+
+def _decide_gaps(point: tuple[Any, ...]) -> str:
+    a, b, c = point
+    if a is None:
+        return "unknown" if b is None else "late"
+    return "high" if a + c > 3 or (b is None and c) else "low"
+
+
+def _neutral_gaps() -> Kind:
+    made = kind("xgboost with gaps")
+    return Kind(ax.read_model(made.model, made.domain), made.domain, None, made.rows)
+
+
 _LOGISTIC = _sklearn("linear_model", "LogisticRegression")
 _KINDS: dict[str, Callable[[], Kind]] = {
     "truth table": _truth_table,
@@ -256,6 +327,36 @@ _KINDS: dict[str, Callable[[], Kind]] = {
     "ordinal boosted": _encoded(
         _sklearn("ensemble", "GradientBoostingClassifier", n_estimators=5, max_depth=2), MIXED_TWO, hot=False
     ),
+    "function with gaps": _gaps_in_function,
+    "tree with gaps": _gaps("sklearn.tree", "DecisionTreeClassifier", THREE, max_depth=4, random_state=0),
+    "tree regression with gaps": _gaps("sklearn.tree", "DecisionTreeRegressor", Z, "1/2", max_depth=4, random_state=0),
+    "forest with gaps": _gaps("sklearn.ensemble", "RandomForestClassifier", THREE, **FOREST),
+    "forest regression with gaps": _gaps("sklearn.ensemble", "RandomForestRegressor", Z, "1/2", **FOREST),
+    "extra trees with gaps": _gaps("sklearn.ensemble", "ExtraTreesClassifier", BINARY, **FOREST),
+    "histograms with gaps": _gaps("sklearn.ensemble", "HistGradientBoostingClassifier", THREE, max_iter=4, max_depth=3),
+    "histograms regression with gaps": _gaps(
+        "sklearn.ensemble", "HistGradientBoostingRegressor", Z, "1/2", max_iter=4, max_depth=3
+    ),
+    "histograms of words with gaps": _gaps_in_words(
+        "sklearn.ensemble", "HistGradientBoostingClassifier", MIXED_THREE, max_iter=4, max_depth=3
+    ),
+    "one-hot forest with gaps": _gaps_in_codes,
+    "xgboost with gaps": _gaps("xgboost", "XGBClassifier", ONES, **BOOSTED),
+    "xgboost classes with gaps": _gaps("xgboost", "XGBClassifier", THREE, **BOOSTED),
+    "xgboost regression with gaps": _gaps("xgboost", "XGBRegressor", Z, "1/2", **BOOSTED),
+    "xgboost booster with gaps": _gaps_in_booster(THREE),
+    "xgboost words with gaps": _gaps_in_words(
+        "xgboost", "XGBRegressor", MIXED_Z, HALF, enable_categorical=True, **BOOSTED
+    ),
+    "lightgbm with gaps": _gaps("lightgbm", "LGBMClassifier", BINARY, **LIGHT),
+    "lightgbm classes with gaps": _gaps("lightgbm", "LGBMClassifier", THREE, **LIGHT),
+    "lightgbm regression with gaps": _gaps("lightgbm", "LGBMRegressor", Z, "1/2", **LIGHT),
+    "lightgbm zeros with gaps": _gaps("lightgbm", "LGBMClassifier", BINARY, zero_as_missing=True, **LIGHT),
+    "lightgbm with gaps as zeros": _gaps("lightgbm", "LGBMClassifier", BINARY, use_missing=False, **LIGHT),
+    "lightgbm words with gaps": _gaps_in_words(
+        "lightgbm", "LGBMClassifier", MIXED_THREE, min_data_per_group=5, **LIGHT
+    ),
+    "neutral trees with gaps": _neutral_gaps,
 }
 NAMES = (*kinds.NAMES, *_KINDS)
 

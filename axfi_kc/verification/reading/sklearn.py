@@ -120,8 +120,8 @@ def _plain_tree(tree: Any, place: int = 0, width: int = 0, factor: float | None 
     else:
         values = spread((factor * rows[:, 0]).tolist(), place, width)
     children = tree.children_left.tolist(), tree.children_right.tolist()
-    # Older trees have no such array, and some models refuse missing values before they ask a tree.
-    missing = getattr(tree, "missing_go_to_left", None)
+    # Older trees have no such array; boosting has it, but refuses missing values before it asks a tree.
+    missing = getattr(tree, "missing_go_to_left", None) if factor is None else None
     return OwnTree.of(leaf, tree.feature.tolist(), bounds, children, values, missing)
 
 
