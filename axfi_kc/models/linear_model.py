@@ -305,6 +305,11 @@ def _check_shape(domain: Domain, parts: Sequence[Part], n_scores: int, rule: Arg
     wanted = len(rule.labels) if isinstance(rule, Argmax) else 1
     if n_scores != wanted:
         raise UnsupportedModelError(f"The rule {type(rule).__name__} needs {wanted} scores, but {n_scores} were given.")
+    if isinstance(rule, Positive) and rule.closed:
+        raise UnsupportedModelError(
+            "A linear model gives its second class above zero only, but a closed rule was given; negate the scores and "
+            "swap the labels."
+        )
     if len(parts) != len(domain):
         raise DomainError(f"The domain has {len(domain)} features, but {len(parts)} parts were given; give one each.")
     for feature, part in zip(domain.features, parts, strict=True):

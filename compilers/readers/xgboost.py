@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -68,12 +67,17 @@ def _fitted(model: Any) -> Any:
             f"Expected a fitted {name}, but this one has not been fitted; call fit first."
         ) from error
     check_own_predict(booster)
-    if not math.isnan(model.missing):
-        raise UnsupportedModelError(
-            f"{type(model).__name__}(missing={model.missing!r}) sends that number where missing values go, which is "
-            "not read; train it with missing=nan, or give a Python function over a finite domain."
-        )
     return booster
+
+
+def _missing(model: Any) -> float:
+    """Return the number that an estimator's ``predict`` takes for missing; NaN: none."""
+    if not isinstance(model.missing, int | float | np.number):
+        raise UnsupportedModelError(
+            f"{type(model).__name__}(missing=...) should be a number or nan, but {model.missing!r} was found, which "
+            "predict refuses; set a number."
+        )
+    return float(model.missing)
 
 
 @reads(xgb.Booster)
@@ -93,7 +97,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
         )
     # predict compares what the objective outputs with 0.5: for logitraw that is the margin itself.
     threshold = Fraction(1, 2) if file.objective == "binary:logitraw" else Fraction(0)
-    return sum_of_file(file, domain, Reading(labels=labels, base=base, threshold=threshold))
+    return sum_of_file(file, domain, Reading(labels=labels, base=base, threshold=threshold, missing=_missing(model)))
 
 
 @reads(xgb.XGBRegressor)
@@ -104,7 +108,7 @@ def _regressor(model: Any, domain: Domain) -> TreeSum:
             f"{type(model).__name__} with objective {file.objective!r} predicts a probability or a class number, "
             "which has no exact form as a regression; train an XGBClassifier, or use 'reg:squarederror'."
         )
-    return sum_of_file(file, domain, Reading(base=base))
+    return sum_of_file(file, domain, Reading(base=base, missing=_missing(model)))
 
 
 @predicts(xgb.XGBModel)

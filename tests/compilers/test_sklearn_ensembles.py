@@ -76,7 +76,7 @@ def test_boosted_binary(settings) -> None:
     boosted = ensemble.GradientBoostingClassifier(n_estimators=15, random_state=0, **settings).fit(X, LABELS)
     model = ax.read_model(boosted, DOMAIN)
     codes = probes(DOMAIN, thresholds(boosted.estimators_.reshape(-1)))
-    exact = check_margins(model, codes, -boosted.decision_function(codes), bits=52)
+    exact = check_margins(model, codes, boosted.decision_function(codes), bits=52)
     check_classes(model, codes, boosted.predict(codes), exact=exact, bits=52)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +72,56 @@ def test_boosted_trees_as_their_library_has_them() -> None:
     margins = model.predict(X[:6], output_margin=True)[:, 1]
     differences = {round(float(m) - float(sum(s.values())), 4) for m, s in zip(margins, found, strict=True)}
     assert len(differences) == 1  # the mean margin: scores add up to the margin's distance from it
+
+
+@pytest.mark.parametrize("kind", ["gradient boosting", "histograms", "xgboost", "lightgbm", "linear"])
+def test_the_score_of_two_classes_has_the_sign_of_the_library_s_own(kind: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2)])
+    X = np.array(list(domain.points()) * 4)
+    model = binary(kind).fit(X, np.where(X[:, 0] + X[:, 1] > 2, "yes", "no") if kind != "xgboost" else X.sum(1) > 2)
+    margins = dict(zip(domain.points(), own_margins(model, np.array(list(domain.points()))), strict=True))
+    first, second = model.classes_.tolist()
+    for v in [(0, 0), (3, 2), (1, 2)]:
+        expected = [float(s) for s in by_definition(margins.__getitem__, space_of(domain), v)]
+        for output, sign in ((None, 1), (second, 1), (first, -1)):
+            found = margin_shap_scores(model, domain, [v], output=output)[0].values()
+            assert list(map(float, found)) == pytest.approx([sign * e for e in expected], abs=1e-5)
+    neutral = ax.read_model(model, domain)  # has the same labels in the same order
+    assert margin_shap_scores(neutral, domain, [(3, 2)]) == margin_shap_scores(model, domain, [(3, 2)])
+
+
+def binary(kind: str) -> Any:
+    if kind == "linear":
+        return pytest.importorskip("sklearn.linear_model").LogisticRegression()
+    if kind == "xgboost":
+        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1)
+    if kind == "lightgbm":
+        options = {"n_estimators": 3, "min_child_samples": 1, "n_jobs": 1, "verbose": -1}
+        return pytest.importorskip("lightgbm").LGBMClassifier(**options)
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    if kind == "histograms":
+        return ensemble.HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=1)
+    return ensemble.GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0)
+
+
+def own_margins(model: Any, X: Any) -> list[Fraction]:
+    if hasattr(model, "decision_function"):
+        found = model.decision_function(X)
+    else:
+        found = model.predict(X, **{"raw_score" if hasattr(model, "booster_") else "output_margin": True})
+    return [Fraction(float(m)) for m in found]
+
+
+def test_one_score_has_no_other_class() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1)])
+    two = LinearModel.of_columns(domain, [[1]], intercepts=[0], rule=Positive(("no", "yes")))
+    with pytest.raises(DomainError, match="one of 'no', 'yes', but 'maybe' was given"):
+        margin_shap_scores(two, domain, [(1,)], output="maybe")
+    regression = LinearModel.of_columns(domain, [[1]], intercepts=[0], rule=Score())
+    boxes = boxes_of(TableModel.from_outputs(domain, [0, 1]))
+    for model in (regression, boxes):
+        with pytest.raises(DomainError, match="leave it out"):
+            margin_shap_scores(model, domain, [(1,)], output=1)
 
 
 def test_errors() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc import Categorical, Domain, Histogram, Integer, Real, TableModel
-from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.domain.grid import Cut, Grid, Holed
 from axfi_kc.models import Argmax, CircuitModel, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
 from tests.support.circuit_forms import any_form, cell_of, circuit_of, holds, random_diagrams, random_form
 from tests.support.oracle import space_of
@@ -279,7 +279,7 @@ def table(rng: Random, n_instances: int) -> Truth | None:
     return _truth(rng, "table", domain, model, listing.__getitem__, _none(domain), delta=delta, n_instances=n_instances)
 
 
-def random_split(rng: Random, feature: Any) -> Cut | frozenset[float]:
+def random_split(rng: Random, feature: Any) -> Cut | Holed | frozenset[float]:
     if len(feature.columns) > 1:
         return Cut(rng.choice((0.0, 0.5, 0.5, 1.0)), closed=rng.random() < 0.5)
     if isinstance(feature, Categorical) and rng.random() < 0.6:
@@ -287,7 +287,12 @@ def random_split(rng: Random, feature: Any) -> Cut | frozenset[float]:
     if isinstance(feature, Integer) and rng.random() < 0.25:
         return frozenset(float(c) for c in range(feature.low - 1, feature.high + 2) if rng.random() < 0.5)
     low, high = (0, len(feature.values)) if isinstance(feature, Categorical) else (feature.low, feature.high)
-    return Cut(rng.randint(int(2 * low) - 1, int(2 * high) + 1) / 2, closed=rng.random() < 0.5)
+    cuts = [Cut(rng.randint(int(2 * low) - 1, int(2 * high) + 1) / 2, closed=rng.random() < 0.5) for _ in range(3)]
+    return cuts[0] if rng.random() < 0.8 else Holed(cuts[0], *sorted(cuts[1:]))
+
+
+def is_left(cut: Cut, x: float) -> bool:
+    return x <= cut.value if cut.closed else x < cut.value
 
 
 class _Tree:
@@ -321,10 +326,10 @@ class _Tree:
         node = 0
         while (column := self.column[node]) >= 0:
             x, split = seen[column], self.split[node]
-            if x is None:
+            if x is None or (isinstance(split, Holed) and is_left(split.high, x) and not is_left(split.low, x)):
                 goes_left = self.missing_left[node]
-            elif isinstance(split, Cut):
-                goes_left = x <= split.value if split.closed else x < split.value
+            elif isinstance(split, Cut | Holed):
+                goes_left = is_left(split if isinstance(split, Cut) else split.cut, x)
             else:
                 goes_left = float(x) in split
             node = self.left[node] if goes_left else self.right[node]
@@ -367,8 +372,8 @@ def _breaks(domain: Domain, trees: Sequence[_Tree]) -> list[set[float]]:
     found = _none(domain)
     for tree in trees:
         for column, split in zip(tree.column, tree.split, strict=True):
-            if isinstance(split, Cut):
-                found[owner[column]].add(split.value)
+            cuts = [split.cut, split.low, split.high] if isinstance(split, Holed) else [split]
+            found[owner[column]].update(cut.value for cut in cuts if isinstance(cut, Cut))
     return found
 
 

@@ -21,7 +21,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import DomainError, UnsupportedModelError
-from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Score, Slope, TreeSum
+from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Positive, Score, Slope, TreeSum
 from axfi_kc.scores.shap.circuits import integral_weights, products_of_others
 
 __all__ = ["margin_shap_scores"]
@@ -46,7 +46,8 @@ def margin_shap_scores(
     X
         Instances, a row each.
     output
-        The class whose score is explained; left out where there is one score only.
+        The class whose score is explained. Two classes that share one score are told apart by its sign, and the
+        second, for which it is positive, is the default; a regression has no classes, and takes none.
     budget
         What all rows together may cost, in seconds and bytes.
 
@@ -60,28 +61,37 @@ def margin_shap_scores(
 
     Examples
     --------
-    >>> from axfi_kc.models import Positive
     >>> domain = Domain([Integer("a", 0, 4), Integer("b", 0, 1)])
     >>> model = LinearModel.of_columns(domain, [[3, -2]], intercepts=[1], rule=Positive((0, 1)))
     >>> margin_shap_scores(model, domain, [(4, 0)])
     [{'a': Fraction(6, 1), 'b': Fraction(1, 1)}]
+    >>> margin_shap_scores(model, domain, [(4, 0)], output=0)
+    [{'a': Fraction(-6, 1), 'b': Fraction(-1, 1)}]
     """
     form = read_model(model, domain)
     codes = domain.encode(X)
     account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")
-    found = _scores(form, codes, _position(form, output), account)
-    return [dict(zip(domain.names, row, strict=True)) for row in found]
+    position, sign = _meant(form, output)
+    found = _scores(form, codes, position, account)
+    return [dict(zip(domain.names, [sign * score for score in row], strict=True)) for row in found]
 
 
-def _position(model: Model, output: Any) -> int:
-    """Return which of the model's scores is meant."""
+def _meant(model: Model, output: Any) -> tuple[int, int]:
+    """Return which of the model's scores is meant, and whether it is taken as it is (1) or negated (-1)."""
     rule = getattr(model, "rule", None)
-    if not isinstance(rule, Argmax):
-        return 0
+    if not isinstance(rule, Argmax | Positive):
+        if output is not None:
+            raise DomainError(
+                f"A model whose output is a number has one score, but output={output!r} was given; leave it out."
+            )
+        return 0, 1
+    if isinstance(rule, Positive) and output is None:
+        return 0, 1
     if output not in rule.labels:
         labels = ", ".join(map(repr, rule.labels))
         raise DomainError(f"output must be the class whose score is meant, one of {labels}, but {output!r} was given.")
-    return rule.labels.index(output)
+    position = rule.labels.index(output)
+    return (position, 1) if isinstance(rule, Argmax) else (0, 1 if position else -1)
 
 
 @singledispatch
