@@ -25,6 +25,7 @@ __all__ = [
     "draw",
     "first_of",
     "float_ends",
+    "is_left",
     "number_of",
     "pieces_of",
     "present",
@@ -189,10 +190,11 @@ def _float_between(low: Bound, high: Bound) -> float | None:
     middle = float((low[0] + high[0]) / 2)
     near = [middle, float(high[0]), float(low[0])]
     near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
-    return next((x for x in near if not _is_left(Fraction(x), low) and _is_left(Fraction(x), high)), None)
+    return next((x for x in near if not is_left(Fraction(x), low) and is_left(Fraction(x), high)), None)
 
 
-def _is_left(number: Fraction, bound: Bound) -> bool:
+def is_left(number: Fraction, bound: Bound) -> bool:
+    """Tell whether a number is left of a bound."""
     return number < bound[0] or (number == bound[0] and bound[1])
 
 
@@ -207,7 +209,7 @@ def _position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Featu
         starts = [piece.number for piece in pieces if piece.number is not None]
         return sum(start <= number for start in starts) - 1
     inner = sorted(b for b in set(bounds) if (feature.low, False) < b < (feature.high, True))
-    return sum(not _is_left(number, b) for b in inner)
+    return sum(not is_left(number, b) for b in inner)
 
 
 _ROWS = 4096  # predicted at once

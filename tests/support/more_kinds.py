@@ -357,6 +357,21 @@ _KINDS: dict[str, Callable[[], Kind]] = {
         "lightgbm", "LGBMClassifier", MIXED_THREE, min_data_per_group=5, **LIGHT
     ),
     "neutral trees with gaps": _neutral_gaps,
+    "xgboost with zero missing": _plain("xgboost", "XGBClassifier", THREE, missing=0.0, **BOOSTED),
+    "xgboost regression with two missing": _plain("xgboost", "XGBRegressor", Z, "1/2", missing=2.0, **BOOSTED),
+    "xgboost with zero missing and gaps": _gaps("xgboost", "XGBClassifier", ONES, missing=0.0, **BOOSTED),
+    "xgboost categories with zero missing": _fitted(
+        "xgboost",
+        "XGBClassifier",
+        MIXED_THREE,
+        missing=0.0,
+        feature_types=["q", "c", "c"],
+        enable_categorical=True,
+        **BOOSTED,
+    ),
+    "scaled xgboost with zero missing": _scaled(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(missing=0.0, **BOOSTED), THREE, "MinMaxScaler"
+    ),
 }
 NAMES = (*kinds.NAMES, *_KINDS)
 

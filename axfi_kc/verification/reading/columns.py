@@ -10,21 +10,22 @@ from typing import Any
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.verification.spaces import Bound, Number, first_of, present
+from axfi_kc.verification.spaces import Bound, Number, first_of, is_left, present
 
-__all__ = ["Seen", "Split", "Zeroed", "columns_of", "cuts_of", "fits", "goes_left", "is_number"]
+__all__ = ["Excepted", "Seen", "Split", "columns_of", "cuts_of", "fits", "goes_left", "is_number"]
 
 
 @dataclass(frozen=True, slots=True)
-class Zeroed:
-    """A bound that numbers near zero do not obey: they all go to one side."""
+class Excepted:
+    """A bound that some numbers do not obey: they count as missing, and go where missing values go."""
 
     bound: Bound  # what the other numbers obey
-    near: Fraction  # how near to zero counts as zero
-    left: bool  # whether zeros go left
+    # Those right of the first and left of the last of these are excepted.
+    first: Bound
+    last: Bound
 
 
-Split = Bound | frozenset[Hashable] | Zeroed
+Split = Bound | frozenset[Hashable] | Excepted
 """What goes left at a node: the numbers up to a bound, or listed entries."""
 
 
@@ -89,11 +90,10 @@ def goes_left(split: Split, entry: Any, *, missing: bool = False) -> bool:
     if isinstance(split, frozenset):
         return entry in split
     number = Fraction(entry)
-    if isinstance(split, Zeroed):
-        if abs(number) <= split.near:
-            return split.left
-        split = split.bound
-    return number < split[0] or (number == split[0] and split[1])
+    if not isinstance(split, Excepted):
+        return is_left(number, split)
+    excepted = is_left(number, split.last) and not is_left(number, split.first)
+    return missing if excepted else is_left(number, split.bound)
 
 
 def cuts_of(split: Split) -> Iterator[Bound]:
@@ -102,8 +102,8 @@ def cuts_of(split: Split) -> Iterator[Bound]:
         for k in (int(entry) for entry in split if isinstance(entry, int | float)):
             yield Fraction(k - 1), True
             yield Fraction(k), True
-    elif isinstance(split, Zeroed):
-        yield from (split.bound, (-split.near, False), (split.near, True))
+    elif isinstance(split, Excepted):
+        yield from (split.bound, split.first, split.last)
     else:
         yield split
 

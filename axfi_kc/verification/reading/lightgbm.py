@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.verification.reading.columns import Seen, Split, Zeroed
+from axfi_kc.verification.reading.columns import Excepted, Seen, Split
 from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import Bound
 
@@ -17,6 +17,7 @@ __all__ = ["lightgbm_form"]
 
 
 _NEAR_ZERO = float(np.float32(1e-35))  # numbers this close to zero are compared as zero
+_ZEROS: tuple[Bound, Bound] = (Fraction(-_NEAR_ZERO), False), (Fraction(_NEAR_ZERO), True)
 _PLAIN = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 
 
@@ -79,7 +80,7 @@ def _split(node: Any, names: dict[int, list[Any]]) -> Split:
         own = names.get(int(node["split_feature"]))
         return frozenset(listed) if own is None else frozenset(own[k] for k in listed if k < len(own))
     bound = _bound(float(node["threshold"]))
-    return Zeroed(bound, Fraction(_NEAR_ZERO), bool(node["default_left"])) if node["missing_type"] == "Zero" else bound
+    return Excepted(bound, *_ZEROS) if node["missing_type"] == "Zero" else bound
 
 
 def _bound(threshold: float) -> Bound:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, numbers_of
-from axfi_kc.verification.reading.columns import Seen, columns_of, goes_left
+from axfi_kc.verification.reading.columns import Excepted, Seen, Split, columns_of, cuts_of, goes_left
 from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
 from axfi_kc.verification.reading.sklearn import Affine, linear_form
 from axfi_kc.verification.spaces import Bound, first_of, float_ends, present
@@ -185,10 +185,10 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
     scaled = {k for k, seen in enumerate(form.columns) if seen.entries is None and made[k].affine != _SAME}
     nodes = (pair for tree in form.trees for pair in zip(tree.column, tree.split, strict=True))
     tests = {(k, split) for k, split in nodes if k in scaled and split is not None}
-    pairs = sorted((k, split) for k, split in tests if isinstance(split, tuple))
-    # Lists of categories, and bounds that zeros do not obey, are not moved through a scaler.
-    if len(pairs) < len(tests):
+    # Lists of categories are not moved through a scaler.
+    if any(isinstance(split, frozenset) for _, split in tests):
         return None
+    pairs = sorted({(k, bound) for k, split in tests for bound in cuts_of(split)})
     moved: dict[tuple[int, Bound], Bound] = {}
     # Short integer features are listed with one call of transform; all others are bisected together.
     for i in sorted({form.columns[k].feature for k, _ in pairs if _is_short(domain, form.columns[k])}):
@@ -221,8 +221,12 @@ def _last(column: npt.NDArray[np.float64], bound: Bound, feature: Feature) -> Bo
 
 
 def _moved(tree: OwnTree, moved: dict[tuple[int, Bound], Bound]) -> OwnTree:
-    pairs = zip(tree.column, tree.split, strict=True)
-    return replace(tree, split=tuple(moved.get((c, s), s) if isinstance(s, tuple) else s for c, s in pairs))
+    def split(column: int, given: Split | None) -> Split | None:
+        if isinstance(given, Excepted):
+            return Excepted(*(moved.get((column, b), b) for b in (given.bound, given.first, given.last)))
+        return moved.get((column, given), given) if isinstance(given, tuple) else given
+
+    return replace(tree, split=tuple(map(split, tree.column, tree.split)))
 
 
 def _inverse(affine: Affine | None, bound: Bound) -> float:
