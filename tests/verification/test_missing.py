@@ -28,7 +28,7 @@ from axfi_kc.verification.spaces import Space, apart, draw, pieces_of, single_pr
 from tests.support.alterations import OF_THE_MODEL, added, heavier, scored
 from tests.support.more_kinds import NAMES, kind
 from tests.support.oracle import Judge, space_of
-from tests.support.random_problems import random_truth
+from tests.support.random_problems import KINDS, random_truth
 
 WITH_GAPS = tuple(name for name in NAMES if "gaps" in name)
 BOUNDS = [(Fraction(1), True), (Fraction(2), False)]
@@ -144,7 +144,7 @@ def test_a_dump_that_disagrees_about_missing_values_is_not_believed(monkeypatch:
     assert report.ok, str(report)
 
 
-@pytest.mark.parametrize("made", ["table", "tree", "ensemble", "circuit", "classes"])
+@pytest.mark.parametrize("made", KINDS)
 def test_random_problems_with_missing_values_are_proved_and_no_alteration_passes(made: str) -> None:
     rng, tried = Random(f"gaps {made}"), 0
     while tried < 12:

@@ -5,6 +5,7 @@ To add a library, write a function from a model, the domain and what the model s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -29,8 +30,7 @@ def form_of(model: Any, domain: Domain) -> Form | None:
         found = _read(model, domain, columns_of(domain))
         return found if isinstance(found, TreeForm | LinearForm) and found.fits(domain) else None
     if hasattr(model, "parts") and hasattr(model, "denominator"):
-        parts = _read_parts(model)
-        return parts if parts.fits(domain) else None
+        return _read_parts(model, domain)
     grid = getattr(model, "grid", None)
     if grid is not None:
         cuts = (frozenset((Fraction(c.value), bool(c.closed)) for c in axis.cuts) for axis in grid.axes)
@@ -38,23 +38,32 @@ def form_of(model: Any, domain: Domain) -> Form | None:
     return None
 
 
-def _read_parts(model: Any) -> LinearForm:
-    """Return a neutral linear model, which holds integers over one denominator."""
+def _read_parts(model: Any, domain: Domain) -> LinearForm | None:
+    """Return a neutral linear model, which holds integers over one denominator; None if it is of another domain."""
     slopes: list[Any] = []
     entries: list[Any] = []
-    for part in model.parts:
+    absent: list[Any] = []
+
+    def over(numbers: Iterable[int]) -> tuple[Fraction, ...]:
+        return tuple(Fraction(n, model.denominator) for n in numbers)
+
+    for part, feature in zip(model.parts, domain.features, strict=True):
         if hasattr(part, "factors"):
-            slopes.append(tuple(Fraction(f, model.denominator) for f in part.factors))
+            slopes.append(over(part.factors))
             entries.append(None)
+            absent.append(None if part.missing is None else over(part.missing))
         else:
+            rows = [over(row) for row in zip(*part.rows, strict=True)]
             slopes.append(None)
-            rows = zip(*part.rows, strict=True)
-            entries.append(tuple(tuple(Fraction(e, model.denominator) for e in row) for row in rows))
+            # A table that has one entry more than there are values ends with that of the missing one.
+            there = len(rows) - bool(feature.missing)
+            entries.append(tuple(rows[:there]))
+            absent.append(rows[there] if feature.missing else None)
     kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
     scale = getattr(model.rule, "scale", Fraction(1))
     rule = Rule(kinds[type(model.rule).__name__], getattr(model.rule, "labels", ()), scale)
-    base = tuple(Fraction(b, model.denominator) for b in model.base)
-    return LinearForm(tuple(slopes), tuple(entries), base, rule, (None,) * len(slopes))
+    form = LinearForm(tuple(slopes), tuple(entries), over(model.base), rule, tuple(absent))
+    return form if form.fits(domain) else None
 
 
 def _read(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Form | None:
