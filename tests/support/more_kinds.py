@@ -214,6 +214,46 @@ def _gaps_in_words(library: str, name: str, y: Any, delta: Any = None, **setting
     return made
 
 
+def _imputed(
+    final: Callable[[], Any],
+    y: Any,
+    delta: Fraction | None = None,
+    *,
+    numbers: Callable[[], Any] | None = None,
+    **imputer: Any,
+) -> Callable[[], Kind]:
+    """Train a pipeline that puts something in the place of missing words and numbers; `numbers` then scales."""
+
+    def made() -> Kind:
+        impute, pipeline = pytest.importorskip("sklearn.impute"), pytest.importorskip("sklearn.pipeline")
+        scalers, compose = pytest.importorskip("sklearn.preprocessing"), pytest.importorskip("sklearn.compose")
+        _, frame = _worded()
+        table = frame.mask(MIXED_GAPS)
+        domain = ax.Domain.from_data(table)
+        words = pipeline.make_pipeline(
+            impute.SimpleImputer(strategy="most_frequent"), scalers.OneHotEncoder(handle_unknown="ignore")
+        )
+        steps = [impute.SimpleImputer(strategy="median", **imputer), *([numbers()] if numbers else [])]
+        parts = [("words", words, ["tree"]), ("numbers", pipeline.make_pipeline(*steps), ["size", "height"])]
+        model = pipeline.make_pipeline(compose.ColumnTransformer(parts, sparse_threshold=0), final()).fit(table, y)
+        return Kind(model, domain, delta, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+    return made
+
+
+def _imputed_numbers(
+    final: Callable[[], Any], y: Any, *steps: Callable[[], Any], delta: Fraction | None = None
+) -> Callable[[], Kind]:
+    """Train a pipeline on numbers of which a fifth is missing."""
+
+    def made() -> Kind:
+        pipeline = pytest.importorskip("sklearn.pipeline")
+        model = pipeline.make_pipeline(*(step() for step in steps), final()).fit(GAPS, y)
+        return Kind(model, ax.Domain.from_data(GAPS, integer=["x2", "x3"]), delta, tuple(GAPS[:6]))
+
+    return made
+
+
 def _gaps_in_booster(y: Any) -> Callable[[], Kind]:
     def made() -> Kind:
         library = pytest.importorskip("xgboost")
@@ -368,6 +408,44 @@ _KINDS: dict[str, Callable[[], Kind]] = {
         feature_types=["q", "c", "c"],
         enable_categorical=True,
         **BOOSTED,
+    ),
+    "imputed linear": _imputed(_LOGISTIC, MIXED_TWO, numbers=_sklearn("preprocessing", "StandardScaler")),
+    "imputed linear classes": _imputed(_LOGISTIC, MIXED_THREE, numbers=_sklearn("preprocessing", "RobustScaler")),
+    "imputed linear regression with marks": _imputed(
+        _sklearn("linear_model", "Ridge"),
+        MIXED_Z,
+        HALF,
+        numbers=_sklearn("preprocessing", "MaxAbsScaler"),
+        add_indicator=True,
+    ),
+    "imputed forest": _imputed(_sklearn("ensemble", "RandomForestClassifier", **FOREST), MIXED_THREE),
+    "imputed boosted with marks": _imputed(
+        _sklearn("ensemble", "GradientBoostingClassifier", n_estimators=5, max_depth=2),
+        MIXED_THREE,
+        numbers=_sklearn("preprocessing", "StandardScaler"),
+        add_indicator=True,
+    ),
+    "imputed histograms": _imputed(
+        _sklearn("ensemble", "HistGradientBoostingClassifier", max_iter=4, max_depth=3), MIXED_THREE
+    ),
+    "imputed xgboost": _imputed(lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED), MIXED_TWO),
+    "binned tree with gaps": _imputed_numbers(
+        _sklearn("tree", "DecisionTreeClassifier", max_depth=4, random_state=0),
+        THREE,
+        _sklearn("impute", "SimpleImputer"),
+        _sklearn("preprocessing", "KBinsDiscretizer", n_bins=4, encode="ordinal", strategy="uniform"),
+    ),
+    "scaled xgboost with gaps": _imputed_numbers(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED),
+        THREE,
+        _sklearn("preprocessing", "RobustScaler"),
+    ),
+    "selected linear with gaps": _imputed_numbers(
+        _LOGISTIC,
+        BINARY,
+        _sklearn("impute", "SimpleImputer", add_indicator=True),
+        _sklearn("feature_selection", "SelectKBest", k=5),
+        _sklearn("preprocessing", "MinMaxScaler"),
     ),
     "scaled xgboost with zero missing": _scaled(
         lambda: pytest.importorskip("xgboost").XGBClassifier(missing=0.0, **BOOSTED), THREE, "MinMaxScaler"

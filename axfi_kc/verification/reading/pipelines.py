@@ -1,11 +1,14 @@
 """scikit-learn pipelines: which feature decides which column, and what their own ``transform`` makes of it.
 
-Scalers and encoders work column by column. So one call of ``transform`` at all values of a discrete feature says what
-the model behind sees of it, and thresholds on a scaled column go back to the user's units by bisection over floats.
+Imputers, scalers and encoders work column by column. So one call of ``transform`` at all values of a discrete feature
+says what the model behind sees of it, one at a missing value what is put in its place, and thresholds on a scaled
+column go back to the user's units by bisection over floats.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, numbers_of
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
+from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, library_of, numbers_of
 from axfi_kc.verification.reading.columns import Excepted, Seen, Split, columns_of, cuts_of, goes_left
 from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
-from axfi_kc.verification.reading.sklearn import Affine, linear_form
+from axfi_kc.verification.reading.sklearn import Affine, is_linear, linear_form, takes_maps
 from axfi_kc.verification.spaces import Bound, first_of, float_ends, present
 
 __all__ = ["pipeline_form"]
@@ -30,15 +33,17 @@ _TOP, _STEP = np.uint64(1 << 63), np.uint64(1)
 _NEAR = np.uint64(1 << 16)  # floats around a place to begin
 Keys = npt.NDArray[np.uint64]
 _SAME: Affine = (Fraction(1), Fraction(0))
+_ZERO: Affine = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A column on its way: the domain's column it comes from, the exact map, and whether an encoder made it."""
+    """A column on its way: what is known of it as a function of the domain's column that it comes from."""
 
     source: int
-    affine: Affine | None = _SAME
-    encoded: bool = False
+    affine: Affine | None = _SAME  # the exact map of what is not missing; None where it has none
+    encoded: bool = False  # whether it may be anything; if not, it never decreases
+    sparse: bool = False  # whether it is in a table that keeps no zeros
 
 
 class _Transforms:
@@ -56,7 +61,9 @@ class _Transforms:
             table = numbers_of(self._domain, codes)
         else:
             table = frame_of(dict(zip(self._names, blocks_of(self._domain, codes), strict=True)), categories=None)
-        made = self._steps.transform(table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of categories that an encoder does not know
+            made = self._steps.transform(table)
         return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
 
 
@@ -66,19 +73,24 @@ def pipeline_form(
     """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
     made = _through_all(model.steps[:-1], [_Made(k) for k in range(len(domain.columns))])
     final = model.steps[-1][1]
-    if made is None or len(model.steps) < 2:
+    # What is not in a sparse table is missing to XGBoost, and zero to others.
+    if made is None or len(model.steps) < 2 or (library_of(final) == "xgboost" and any(m.sparse for m in made)):
         return None
+    linear = is_linear(final)
+    # What bends a column leaves nothing to multiply: its values are listed, if that can be.
+    if linear:
+        made = [replace(m, encoded=m.encoded or m.affine is None or not takes_maps(final)) for m in made]
     try:
         through = _Transforms(model, domain)
         columns = _columns(made, domain, through)
-    except (ImportError, ValueError):
+    except (ImportError, TypeError, ValueError):
         return None  # a value that an encoder does not know, or words that stay words
     if columns is None:
         return None
-    maps = [m.affine or _SAME for m in made]
-    linear = linear_form(final, domain, columns, maps) if all(m.affine or m.encoded for m in made) else None
-    form = linear or read(final, domain, columns)
-    return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else linear
+    if linear:
+        return linear_form(final, domain, columns, [m.affine or _SAME for m in made])
+    form = read(final, domain, columns)
+    return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else None
 
 
 def _through_all(steps: Iterable[tuple[str, Any]], made: list[_Made]) -> list[_Made] | None:
@@ -95,32 +107,72 @@ def _through(step: Any, made: list[_Made]) -> list[_Made] | None:
         return made
     if isinstance(step, str):
         return [] if step == "drop" else None
-    if name == "FunctionTransformer" and step.func is None:
-        return made
+    if name == "FunctionTransformer":
+        return made if step.func is None else _function(step, made)
     if name == "Pipeline":
         return _through_all(step.steps, made)
-    if name == "ColumnTransformer":
-        return _by_column(step, made)
-    if name == "OrdinalEncoder":
-        return [replace(m, encoded=True) for m in made]
-    if name == "OneHotEncoder":
-        return [replace(m, encoded=True) for m, n in zip(made, _widths(step), strict=True) for _ in range(n)]
+    if name in ("ColumnTransformer", "FeatureUnion"):
+        return _side_by_side(step, made)
+    if name == "Binarizer" or (name == "KBinsDiscretizer" and step.encode == "ordinal"):
+        return [replace(m, affine=None) for m in made]
+    if name in _WIDTHS:
+        sparse = getattr(step, "sparse_output", getattr(step, "encode", "") == "onehot")
+        wide = zip(made, _WIDTHS[name](step), strict=True)
+        return [replace(m, encoded=True, sparse=bool(sparse)) for m, n in wide for _ in range(n)]
+    if name in ("SimpleImputer", "MissingIndicator"):
+        return _imputed(step, made)
+    if name in ("PowerTransformer", "QuantileTransformer"):
+        return [replace(m, affine=None, encoded=True) for m in made]
+    if hasattr(step, "get_support") and name is not None:
+        return [m for m, kept in zip(made, step.get_support(), strict=True) if kept]
     return _scaled(step, made)
+
+
+_ROUNDING = (np.sqrt, np.floor, np.ceil, np.rint, np.trunc, np.sign)  # exactly rounded, so they never decrease
+
+
+def _function(step: Any, made: list[_Made]) -> list[_Made] | None:
+    """Return columns after a function of NumPy, which looks at each number by itself."""
+    if not isinstance(step.func, np.ufunc) or step.kw_args:
+        return None
+    return [replace(m, affine=None, encoded=m.encoded or step.func not in _ROUNDING) for m in made]
+
+
+def _imputed(step: Any, made: list[_Made]) -> list[_Made]:
+    """Return columns after an imputer, and after them those that say what was missing."""
+    # Where something else than NaN counts as missing, a number is taken out of the order.
+    plain = [m if is_missing(step.missing_values) else replace(m, affine=None, encoded=True) for m in made]
+    found, marks = [], step
+    if class_name(step) == "SimpleImputer":
+        stay = zip(plain, step.statistics_.tolist(), strict=True)
+        found = [m for m, number in stay if step.keep_empty_features or not is_missing(number)]
+        marks = step.indicator_ if step.add_indicator else None
+    # What is not missing has 0 in all of them.
+    chosen = [] if marks is None else marks.features_.tolist()
+    return found + [replace(plain[k], affine=None if plain[k].encoded else _ZERO) for k in chosen]
 
 
 def _scaled(step: Any, made: list[_Made]) -> list[_Made] | None:
     """Return columns after a scaler, with the exact maps; one that clips has none."""
     name, n = class_name(step), len(made)
-    if name == "StandardScaler":
-        means = step.mean_.tolist() if step.with_mean else [0.0] * n
-        scales = step.scale_.tolist() if step.with_std else [1.0] * n
+    if name in ("StandardScaler", "RobustScaler"):
+        centre, shifts, divides = ("mean_", "with_mean", "with_std")
+        if name == "RobustScaler":
+            centre, shifts, divides = ("center_", "with_centering", "with_scaling")
+        means = getattr(step, centre).tolist() if getattr(step, shifts) else [0.0] * n
+        scales = step.scale_.tolist() if getattr(step, divides) else [1.0] * n
         affine = [(1 / Fraction(s), -Fraction(m) / Fraction(s)) for m, s in zip(means, scales, strict=True)]
+    elif name == "MaxAbsScaler":
+        affine = [(1 / Fraction(s), Fraction(0)) for s in step.scale_.tolist()]
     elif name == "MinMaxScaler":
         affine = [(Fraction(s), Fraction(m)) for s, m in zip(step.scale_.tolist(), step.min_.tolist(), strict=True)]
     else:
         return None
     clips = bool(getattr(step, "clip", False))
-    return [replace(m, affine=None if clips else _after(m.affine, a)) for m, a in zip(made, affine, strict=True)]
+    # A sparse table is multiplied by rounded inverses, so these are not its maps.
+    return [
+        replace(m, affine=None if clips or m.sparse else _after(m.affine, a)) for m, a in zip(made, affine, strict=True)
+    ]
 
 
 def _after(first: Affine | None, second: Affine) -> Affine | None:
@@ -135,16 +187,29 @@ def _widths(encoder: Any) -> list[int]:
     return [len(c) - s - d for c, s, d in zip(encoder.categories_, shared, dropped, strict=True)]
 
 
-def _by_column(step: Any, made: list[_Made]) -> list[_Made] | None:
+_WIDTHS: dict[str, Callable[[Any], list[int]]] = {
+    "OrdinalEncoder": lambda step: [1] * len(step.categories_),
+    "OneHotEncoder": _widths,
+    "TargetEncoder": lambda step: [max(len(step.encodings_) // len(step.categories_), 1)] * len(step.categories_),
+    "KBinsDiscretizer": lambda step: [int(n) for n in step.n_bins_],
+}
+
+
+def _side_by_side(step: Any, made: list[_Made]) -> list[_Made] | None:
+    """Return what transformers make of some columns each, or of all."""
     names = [str(n) for n in getattr(step, "feature_names_in_", ())]
+    union = class_name(step) == "FeatureUnion"
+    parts = [(n, t, slice(None)) for n, t in step.transformer_list] if union else step.transformers_
     found: list[_Made] = []
-    for _, inner, selection in step.transformers_:
+    for name, inner, selection in parts:
         chosen = [made[k] for k in _chosen(selection, names, len(made))]
         part = _through(inner, chosen) if chosen else []
-        if part is None:
+        weight = (step.transformer_weights or {}).get(name, 1)
+        if part is None or weight <= 0:
             return None
-        found += part
-    return found
+        found += [replace(m, affine=_after(m.affine, (Fraction(weight), Fraction(0)))) for m in part]
+    sparse = any(m.sparse for m in found) if union else bool(step.sparse_output_)
+    return [replace(m, sparse=sparse) for m in found]
 
 
 def _chosen(selection: Any, names: list[str], width: int) -> list[int]:
@@ -160,20 +225,29 @@ def _chosen(selection: Any, names: list[str], width: int) -> list[int]:
 
 
 def _columns(made: list[_Made], domain: Domain, through: _Transforms) -> tuple[Seen, ...] | None:
-    """Return what the model behind sees; None where an encoder meets a real number or too many integers."""
+    """Return what the model behind sees; None where an encoder meets a real number or too many values."""
     sources, tables = columns_of(domain), {}
     listed = {sources[m.source].feature for m in made if m.encoded}
     listed |= {i for i, feature in enumerate(domain.features) if isinstance(feature, Categorical)}
     for i in sorted(listed):
         feature = domain.features[i]
-        if isinstance(feature, Real) or feature.size > _MOST_VALUES:
+        if isinstance(feature, Real) or present(feature) > _MOST_VALUES:
             return None
         tables[i] = _at_values(domain, i, through)
+    absent = {i: _at_missing(domain, i, through) for i, feature in enumerate(domain.features) if feature.missing}
     found = []
     for k, column in enumerate(made):
         i = sources[column.source].feature
-        found.append(Seen(i, tuple(tables[i][:, k].tolist()) if i in tables else None))
+        entries = tuple(tables[i][:, k].tolist()) if i in tables else None
+        found.append(Seen(i, entries, absent[i][k] if i in absent else math.nan))
     return tuple(found)
+
+
+def _at_missing(domain: Domain, i: int, through: _Transforms) -> list[float]:
+    """Return the columns that the model sees where a feature is missing."""
+    codes = _corner(domain)
+    codes[i] = np.nan
+    return through.at(codes[np.newaxis])[0].tolist()
 
 
 def _corner(domain: Domain) -> Codes:
@@ -197,7 +271,18 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
     rest = [pair for pair in pairs if pair not in moved]
     near = [_inverse(made[k].affine, bound) for k, bound in rest]
     moved |= dict(zip(rest, _back(rest, near, form.columns, domain, through), strict=True))
-    return replace(form, trees=tuple(_moved(tree, moved) for tree in form.trees))
+    # The splits are no longer about the columns, so what they say of a missing value is said before.
+    trees = tuple(_moved(_settled(tree, form.columns), moved) for tree in form.trees)
+    return replace(form, trees=trees, columns=tuple(replace(seen, absent=math.nan) for seen in form.columns))
+
+
+def _settled(tree: OwnTree, columns: tuple[Seen, ...]) -> OwnTree:
+    """Return a tree that says at each node where what stands for a missing value goes."""
+    blank = any(is_missing(seen.absent) for k, seen in enumerate(columns) if k in tree.column)
+    if tree.missing is None and blank:
+        return tree
+    sides = (k >= 0 and tree.sends_left(node, columns[k].absent) for node, k in enumerate(tree.column))
+    return replace(tree, missing=tuple(sides))
 
 
 def _is_short(domain: Domain, seen: Seen) -> bool:
@@ -208,7 +293,7 @@ def _is_short(domain: Domain, seen: Seen) -> bool:
 def _at_values(domain: Domain, i: int, through: _Transforms) -> npt.NDArray[np.float64]:
     """Return the columns that the model sees at each value of a discrete feature."""
     feature = domain.features[i]
-    size = feature.size or 0
+    size = 0 if isinstance(feature, Real) else present(feature)
     codes = np.tile(_corner(domain), (size, 1))
     codes[:, i] = first_of(feature) + np.arange(size)
     return through.at(codes)
@@ -231,7 +316,7 @@ def _moved(tree: OwnTree, moved: dict[tuple[int, Bound], Bound]) -> OwnTree:
 
 def _inverse(affine: Affine | None, bound: Bound) -> float:
     """Return about where a bound is in the user's units: a place to begin."""
-    return float((bound[0] - affine[1]) / affine[0]) if affine is not None else 0.0
+    return float((bound[0] - affine[1]) / affine[0]) if affine is not None and affine[0] else 0.0
 
 
 def _back(

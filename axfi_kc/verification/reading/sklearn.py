@@ -14,7 +14,7 @@ from axfi_kc.verification.reading.columns import Seen, Split, is_number
 from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import present, single_precision
 
-__all__ = ["Affine", "linear_form", "sklearn_form"]
+__all__ = ["Affine", "is_linear", "linear_form", "sklearn_form", "takes_maps"]
 
 
 _LOGARITHMIC = ("poisson", "gamma")
@@ -141,9 +141,20 @@ def _boosted(model: Any, columns: tuple[Seen, ...]) -> TreeForm:
 
 _CLASSIFIERS = ("LogisticRegression", "LinearSVC", "SGDClassifier", "RidgeClassifier", "Perceptron")
 _REGRESSORS = ("LinearRegression", "Ridge", "Lasso")
+_BAYES = ("BernoulliNB", "CategoricalNB")
 _MOST_VALUES = 20_000
 Affine = tuple[Fraction, Fraction]  # a column is factor times value plus constant
 Table = list[list[Fraction]]  # a row of coefficients per score
+
+
+def is_linear(model: Any) -> bool:
+    """Tell whether a model's scores are sums over columns."""
+    return takes_maps(model) or class_name(model) in _BAYES
+
+
+def takes_maps(model: Any) -> bool:
+    """Tell whether a model multiplies columns, so that it may be read behind affine maps of them."""
+    return class_name(model) in (*_CLASSIFIERS, *_REGRESSORS)
 
 
 def linear_form(
@@ -153,10 +164,9 @@ def linear_form(
 
     For columns that went through scalers, `maps` has the exact affine map of each; its entries need none.
     """
-    name = class_name(model)
-    if name in ("BernoulliNB", "CategoricalNB"):
+    if class_name(model) in _BAYES:
         return _bayes(model, domain, columns)
-    if name not in (*_CLASSIFIERS, *_REGRESSORS) or not all(all(map(is_number, s.entries or ())) for s in columns):
+    if not takes_maps(model) or not all(all(map(is_number, s.entries or ())) for s in columns):
         return None
     rows = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
     table = [[Fraction(float(c)) for c in row] for row in np.atleast_2d(rows)]
