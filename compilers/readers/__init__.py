@@ -33,6 +33,9 @@ READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
+    "axfi_kc.compilers.readers.sklearn_wrappers",
+    "axfi_kc.compilers.readers.sklearn_committees",
+    "axfi_kc.compilers.readers.sklearn_outputs",
 )
 READERS["xgboost"] = ("axfi_kc.compilers.readers.xgboost",)
 
