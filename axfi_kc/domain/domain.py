@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
+from axfi_kc.domain.measures import Number
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
 
-__all__ = ["Domain"]
+__all__ = ["Domain", "values_of"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -48,6 +49,7 @@ class Domain:
     columns: tuple[str, ...] = field(repr=False, compare=False)
     _position: dict[str, int] = field(repr=False, compare=False)
     _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are real
+    _may_miss: npt.NDArray[np.bool_] = field(repr=False, compare=False)
 
     def __init__(self, features: Iterable[Feature]) -> None:
         given = tuple(features)
@@ -66,6 +68,7 @@ class Domain:
         object.__setattr__(self, "features", given)
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "_bounds", np.array(floats).T if len(floats) == len(given) else None)
+        object.__setattr__(self, "_may_miss", np.array([bool(f.missing) for f in given]))
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
 
     @classmethod
@@ -80,6 +83,7 @@ class Domain:
         one_hot: Mapping[str, Sequence[str | int]] | None = None,
         names: Sequence[str] | None = None,
         measures: str | Mapping[str | int, object] = "uniform",
+        missing: Mapping[str | int, Number] | None = None,
     ) -> Domain:
         """Read a domain off a data set.
 
@@ -102,6 +106,9 @@ class Domain:
             ``"uniform"``; ``"empirical"`` (frequencies of the values found, a histogram of
             ten equal bins for a real feature); or ``{column: measure}`` with such a word,
             a :class:`~axfi_kc.domain.measures.Weights` or a :class:`~axfi_kc.domain.measures.Histogram`.
+        missing
+            ``{column: share}``: the probability that a value is missing; elsewhere the share of missing
+            values (NaN, None, pandas' NA) found. Kinds, bounds and measures are those of the others.
 
         Returns
         -------
@@ -112,9 +119,12 @@ class Domain:
         >>> domain = Domain.from_data([[0, 1.5], [2, 3.0]], integer=["age"], names=["age", "bmi"])
         >>> [f.describe() for f in domain.features]
         ['an integer from 0 to 2', 'a number from 1.5 to 3']
+        >>> Domain.from_data([[0.5], [float("nan")], [2.0]], names=["bmi"]).features[0].missing
+        Fraction(1, 3)
         """
         kinds = {"categorical": categorical, "integer": integer, "real": real}
-        return cls(infer_features(X, kinds=kinds, bounds=bounds, one_hot=one_hot, names=names, measures=measures))
+        options: dict[str, Any] = {"bounds": bounds, "one_hot": one_hot, "names": names, "measures": measures}
+        return cls(infer_features(X, kinds=kinds, missing=missing, **options))
 
     def __len__(self) -> int:
         """Return the number of features."""
@@ -183,7 +193,7 @@ class Domain:
         Raises
         ------
         DomainError
-            For a value outside its domain, a missing value, or the wrong number of columns.
+            For a value outside its domain, a missing one where none may be, or the wrong number of columns.
 
         Notes
         -----
@@ -220,10 +230,11 @@ class Domain:
         if values is None or values.dtype.kind != "f" or values.shape[-1] != len(self):
             return None
         codes = np.array(values, dtype=np.float64, order="C")  # a copy: the caller may go on to write into theirs
-        return codes if ((codes >= self._bounds[0]) & (codes <= self._bounds[1])).all() else None
+        inside = (codes >= self._bounds[0]) & (codes <= self._bounds[1])
+        return codes if inside.all() or (inside | (np.isnan(codes) & self._may_miss)).all() else None
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
-        """Return the values that `codes` stand for."""
+        """Return the values that `codes` stand for; None where one is missing."""
         return tuple(f.decode(float(c)) for f, c in zip(self.features, codes, strict=True))
 
     def points(self) -> Iterator[tuple[Any, ...]]:
@@ -240,12 +251,15 @@ class Domain:
                     f"Only a finite domain can be enumerated, but feature {feature.name!r} is real; "
                     "declare it integer or categorical."
                 )
-        return product(*(_values(f) for f in self.features))
+        return product(*(values_of(f) for f in self.features))
 
 
-def _values(feature: Feature) -> Sequence[Any]:
+def values_of(feature: Feature) -> Sequence[Any]:
+    """Return the values of a finite feature, last None if one may be missing; nothing of a real one."""
+    nothing = (None,) * bool(feature.missing)
     if isinstance(feature, Categorical):
-        return feature.values
+        return (*feature.values, *nothing)
     if isinstance(feature, Integer):
-        return range(feature.low, feature.high + 1)
+        present = range(feature.low, feature.high + 1)
+        return (*present, *nothing) if nothing else present
     return ()

@@ -2,7 +2,8 @@
 
 A feature knows its values, its measure, and the model columns that carry it. Inside the
 library a value is a *code*, a float64: the value itself for integer and real features, the
-position in ``values`` for a categorical one.
+position in ``values`` for a categorical one. Where values may be missing, *missing* is one more
+value: its code is NaN, on view it is None, and it has a probability of its own.
 """
 
 from __future__ import annotations
@@ -19,11 +20,25 @@ import numpy.typing as npt
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import DomainError
 
-__all__ = ["Categorical", "Feature", "Integer", "Real"]
+__all__ = ["Categorical", "Feature", "Integer", "Real", "is_missing"]
 
 
 Codes = npt.NDArray[np.float64]
 _LARGEST_INTEGER = 2**53  # beyond it float64, in which models compare, skips integers
+_NOTHING = ("NAType", "NaTType")  # what pandas has in the place of a missing value, known by name: it is an extra
+
+
+def is_missing(value: object) -> bool:
+    """Tell whether `value` stands for a missing one: None, NaN, or pandas' NA and NaT.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0.0), is_missing("")
+    (True, True, False, False)
+    """
+    if value is None or type(value).__name__ in _NOTHING:
+        return True
+    return isinstance(value, float | np.floating) and math.isnan(value)
 
 
 def _first(values: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> object:
@@ -31,8 +46,10 @@ def _first(values: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> object:
     return found.item() if isinstance(found, np.generic) else found
 
 
-def _as_floats(name: str, column: npt.NDArray[Any]) -> Codes:
-    """Return `column` as float64, refusing what is not a number, NaN included."""
+def _as_floats(name: str, column: npt.NDArray[Any], missing: Fraction) -> Codes:
+    """Return `column` as float64, refusing what is not a number; NaN, or what stands for it, only if it may miss."""
+    if column.dtype.kind == "O":
+        column = np.array([math.nan if is_missing(value) else value for value in column.tolist()], dtype=object)
     try:
         numbers = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -40,13 +57,16 @@ def _as_floats(name: str, column: npt.NDArray[Any]) -> Codes:
             f"Feature {name!r} takes numbers, but {_first_non_number(column)!r} was found; "
             "encode it as a number or declare the feature categorical."
         ) from error
-    missing = np.isnan(numbers)
-    if missing.any():
-        raise DomainError(
-            f"Feature {name!r} is NaN (missing) in row {int(np.flatnonzero(missing)[0])}; "
-            "every value must lie in the domain: impute it, or make missing a category of its own."
-        )
+    if not missing and np.isnan(numbers).any():
+        raise _refused_missing(name, int(np.flatnonzero(np.isnan(numbers))[0]))
     return numbers
+
+
+def _refused_missing(name: str, row: int) -> DomainError:
+    return DomainError(
+        f"Feature {name!r} is missing (NaN) in row {row}, but its domain has no missing values; allow them with a "
+        "share of their own (missing=0.1), or read the domain off data that have some (Domain.from_data)."
+    )
 
 
 def _first_non_number(column: npt.NDArray[Any]) -> object:
@@ -56,6 +76,20 @@ def _first_non_number(column: npt.NDArray[Any]) -> object:
         except (TypeError, ValueError):
             return value
     return column
+
+
+def _share(name: str, missing: Number) -> Fraction:
+    share = exact(missing, f"share of missing values of {name!r}")
+    if 0 <= share < 1:
+        return share
+    raise DomainError(
+        f"The share of missing values of {name!r} must be at least 0 and below 1, but {missing!r} was given; leave a "
+        "feature out that is always missing."
+    )
+
+
+def _or_missing(text: str, missing: Fraction) -> str:
+    return f"{text}, or missing" if missing else text
 
 
 def _outside(feature: Feature, value: object) -> DomainError:
@@ -82,6 +116,9 @@ class Categorical:
     codes
         For each value, the numbers it puts into `columns`; by default the one-hot code.
         Combinations that are no value's code are not points of the domain.
+    missing
+        The probability that the value is missing (NaN in every column); 0 by default: it never is. The
+        other values share the rest.
 
     Examples
     --------
@@ -97,6 +134,7 @@ class Categorical:
     measure: Uniform | Weights
     columns: tuple[str, ...]
     codes: tuple[tuple[Any, ...], ...]
+    missing: Fraction
 
     def __init__(
         self,
@@ -106,18 +144,23 @@ class Categorical:
         weights: Sequence[Number] | Weights | None = None,
         columns: Sequence[str] | None = None,
         codes: Sequence[Sequence[Number]] | None = None,
+        missing: Number = 0,
     ) -> None:
         items = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
             raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {items!r} was given.")
         if any(isinstance(v, float) and math.isnan(v) for v in items):
-            raise DomainError(f"Feature {name!r} has NaN among its values; give missing a name of its own.")
+            raise DomainError(f"Feature {name!r} has NaN among its values; give missing values a share, missing=0.1.")
+        share = _share(name, missing)
+        if share and None in items:
+            raise DomainError(f"Feature {name!r} has None among its values, which stands for missing; leave it out.")
         object.__setattr__(self, "name", str(name))
         object.__setattr__(self, "values", items)
         object.__setattr__(self, "measure", _weights(name, weights, len(items)))
         object.__setattr__(self, "columns", tuple(columns) if columns is not None else (str(name),))
         object.__setattr__(self, "codes", self._codes(columns, codes))
+        object.__setattr__(self, "missing", share)
 
     def _codes(
         self, columns: Sequence[str] | None, codes: Sequence[Sequence[Number]] | None
@@ -138,29 +181,35 @@ class Categorical:
 
     @property
     def size(self) -> int:
-        """The number of values."""
-        return len(self.values)
+        """The number of values; missing is one of them, if it occurs."""
+        return len(self.values) + bool(self.missing)
 
     def describe(self) -> str:
         """Return the values in words."""
         shown = ", ".join(repr(v) for v in self.values[:8])
-        return f"one of {shown}{', ...' if self.size > 8 else ''}"
+        return _or_missing(f"one of {shown}{', ...' if len(self.values) > 8 else ''}", self.missing)
 
     def encode(self, column: npt.NDArray[Any]) -> Codes:
-        """Return the position of each value of `column` among the feature's values."""
+        """Return the position of each value of `column` among the feature's values; NaN for a missing one."""
         position = {value: k for k, value in enumerate(self.values)}
         items = column.tolist()
+        if self.missing:
+            items = [None if is_missing(v) else v for v in items]
+            position[None] = math.nan  # type: ignore[assignment]
         try:
             return np.array([position[v] for v in items], dtype=np.float64)
         except (KeyError, TypeError):
-            wrong = next(v for v in items if not isinstance(v, Hashable) or v not in position)
-        raise _outside(self, wrong)
+            row, wrong = next((n, v) for n, v in enumerate(items) if not isinstance(v, Hashable) or v not in position)
+        raise _refused_missing(self.name, row) if is_missing(wrong) else _outside(self, wrong)
 
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
-        position = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
-        numbers = _as_floats(self.name, block.reshape(-1)).reshape(block.shape)
-        rows = [tuple(row.tolist()) for row in numbers]
+        position: dict[Any, float] = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
+        numbers = _as_floats(self.name, block.reshape(-1), self.missing).reshape(block.shape)
+        # NaN equals nothing, so None stands for a row of them; a row with a few is no value's code.
+        rows = [None if np.isnan(row).all() else tuple(row.tolist()) for row in numbers]
+        if self.missing:
+            position[None] = math.nan
         wrong = next((row for row in rows if row not in position), None)
         if wrong is not None:
             raise DomainError(
@@ -170,18 +219,20 @@ class Categorical:
         return np.array([position[row] for row in rows], dtype=np.float64)
 
     def decode(self, code: float) -> Hashable:
-        """Return the value with this code."""
-        return self.values[int(code)]
+        """Return the value with this code; None for a missing one."""
+        return None if math.isnan(code) else self.values[int(code)]
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Integer:
-    """An integer feature with values ``low..high``, both included.
+    """An integer feature with values ``low..high``, both included; with probability `missing`, 0 by default, none.
 
     Examples
     --------
     >>> Integer("age", 18, 90).size
     73
+    >>> Integer("age", 18, 90, missing=0.25).describe()
+    'an integer from 18 to 90, or missing'
     """
 
     kind: ClassVar[str] = "integer"
@@ -189,9 +240,18 @@ class Integer:
     low: int
     high: int
     measure: Uniform | Weights
+    missing: Fraction
     columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
 
-    def __init__(self, name: str, low: int, high: int, *, weights: Sequence[Number] | Weights | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        low: int,
+        high: int,
+        *,
+        weights: Sequence[Number] | Weights | None = None,
+        missing: Number = 0,
+    ) -> None:
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least.denominator != 1 or most.denominator != 1 or least > most:
             raise DomainError(f"Integer feature {name!r} needs integers low <= high, but ({low}, {high}) was given.")
@@ -200,30 +260,32 @@ class Integer:
         object.__setattr__(self, "name", str(name))
         object.__setattr__(self, "low", int(least))
         object.__setattr__(self, "high", int(most))
-        object.__setattr__(self, "measure", _weights(name, weights, self.size))
+        object.__setattr__(self, "measure", _weights(name, weights, self.high - self.low + 1))
+        object.__setattr__(self, "missing", _share(name, missing))
         object.__setattr__(self, "columns", (self.name,))
 
     @property
     def size(self) -> int:
-        """The number of values."""
-        return self.high - self.low + 1
+        """The number of values; missing is one of them, if it occurs."""
+        return self.high - self.low + 1 + bool(self.missing)
 
     def describe(self) -> str:
         """Return the values in words."""
-        return f"an integer from {self.low} to {self.high}"
+        return _or_missing(f"an integer from {self.low} to {self.high}", self.missing)
 
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
-        numbers = _as_floats(self.name, column)
-        # NaN was refused before: it is neither below nor above a bound. Up to 2**53 bounds are floats themselves.
-        wrong = (numbers < self.low) | (numbers > self.high) | (numbers != np.floor(numbers))
+        numbers = _as_floats(self.name, column, self.missing)
+        # NaN, if it may be, is neither below nor above a bound. Up to 2**53 bounds are floats themselves.
+        fractional = (numbers != np.floor(numbers)) & ~np.isnan(numbers)
+        wrong = (numbers < self.low) | (numbers > self.high) | fractional
         if wrong.any():
             raise _outside(self, _first(numbers, wrong))
         return numbers
 
-    def decode(self, code: float) -> int:
-        """Return the value with this code."""
-        return int(code)
+    def decode(self, code: float) -> int | None:
+        """Return the value with this code; None for a missing one."""
+        return None if math.isnan(code) else int(code)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -239,6 +301,8 @@ class Real:
     histogram
         A :class:`~axfi_kc.domain.measures.Histogram` whose edges run from `low` to `high`;
         uniform by default.
+    missing
+        The probability that the value is missing; 0 by default: it never is. The interval shares the rest.
 
     Examples
     --------
@@ -251,10 +315,13 @@ class Real:
     low: Fraction
     high: Fraction
     measure: Uniform | Histogram
+    missing: Fraction
     columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
     floats: tuple[float, float] = field(repr=False, compare=False)  # the least and the largest within
 
-    def __init__(self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None) -> None:
+    def __init__(
+        self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None, missing: Number = 0
+    ) -> None:
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least > most:
             raise DomainError(f"Real feature {name!r} needs low <= high, but ({low}, {high}) was given.")
@@ -267,6 +334,7 @@ class Real:
         object.__setattr__(self, "low", least)
         object.__setattr__(self, "high", most)
         object.__setattr__(self, "measure", histogram if histogram is not None else Uniform())
+        object.__setattr__(self, "missing", _share(name, missing))
         object.__setattr__(self, "columns", (self.name,))
         object.__setattr__(self, "floats", (_float_above(least), -_float_above(-most)))
 
@@ -277,20 +345,21 @@ class Real:
 
     def describe(self) -> str:
         """Return the values in words."""
-        return f"a number from {shown(self.low)} to {shown(self.high)}"
+        return _or_missing(f"a number from {shown(self.low)} to {shown(self.high)}", self.missing)
 
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
-        numbers = _as_floats(self.name, column)
-        # A float lies between the rational bounds iff it lies between the outermost floats within them.
+        numbers = _as_floats(self.name, column, self.missing)
+        # A float lies between the rational bounds iff it lies between the outermost floats within them; NaN, if it
+        # may be, is on neither side.
         wrong = (numbers < self.floats[0]) | (numbers > self.floats[1])
         if wrong.any():
             raise _outside(self, _first(numbers, wrong))
         return numbers
 
-    def decode(self, code: float) -> float:
-        """Return the value with this code."""
-        return float(code)
+    def decode(self, code: float) -> float | None:
+        """Return the value with this code; None for a missing one."""
+        return None if math.isnan(code) else float(code)
 
 
 Feature = Categorical | Integer | Real

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
+from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import DomainError, UnknownFeatureError
 
 __all__ = ["Table", "as_table", "infer_features", "listing", "one_row", "unknown"]
@@ -49,7 +49,7 @@ def _frame_values(X: Any) -> dict[str, Column]:
     # One block instead of a column at a time where all are numbers; anything else keeps its own type.
     if any(getattr(dtype, "kind", "O") not in "iuf" for dtype in X.dtypes):
         return _frame_columns(X)
-    block = X.to_numpy(dtype=np.float64)
+    block = X.to_numpy(dtype=np.float64, na_value=np.nan)  # polars, which has no na_value, has no such kinds either
     return {str(name): block[:, j] for j, name in enumerate(X.columns)}
 
 
@@ -153,14 +153,16 @@ def infer_features(
     one_hot: Mapping[str, Sequence[str | int]] | None,
     names: Sequence[str] | None,
     measures: str | Mapping[str | int, object],
+    missing: Mapping[str | int, Number] | None,
 ) -> list[Feature]:
     """Return the features that :meth:`Domain.from_data` describes."""
-    columns = _columns_of(X, names)
+    columns, known = _columns_of(X, names), _declared_kinds(X)
     labels = list(columns)
     if any(len(c) == 0 for c in columns.values()):
         raise DomainError("A domain cannot be read off an empty table; give at least one row.")
     kind_of = {_label(c, labels): kind for kind, given in kinds.items() for c in given}
     bound_of = {_label(c, labels): b for c, b in (bounds or {}).items()}
+    share_of = {_label(c, labels): exact(p, "share of missing values") for c, p in (missing or {}).items()}
     owner = {_label(c, labels): name for name, owned in (one_hot or {}).items() for c in owned}
     words = (
         measures
@@ -175,10 +177,39 @@ def infer_features(
                 owned = [c for c in labels if owner.get(c) == owner[label]]
                 features.append(_one_hot(owner[label], owned))
             continue
-        kind = kind_of.get(label) or _kind_of_dtype(column)
+        kind = kind_of.get(label) or known.get(label) or _kind_of_dtype(column)
         measure = words if isinstance(words, str) else words.get(label, "uniform")
-        features.append(_MAKERS[kind](label, column, bound_of.get(label), measure))
+        present, share = _present(label, column)
+        features.append(_MAKERS[kind](label, present, bound_of.get(label), measure, share_of.get(label, share)))
     return features
+
+
+def _present(name: str, column: Column) -> tuple[Column, Fraction]:
+    """Return the values of a column that are not missing, and the share of those that are."""
+    if column.dtype.kind not in "fO":
+        return column, Fraction(0)
+    missing = np.isnan(column) if column.dtype.kind == "f" else np.array([is_missing(v) for v in column.tolist()])
+    if missing.all():
+        raise DomainError(f"Column {name!r} is missing in every row, so it has no values; leave it out.")
+    return column[~missing], Fraction(int(missing.sum()), len(column))
+
+
+def _declared_kinds(X: Any) -> dict[str, str]:
+    """Return the kinds of columns that a frame's own types declare, and arrays made of them do not show.
+
+    With missing values in them, whole numbers come out of a frame as floats or as objects.
+    """
+    if not _is_frame(X):
+        return {}
+    kinds = {str(name): _declared_kind(X[name].dtype) for name in X.columns}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def _declared_kind(dtype: Any) -> str | None:
+    for test, kind in (("is_integer", "integer"), ("is_float", "real")):  # polars
+        if callable(getattr(dtype, test, None)) and getattr(dtype, test)():
+            return kind
+    return {"i": "integer", "u": "integer", "f": "real"}.get(getattr(dtype, "kind", ""))  # pandas
 
 
 def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
@@ -216,7 +247,7 @@ def _one_hot(name: str, owned: Sequence[str]) -> Categorical:
     return Categorical(name, values, columns=owned)
 
 
-def _categorical(name: str, column: Column, bounds: object, measure: object) -> Feature:
+def _categorical(name: str, column: Column, bounds: object, measure: object, missing: Fraction) -> Feature:
     if bounds is not None:
         raise DomainError(f"Feature {name!r} is categorical and takes no bounds; drop them or declare it integer.")
     counts: dict[Any, int] = {}
@@ -225,8 +256,8 @@ def _categorical(name: str, column: Column, bounds: object, measure: object) -> 
     # Values of different types do not compare; grouped by type they do, and the order is the same each time.
     values = sorted(counts, key=lambda v: (str(type(v)), v))
     if measure == "empirical":
-        return Categorical(name, values, weights=[counts[v] for v in values])
-    return Categorical(name, values, weights=_weights_of(name, measure))
+        return Categorical(name, values, weights=[counts[v] for v in values], missing=missing)
+    return Categorical(name, values, weights=_weights_of(name, measure), missing=missing)
 
 
 def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None) -> tuple[float, float]:
@@ -242,17 +273,19 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     return low, high
 
 
-def _integer(name: str, column: Column, bounds: tuple[float, float] | None, measure: object) -> Feature:
+def _integer(
+    name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction
+) -> Feature:
     low, high = _finite_range(name, column, bounds)
     feature = Integer(name, low, high)  # type: ignore[arg-type]
     numbers = feature.encode(column)
     if measure == "empirical":
         counts = np.bincount((numbers - feature.low).astype(np.int64), minlength=feature.size)
-        return Integer(name, feature.low, feature.high, weights=counts.tolist())
-    return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure))
+        return Integer(name, feature.low, feature.high, weights=counts.tolist(), missing=missing)
+    return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure), missing=missing)
 
 
-def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure: object) -> Feature:
+def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction) -> Feature:
     low, high = _finite_range(name, column, bounds)
     if measure == "empirical" and low < high:
         numbers = np.asarray(column, dtype=np.float64)
@@ -260,14 +293,14 @@ def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure
         # Edges are exact and counts are NumPy's, so a value within rounding of an edge may count next door.
         step = (Fraction(high) - Fraction(low)) / _EMPIRICAL_BINS
         edges = [Fraction(low) + k * step for k in range(_EMPIRICAL_BINS + 1)]
-        return Real(name, low, high, histogram=Histogram(edges, counts.tolist()))
+        return Real(name, low, high, histogram=Histogram(edges, counts.tolist()), missing=missing)
     if isinstance(measure, Histogram):
-        return Real(name, low, high, histogram=measure)
+        return Real(name, low, high, histogram=measure, missing=missing)
     if measure not in ("uniform", "empirical") and not isinstance(measure, Uniform):
         raise DomainError(
             f"The measure of real feature {name!r} must be 'uniform', 'empirical' or a Histogram, not {measure!r}."
         )
-    return Real(name, low, high)
+    return Real(name, low, high, missing=missing)
 
 
 def _weights_of(name: str, measure: object) -> Weights | None:

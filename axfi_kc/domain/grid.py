@@ -1,9 +1,9 @@
 """The cells into which a model cuts its domain.
 
 A tree compares a feature with finitely many thresholds, so on each feature it can tell apart
-only finitely many *cells*: intervals between cuts, or single categories. Everything after the
-reader works on cell numbers; what a cell is worth (its probability, its number of points) is
-kept here as integers over one denominator per feature.
+only finitely many *cells*: intervals between cuts, or single categories, and last, where values may
+be missing, the cell of the missing ones. Everything after the reader works on cell numbers; what a
+cell is worth (its probability, its number of points) is kept here as integers over one denominator per feature.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = ["Axis", "Cut", "Grid", "Split", "float32_cuts"]
 
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
 _DIGITS = 7  # of a threshold: those of a float32, in which many models hold them
 
 
@@ -80,7 +81,8 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
     # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
     even = (last.view(np.int32) & 1) == 0
     # Past the largest float32 there is no neighbour to meet half-way; then the threshold is taken as it is.
-    middle = np.where(np.isfinite(middle), middle, limits)
+    # A threshold of infinity sets missing values apart: every number goes left.
+    middle = np.where(np.isfinite(middle), middle, np.clip(limits, -_LARGEST_FLOAT, _LARGEST_FLOAT))
     return [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
 
 
@@ -94,7 +96,7 @@ class Axis:
         The feature that is cut.
     cuts
         For integer and real features, the cuts between neighbouring cells; a categorical
-        feature has one cell per value.
+        feature has one cell per value. After these comes the cell of missing values, if there are any.
     numerators, denominator
         The probability of cell k is ``numerators[k] / denominator``.
     counts
@@ -114,7 +116,7 @@ class Axis:
         if isinstance(feature, Categorical):
             kept: tuple[Cut, ...] = ()
             shares = _shares_of_values(feature)
-            counts: tuple[int, ...] | None = (1,) * feature.size
+            counts: tuple[int, ...] | None = (1,) * len(feature.values)
         elif isinstance(feature, Integer):
             kept = _integer_cuts(feature, cuts)
             shares = _integer_shares(feature, kept)
@@ -124,6 +126,9 @@ class Axis:
             kept = _real_cuts(feature, cuts)
             shares = _real_shares(feature, kept)
             counts = None
+        if feature.missing:
+            shares = (*(s * (1 - feature.missing) for s in shares), feature.missing)
+            counts = None if counts is None else (*counts, 1)
         denominator = math.lcm(*(s.denominator for s in shares))
         numerators = tuple(s.numerator * (denominator // s.denominator) for s in shares)
         return cls(feature, kept, numerators, denominator, counts, np.array([c.last_left for c in kept]))
@@ -149,15 +154,27 @@ class Axis:
         """The number of cells."""
         return len(self.numerators)
 
+    @property
+    def missing_cell(self) -> int | None:
+        """The cell of missing values, always the last; None where no value may be missing."""
+        return self.n_cells - 1 if self.feature.missing else None
+
     def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cell of each code (cost: a binary search each)."""
+        last = self.missing_cell
+        if last is not None:
+            missing = np.isnan(codes)
+            return np.where(missing, last, self._located(np.where(missing, 0.0, codes)))
+        return self._located(codes)
+
+    def _located(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         if isinstance(self.feature, Categorical):
             return codes.astype(np.int64)
         # Compared with the last float on each cut's left, open and closed cuts need no case of their own.
         return np.searchsorted(self._last_left, codes, side="left").astype(np.int64)
 
     def left_of(self, cut: Cut) -> int:
-        """Return how many cells lie left of `cut`."""
+        """Return how many cells lie left of `cut`; missing values lie on neither side."""
         if isinstance(self.feature, Integer):
             cut = _integer_cut(cut)
         # Each of our cuts up to this one ends a cell on its left.
@@ -170,8 +187,9 @@ class Axis:
             return False
         return bool(cut.value > last.high or (cut.closed and cut.value == last.high))
 
-    def left_mask(self, component: int, split: Split) -> npt.NDArray[np.uint8]:
-        """Return which cells a split of one of the feature's columns sends left."""
+    def left_mask(self, component: int, split: Split, *, missing: bool = False) -> npt.NDArray[np.uint8]:
+        """Return which cells a split of one of the feature's columns sends left; missing values if `missing`."""
+        mask = np.zeros(self.n_cells, np.uint8)
         if isinstance(self.feature, Categorical):
             if isinstance(split, Cut):
                 # Codes are floats, so comparing with the last float on the left is the library's own test.
@@ -179,12 +197,13 @@ class Axis:
                 inside = [c <= last for c in _numeric_codes(self.feature, component)]
             else:
                 inside = [row[component] in split for row in self.feature.codes]
-            return np.array(inside, dtype=np.uint8)
-        mask = np.zeros(self.n_cells, np.uint8)
-        if isinstance(split, Cut):
+            mask[: len(inside)] = inside
+        elif isinstance(split, Cut):
             mask[: self.left_of(split)] = 1
         else:
             mask[self._cells_of(split)] = 1
+        if self.feature.missing:
+            mask[-1] = missing
         return mask
 
     def _cells_of(self, codes: frozenset[Any]) -> list[int]:
@@ -201,12 +220,17 @@ class Axis:
         >>> axis = Axis.of(Integer("age", 18, 90), [Cut(41.5, closed=True)])
         >>> axis.describe([0]), axis.describe([1])
         ('age <= 41', 'age >= 42')
+        >>> Axis.of(Integer("age", 18, 90, missing=0.5), [Cut(41.5, closed=True)]).describe([1, 2])
+        'age >= 42 or age is missing'
         """
-        name = self.feature.name
-        if isinstance(self.feature, Categorical):
-            values = [repr(self.feature.values[c]) for c in sorted(cells)]
-            return f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}"
-        return " or ".join(self._describe_run(a, b) for a, b in _runs(sorted(cells)))
+        name, present = self.feature.name, sorted(c for c in cells if c != self.missing_cell)
+        parts = [f"{name} is missing"] * (len(present) < len(cells))
+        if present and isinstance(self.feature, Categorical):
+            values = [repr(self.feature.values[c]) for c in present]
+            parts.insert(0, f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}")
+        elif present:
+            parts = [self._describe_run(a, b) for a, b in _runs(present)] + parts
+        return " or ".join(parts)
 
     def _describe_run(self, first: int, last: int) -> str:
         name, integer = self.feature.name, isinstance(self.feature, Integer)
@@ -266,17 +290,17 @@ def _real_cuts(feature: Real, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
     return tuple(sorted(c for c in set(cuts) if first < (Fraction(c.value), c.closed) < last))
 
 
-def _shares_of_values(feature: Categorical | Integer) -> tuple[Fraction, ...]:
+def _shares_of_values(feature: Categorical) -> tuple[Fraction, ...]:
     if isinstance(feature.measure, Weights):
         return feature.measure.shares
-    return (Fraction(1, feature.size),) * feature.size
+    return (Fraction(1, len(feature.values)),) * len(feature.values)
 
 
 def _integer_shares(feature: Integer, cuts: Sequence[Cut]) -> tuple[Fraction, ...]:
     starts = [feature.low, *(int(c.value) + 1 for c in cuts), feature.high + 1]
     spans = [(a - feature.low, b - feature.low) for a, b in itertools.pairwise(starts)]
     if isinstance(feature.measure, Uniform):
-        return tuple(Fraction(b - a, feature.size) for a, b in spans)
+        return tuple(Fraction(b - a, feature.high - feature.low + 1) for a, b in spans)
     return tuple(sum(feature.measure.shares[a:b], Fraction(0)) for a, b in spans)
 
 
@@ -327,18 +351,18 @@ class Grid:
         """The number of cell vectors."""
         return math.prod(self.n_cells)
 
-    def left_masks(self, tests: Sequence[tuple[int, int, Split]]) -> list[npt.NDArray[np.uint8]]:
-        """Return for each test, of (feature, which of its columns, split), the cells that go left.
+    def left_masks(self, tests: Sequence[tuple[int, int, Split, bool]]) -> list[npt.NDArray[np.uint8]]:
+        """Return for each test, of (feature, which of its columns, split, missing go left), the cells that go left.
 
         Notes
         -----
         Equal tests, of which ensembles have many, share one mask.
         """
-        masks: dict[tuple[int, int, Split], npt.NDArray[np.uint8]] = {}
+        masks: dict[tuple[int, int, Split, bool], npt.NDArray[np.uint8]] = {}
         for test in tests:
             if test not in masks:
-                i, component, split = test
-                masks[test] = self.axes[i].left_mask(component, split)
+                i, component, split, missing = test
+                masks[test] = self.axes[i].left_mask(component, split, missing=missing)
         return [masks[test] for test in tests]
 
     def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:

@@ -19,7 +19,8 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 
 from axfi_kc.budget import Account, Budget, BudgetSpent, Watch
-from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.domain import values_of
+from axfi_kc.domain.features import Real
 from axfi_kc.engines import CxpSets, ListedCxps, check_countable, check_weights
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.problem import Problem
@@ -363,8 +364,6 @@ def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:
 
 
 def _values(feature: Any) -> Iterable[Any]:
-    if isinstance(feature, Categorical):
-        return feature.values
-    if isinstance(feature, Integer):
-        return range(feature.low, feature.high + 1)
-    raise DomainError(f"The points of a CXp with real feature {feature.name!r} cannot be listed; use its weight.")
+    if isinstance(feature, Real):
+        raise DomainError(f"The points of a CXp with real feature {feature.name!r} cannot be listed; use its weight.")
+    return values_of(feature)

@@ -24,9 +24,18 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import Number, counted, exact
-from axfi_kc.errors import SimilarityError
+from axfi_kc.errors import SimilarityError, UnsupportedModelError
 
-__all__ = ["LINK_ERROR", "GriddedModel", "ListedModel", "Model", "Similarity", "Uses", "adding_error"]
+__all__ = [
+    "LINK_ERROR",
+    "GriddedModel",
+    "ListedModel",
+    "Model",
+    "Similarity",
+    "Uses",
+    "adding_error",
+    "check_never_missing",
+]
 
 
 LINK_ERROR = 8  # units in the last place that a sigmoid, a softmax or an average may lose
@@ -178,6 +187,16 @@ class ListedModel(GriddedModel):
     def labels(self) -> tuple[Hashable, ...]:
         """The distinct outputs."""
         return self.outputs
+
+
+def check_never_missing(domain: Domain) -> None:
+    """Raise if a value may be missing: for models whose library predicts nothing then."""
+    odd = next((f for f in domain.features if f.missing), None)
+    if odd is not None:
+        raise UnsupportedModelError(
+            f"The model predicts nothing where a value is missing, but feature {odd.name!r} may be; impute it in a "
+            "pipeline before the model, or give the domain missing=0."
+        )
 
 
 def adding_error(n: int, unit: Fraction) -> Fraction:

@@ -277,15 +277,25 @@ def _table(model: Any, domain: Domain, codes: Codes, categories: Sequence[int] |
 
 
 def blocks_of(domain: Domain, codes: Codes) -> list[npt.NDArray[Any]]:
-    """Return points as the model's columns."""
+    """Return points as the model's columns; NaN where a value is missing."""
     found: list[npt.NDArray[Any]] = []
     for i, feature in enumerate(domain.features):
         if isinstance(feature, Categorical):
-            places = codes[:, i].astype(np.int64)
-            found += [np.array(column)[places] for column in zip(*feature.codes, strict=True)]
+            found += [_entries(column, codes[:, i], feature.missing) for column in zip(*feature.codes, strict=True)]
         else:
-            found.append(codes[:, i].astype(np.int64) if isinstance(feature, Integer) else codes[:, i])
+            whole = isinstance(feature, Integer) and not feature.missing  # whole numbers have no NaN among them
+            found.append(codes[:, i].astype(np.int64) if whole else codes[:, i])
     return found
+
+
+def _entries(column: Sequence[Any], codes: Codes, missing: Fraction) -> npt.NDArray[Any]:
+    """Return the entries of a column at the codes of its feature, NaN for a missing one."""
+    entries = np.array(column)
+    if not missing:
+        return entries[codes.astype(np.int64)]
+    # Numbers become floats; words, beside which NaN would become a word, become objects.
+    plain = entries.astype(np.float64 if entries.dtype.kind in "iuf" else object)
+    return np.append(plain, np.nan)[np.where(np.isnan(codes), len(plain), codes).astype(np.int64)]
 
 
 def numbers_of(domain: Domain, codes: Codes) -> npt.NDArray[np.float64]:

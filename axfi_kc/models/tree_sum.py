@@ -23,7 +23,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.domain.grid import Cut, Grid, Split
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error
+from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error, check_never_missing
 
 __all__ = [
     "LIMB",
@@ -209,6 +209,8 @@ class TreeNodes:
         The children; -1 at a leaf.
     values
         The vector of scores at each node (read at leaves only), shape ``(nodes, scores)``.
+    missing_left
+        Whether a missing value goes left at each node; None: the library predicts nothing for it.
     """
 
     column: npt.NDArray[np.int64]
@@ -216,6 +218,7 @@ class TreeNodes:
     left: npt.NDArray[np.int64]
     right: npt.NDArray[np.int64]
     values: npt.NDArray[np.float64]
+    missing_left: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,11 +276,11 @@ class TreeSum(GriddedModel):
         """
         owners = _owners(domain, max((int(t.column.max(initial=-1)) for t in trees), default=-1) + 1)
         grid = Grid.of(domain, _cuts(domain, trees, owners))
-        column = np.concatenate([t.column for t in trees])
+        column, missing_left = np.concatenate([t.column for t in trees]), _missing_left(domain, trees)
         is_leaf = column < 0
         splits = [s for t in trees for s in t.splits]
         inner = np.flatnonzero(~is_leaf).tolist()
-        masks = grid.left_masks([(*owners[column[k]], splits[k]) for k in inner])
+        masks = grid.left_masks([(*owners[column[k]], splits[k], bool(missing_left[k])) for k in inner])
         offsets = np.cumsum([0, *(len(t.column) for t in trees)]).astype(np.int64)
         widths = np.zeros(len(column) + 1, dtype=np.int64)
         widths[np.array(inner, dtype=np.int64) + 1] = [len(mask) for mask in masks]
@@ -492,6 +495,15 @@ def _owners(domain: Domain, width: int) -> list[_Owner]:
             "make the domain from the data the model was trained on."
         )
     return owners
+
+
+def _missing_left(domain: Domain, trees: Sequence[TreeNodes]) -> npt.NDArray[np.bool_]:
+    """Return where missing values go at each node of all trees, after checking that they go anywhere."""
+    if any(tree.missing_left is None for tree in trees):
+        check_never_missing(domain)
+    return np.concatenate(
+        [np.zeros(len(t.column), np.bool_) if t.missing_left is None else t.missing_left for t in trees]
+    )
 
 
 def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) -> list[set[Cut]]:

@@ -103,8 +103,8 @@ def _values(circuit: Circuit, node: int, cells: tuple[int, ...]) -> str:
     if len(cells) == axis.n_cells:
         return "any"
     name = axis.feature.name
-    if isinstance(axis.feature, Categorical):
-        return axis.describe(cells).removeprefix(f"{name} ")
+    if isinstance(axis.feature, Categorical) or axis.missing_cell in cells:
+        return axis.describe(cells).removeprefix(f"{name} ").replace(f" or {name} ", " or ")
     starts = [c for c in cells if c - 1 not in cells]
     runs = [[c for c in cells if a <= c < b] for a, b in zip(starts, [*starts[1:], axis.n_cells], strict=True)]
     return " or ".join(_interval(axis.describe(run), name) for run in runs)

@@ -110,7 +110,8 @@ def plot_batch(
     _score_axis(ax, kind, hidden=len(names) - len(shown), ticks=6)
     of = "" if len(chosen) == len(batch) else f" of {len(batch)}"
     caption(ax, f"Scores over {len(chosen)}{of} instances", "sorted by mean score, which the black line marks")
-    _legend(ax, unordered=any(isinstance(chosen[0].domain.features[i], Categorical) for i in shown))
+    features = [chosen[0].domain.features[i] for i in shown]
+    _legend(ax, unordered=any(isinstance(f, Categorical) for f in features), missing=any(f.missing for f in features))
     return bare(ax)
 
 
@@ -129,20 +130,21 @@ def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
     feature = chosen[0].domain.features[i]
     if isinstance(feature, Categorical):
         return None
-    values = np.array([float(e.instance[feature.name]) for e in chosen])
-    spread = float(np.ptp(values))
-    return (values - values.min()) / spread if spread else np.full(len(values), 0.5)
+    values = np.array([e.instance[feature.name] for e in chosen], dtype=np.float64)  # NaN where one is missing
+    present = values[~np.isnan(values)]
+    spread = float(np.ptp(present)) if len(present) else 0.0
+    return (values - present.min()) / spread if spread else np.where(np.isnan(values), np.nan, 0.5)
 
 
 def _swarm(ax: Axes, scores: npt.NDArray[np.float64], colours: Any, *, row: int) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     ax.axhline(row, color=FAINT, linewidth=1, zorder=0)
-    paint: dict[str, Any] = (
-        {"color": _UNORDERED}
-        if colours is None
-        else {"c": colours, "cmap": LinearSegmentedColormap.from_list("low_to_high", LOW_TO_HIGH), "vmin": 0, "vmax": 1}
-    )
+    paint: dict[str, Any] = {"color": _UNORDERED}
+    if colours is not None:
+        shades = LinearSegmentedColormap.from_list("low_to_high", LOW_TO_HIGH).with_extremes(bad=_UNORDERED)
+        # A missing value has no place between low and high, but its point is shown.
+        paint = {"c": colours, "cmap": shades, "vmin": 0, "vmax": 1, "plotnonfinite": True}
     ax.scatter(scores, row + _offsets(scores), s=9, alpha=0.75, linewidths=0, zorder=2, **paint)
     ax.plot([scores.mean()] * 2, [row - _SPREAD, row + _SPREAD], color="black", linewidth=1.4, zorder=3)
 
@@ -162,10 +164,11 @@ def _offsets(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return offsets
 
 
-def _legend(ax: Axes, *, unordered: bool) -> None:
+def _legend(ax: Axes, *, unordered: bool, missing: bool) -> None:
     """Say what the colours mean, in the words of a legend; a colour bar would take room from the axes."""
     for colour, text in zip(LOW_TO_HIGH, ("low value", "middle", "high value"), strict=True):
         ax.scatter([], [], s=22, color=colour, linewidths=0, label=text)
-    if unordered:
-        ax.scatter([], [], s=22, color=_UNORDERED, linewidths=0, label="a category")
+    if unordered or missing:
+        words = " or ".join(["a category"] * unordered + ["missing"] * missing)
+        ax.scatter([], [], s=22, color=_UNORDERED, linewidths=0, label=words)
     ax.legend(loc="lower right", fontsize=SMALL, frameon=True, framealpha=0.9, edgecolor=FAINT, handletextpad=0.2)

@@ -127,7 +127,7 @@ def spread(
 def constant(n_scores: int) -> TreeNodes:
     """Return the tree of one leaf, all zero: what a model without trees adds."""
     none = np.array([-1], dtype=np.int64)
-    return TreeNodes(none, [None], none, none, np.zeros((1, n_scores)))
+    return TreeNodes(none, [None], none, none, np.zeros((1, n_scores)), np.zeros(1, np.bool_))
 
 
 Ints = npt.NDArray[np.int64]

@@ -44,6 +44,7 @@ class LightGBMTree:
     members: tuple[frozenset[int] | None, ...]
     # Where zero counts as missing, whether it goes left; None where it is a number.
     zero_goes_left: tuple[bool | None, ...]
+    nan_goes_left: tuple[bool, ...]
     left: tuple[int, ...]
     right: tuple[int, ...]
     leaves: tuple[float, ...]
@@ -119,12 +120,20 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
         zero_goes_left=tuple(
             bool(kind & _DEFAULT_LEFT) if kind & _MISSING_TYPE == _ZERO_IS_MISSING else None for kind in kinds
         ),
+        nan_goes_left=tuple(_nan_goes_left(kind, t) for kind, t in zip(kinds, threshold, strict=True)),
         left=tuple(int(k) for k in entries["left_child"].split()),
         right=tuple(int(k) for k in entries["right_child"].split()),
         leaves=tuple(float(x) for x in entries["leaf_value"].split()),
     )
     _check(tree, n_columns)
     return tree
+
+
+def _nan_goes_left(kind: int, threshold: float) -> bool:
+    """Tell whether a node sends NaN left: at a categorical split never, and as zero where it is no missing value."""
+    if kind & _CATEGORICAL:
+        return False
+    return bool(kind & _DEFAULT_LEFT) if kind & _MISSING_TYPE else threshold >= 0
 
 
 def _check(tree: LightGBMTree, n_columns: int) -> None:
@@ -136,7 +145,8 @@ def _check(tree: LightGBMTree, n_columns: int) -> None:
     if not all(0 <= column < n_columns for column in tree.column):
         raise ValueError(f"a split on none of the {n_columns} columns")
     numeric = (t for t, members in zip(tree.threshold, tree.members, strict=True) if members is None)
-    if not all(map(math.isfinite, (*numeric, *tree.leaves))):
+    # A threshold of infinity sets missing values apart: every number goes left.
+    if not all(math.isfinite(t) or t == math.inf for t in numeric) or not all(map(math.isfinite, tree.leaves)):
         raise ValueError("a threshold or leaf that is not finite")
     # n inner nodes and n + 1 leaves, each but the root a child once, and no cycle: all are met from the root
     expected = {*range(1, n), *(~k for k in range(n + 1))}
@@ -261,6 +271,7 @@ class _Nodes:
         self._splits: list[Split | None] = []
         self._children: list[list[int]] = []
         self._values: list[float] = []
+        self._missing_left: list[bool] = []
 
     def built(self, score: int) -> TreeNodes:
         """Return the tree, adding to the given score."""
@@ -287,9 +298,11 @@ class _Nodes:
             left=children[:, 0],
             right=children[:, 1],
             values=spread(np.array(self._values), score, self._text.n_scores),
+            missing_left=np.array(self._missing_left, dtype=np.bool_),
         )
 
-    def _add(self, column: int, split: Split | None, value: float = 0.0) -> int:
+    def _add(self, column: int, split: Split | None, value: float = 0.0, *, missing_left: bool = False) -> int:
+        self._missing_left.append(missing_left)
         self._column.append(column)
         self._splits.append(split)
         self._children.append([-1, -1])
@@ -302,7 +315,9 @@ class _Nodes:
         pending, previous = [], -1
         # Each split takes off its left part; what is left goes on to the next piece.
         for split, goes_left in self._pieces(node):
-            at = self._add(self._tree.column[node], split)
+            # What is missing leaves the chain at the first piece that goes to its side, or at the end.
+            missing_left = goes_left == self._tree.nan_goes_left[node]
+            at = self._add(self._tree.column[node], split, missing_left=missing_left)
             if previous >= 0:
                 self._children[previous][1] = at
             pending.append((left if goes_left else right, at, 0))
@@ -355,4 +370,4 @@ def _cut(threshold: float) -> Cut:
         return _UP_TO_ZERO
     if -_NEAR_ZERO <= threshold < 0:
         return _BELOW_ZERO
-    return Cut(threshold, closed=True)
+    return _EVERYTHING if threshold == math.inf else Cut(threshold, closed=True)

@@ -39,7 +39,7 @@ from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelErro
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 from axfi_kc.models.own_predict import Codes, Predict, compares, numbers_of
 
-__all__ = ["check_fitted", "check_width", "nodes_of"]
+__all__ = ["check_fitted", "check_width", "nodes_of", "takes_missing"]
 
 
 _LEAF = -1
@@ -68,8 +68,14 @@ def check_width(model: Any, domain: Domain) -> None:
         )
 
 
-def nodes_of(tree: Any, values: np.ndarray[Any, Any]) -> TreeNodes:
-    """Return the nodes of a fitted ``tree_``, with the given values."""
+def takes_missing(model: Any) -> bool:
+    """Tell whether a tree predicts where values are missing, by what scikit-learn asks before it does."""
+    asks = getattr(model, "_support_missing_values", None)  # since 1.3
+    return asks is not None and bool(asks(np.zeros((1, 1))))
+
+
+def nodes_of(tree: Any, values: np.ndarray[Any, Any], *, missing: bool = False) -> TreeNodes:
+    """Return the nodes of a fitted ``tree_``, with the given values; `missing`: it predicts where some are missing."""
     is_leaf = tree.children_left == _LEAF
     cuts = float32_cuts(tree.threshold, strict=False)
     return TreeNodes(
@@ -78,6 +84,7 @@ def nodes_of(tree: Any, values: np.ndarray[Any, Any]) -> TreeNodes:
         left=tree.children_left.astype(np.int64),
         right=tree.children_right.astype(np.int64),
         values=values,
+        missing_left=tree.missing_go_to_left.astype(np.bool_) if missing else None,
     )
 
 
@@ -95,7 +102,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
     check_width(model, domain)
-    nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :])
+    nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Argmax(plain_labels(model.classes_)))
 
 
@@ -105,7 +112,8 @@ def _regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
     check_width(model, domain)
-    return TreeSum.of(domain, [nodes_of(model.tree_, model.tree_.value[:, 0, :])], rule=Score())
+    nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
+    return TreeSum.of(domain, [nodes], rule=Score())
 
 
 @compares(DecisionTreeClassifier)
@@ -132,19 +140,24 @@ def _check_forest(model: Any, domain: Domain) -> None:
         check_own_predict(tree)
 
 
+def _members_of(forest: Any) -> list[TreeNodes]:
+    """Return the trees of a forest; whether it predicts where values are missing is asked of the first one."""
+    missing = takes_missing(forest.estimators_[0])
+    return [nodes_of(e.tree_, e.tree_.value[:, 0, :], missing=missing) for e in forest.estimators_]
+
+
 @reads(RandomForestClassifier)
 @reads(ExtraTreesClassifier)
 def _forest_classifier(model: Any, domain: Domain) -> TreeSum:
     _check_forest(model, domain)
-    trees = [nodes_of(e.tree_, e.tree_.value[:, 0, :]) for e in model.estimators_]
-    return TreeSum.of(domain, trees, rule=Argmax(plain_labels(model.classes_)))
+    return TreeSum.of(domain, _members_of(model), rule=Argmax(plain_labels(model.classes_)))
 
 
 @reads(RandomForestRegressor)
 @reads(ExtraTreesRegressor)
 def _forest_regressor(model: Any, domain: Domain) -> TreeSum:
     _check_forest(model, domain)
-    trees = [nodes_of(e.tree_, e.tree_.value[:, 0, :]) for e in model.estimators_]
+    trees = _members_of(model)
     return TreeSum.of(domain, trees, rule=Score(Fraction(1, len(trees))))
 
 
@@ -253,6 +266,7 @@ def _nodes(predictor: Any, columns: _Columns, score: int, n_scores: int) -> Tree
         left=np.where(is_leaf, -1, np.where(straight, left, right)),
         right=np.where(is_leaf, -1, np.where(straight, right, left)),
         values=spread(nodes["value"].astype(np.float64), score, n_scores),
+        missing_left=nodes["missing_go_to_left"].astype(np.bool_) == straight,
     )
 
 

@@ -75,6 +75,7 @@ class XGBoostTree:
     left: Ints  # children; -1 at a leaf
     right: Ints
     values: Floats  # of leaves, shape ``(nodes, 1)`` or, for vector leaves, ``(nodes, targets)``
+    default_left: npt.NDArray[np.bool_] | None  # whether missing values go left; None if the file does not say
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,6 +251,7 @@ def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     columns = int_lists(documents, "split_indices", sizes)
     thresholds = float_lists(documents, "split_conditions", sizes)
     listed = _listed(documents, sizes)
+    defaults = _default_left(documents, sizes)
     # Pruned nodes stay in the arrays; only those that the root reaches count, and they are numbered anew.
     orders = [_reachable(left, right) for left, right in zip(lefts, rights, strict=True)]
     inners = [order[left[order] != -1] for left, order in zip(lefts, orders, strict=True)]
@@ -261,7 +263,13 @@ def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     values = _leaf_values(documents, thresholds, lefts, rights)
     leaves = [order[left[order] == -1] for left, order in zip(lefts, orders, strict=True)]
     check_finite(_joined([v[k].reshape(-1) for v, k in zip(values, leaves, strict=True)]), "leaf values")
-    return tuple(map(_in_order, orders, lefts, rights, columns, thresholds, listed, values))
+    return tuple(map(_in_order, orders, lefts, rights, columns, thresholds, listed, values, defaults))
+
+
+def _default_left(documents: list[Any], sizes: list[int]) -> list[Ints | None]:
+    """Return for each tree where missing values go at its nodes, if the file says so, as all that XGBoost wrote do."""
+    pairs = zip(documents, sizes, strict=True)
+    return [ints(tree, "default_left", size) if "default_left" in tree else None for tree, size in pairs]
 
 
 def _joined(arrays: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -276,6 +284,7 @@ def _in_order(
     threshold: Floats,
     listed: list[frozenset[int] | None],
     values: Floats,
+    default_left: Ints | None,
 ) -> XGBoostTree:
     """Return a tree with its nodes renumbered as `order` has them; those it lacks are unreachable."""
     at_leaf, position = left[order] == -1, np.full(len(left), -1, dtype=np.int64)
@@ -288,6 +297,7 @@ def _in_order(
         left=np.where(at_leaf, -1, position[np.where(at_leaf, 0, left[order])]),
         right=np.where(at_leaf, -1, position[np.where(at_leaf, 0, right[order])]),
         values=values[order],
+        default_left=None if default_left is None else default_left[order] != 0,
     )
 
 
@@ -575,6 +585,7 @@ def _nodes(file: XGBoostFile, n_trees: int) -> list[TreeNodes]:
             left=np.where(plain, tree.left, tree.right),
             right=np.where(plain, tree.right, tree.left),
             values=scores,
+            missing_left=None if tree.default_left is None else tree.default_left == plain,
         )
         for tree, plain, scores in zip(trees, straight, _scores(file, n_trees), strict=True)
     ]

@@ -102,5 +102,5 @@ def test_codes_are_the_domain_s_own() -> None:
 def test_whatever_numpy_takes_is_a_point() -> None:
     domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 0, 1)])
     assert domain.encode_point(memoryview(np.array([0.25, 0.5]))).tolist() == [0.25, 0.5]
-    with pytest.raises(DomainError, match="'a' is NaN"):
+    with pytest.raises(DomainError, match="'a' is missing"):
         domain.encode(np.ma.array([[0.25, 0.5]], mask=[[True, False]]))

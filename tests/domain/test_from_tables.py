@@ -72,9 +72,9 @@ def test_unknown_columns() -> None:
         ax.Domain.from_data(FRAME, integer=["ages"])
 
 
-def test_missing_data_are_refused() -> None:
-    with pytest.raises(DomainError, match="NaN"):
-        ax.Domain.from_data(np.array([[1.0], [np.nan]]))
+def test_tables_without_values_are_refused() -> None:
+    with pytest.raises(DomainError, match="'x1' is missing in every row"):
+        ax.Domain.from_data(np.array([[1.0, np.nan], [2.0, np.nan]]))
     with pytest.raises(DomainError, match="empty"):
         ax.Domain.from_data(FRAME.iloc[:0])
     with pytest.raises(DomainError, match="two-dimensional"):

@@ -111,6 +111,8 @@ def any_form(rng: Random, features: list[int], n_cells: Sequence[int], depth: in
 
 def cell_of(grid: Grid, i: int, value: Any) -> int:
     feature = grid.domain.features[i]
+    if value is None and feature.missing:
+        return grid.n_cells[i] - 1
     if isinstance(feature, Categorical):
         return feature.values.index(value)
     return sum(not (value <= cut.value if cut.closed else value < cut.value) for cut in grid.axes[i].cuts)

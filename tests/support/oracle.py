@@ -39,6 +39,8 @@ def space_of(domain: Domain, breakpoints: Sequence[Iterable[float]] | None = Non
             v = list(feature.values) if isinstance(feature, Categorical) else list(range(feature.low, feature.high + 1))
             given = feature.measure
             m = list(given.shares) if isinstance(given, Weights) else [Fraction(1, len(v))] * len(v)
+        if feature.missing:
+            v, m = [*v, None], [*(p * (1 - feature.missing) for p in m), feature.missing]
         values.append(v)
         measures.append(m)
     return Space(values, measures)

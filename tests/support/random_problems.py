@@ -190,50 +190,53 @@ def random_weights(rng: Random, n: int) -> list[int] | None:
     return found if any(found) else None
 
 
-def random_feature(rng: Random, name: str, *, finite: bool) -> Categorical | Integer | Real:
+def random_feature(rng: Random, name: str, *, finite: bool, may_miss: bool = False) -> Categorical | Integer | Real:
+    missing = Fraction(rng.randint(1, 4), 5) if may_miss and rng.random() < 0.25 else 0
     kind = rng.choice(("categorical", "integer") if finite else ("categorical", "integer", "real"))
     n = rng.choice((1, 2, 2, 2, 3, 3, 4))
     if kind == "categorical":
         columns = [f"{name}_{k}" for k in range(n)] if n > 1 and rng.random() < 0.3 else None
-        return Categorical(name, rng.sample(range(n), n), weights=random_weights(rng, n), columns=columns)
+        weights = random_weights(rng, n)
+        return Categorical(name, rng.sample(range(n), n), weights=weights, columns=columns, missing=missing)
     low = rng.randint(-3, 3)
     if kind == "integer":
-        return Integer(name, low, low + n - 1, weights=random_weights(rng, n))
+        return Integer(name, low, low + n - 1, weights=random_weights(rng, n), missing=missing)
     high = low + rng.choice((0, 1, 2, 2))
     if high > low and rng.random() < 0.3:
         inner = sorted(rng.sample(range(4 * low + 1, 4 * high), rng.randint(0, 3)))
         edges = [low, *(Fraction(e, 4) for e in inner), high]
-        return Real(
-            name, low, high, histogram=Histogram(edges, random_weights(rng, len(edges) - 1) or [1] * (len(edges) - 1))
-        )
-    return Real(name, low, high)
+        histogram = Histogram(edges, random_weights(rng, len(edges) - 1) or [1] * (len(edges) - 1))
+        return Real(name, low, high, histogram=histogram, missing=missing)
+    return Real(name, low, high, missing=missing)
 
 
-def random_domain(rng: Random, *, finite: bool) -> Domain:
-    return Domain([random_feature(rng, f"f{i}", finite=finite) for i in range(rng.choice((1, 2, 3, 3, 4, 4, 4)))])
+def random_domain(rng: Random, *, finite: bool, may_miss: bool = True) -> Domain:
+    n = rng.choice((1, 2, 3, 3, 4, 4, 4))
+    return Domain([random_feature(rng, f"f{i}", finite=finite, may_miss=may_miss) for i in range(n)])
 
 
 def _choices(rng: Random, feature: Any) -> list[Any]:
     """Return the values that instances may have: all, or two of an interval."""
+    nothing = [None] * bool(feature.missing)
     if isinstance(feature, Categorical):
-        return list(feature.values)
+        return list(feature.values) + nothing
     if isinstance(feature, Integer):
-        return list(range(feature.low, feature.high + 1))
-    return [rng.randint(int(4 * feature.low), int(4 * feature.high)) / 4 for _ in range(2)]
+        return list(range(feature.low, feature.high + 1)) + nothing
+    return [rng.randint(int(4 * feature.low), int(4 * feature.high)) / 4 for _ in range(2)] + nothing
 
 
 def _space(rng: Random, domain: Domain, breaks: Sequence[set[float]]) -> tuple[Any, Any, list[list[int]]] | None:
     """Return values and measures, and the positions where instances may be; None if that is too large."""
     choices = [_choices(rng, f) for f in domain.features]
     points = [
-        set(b) | (set(c) if isinstance(f, Real) else set())
+        set(b) | (set(c) - {None} if isinstance(f, Real) else set())
         for f, b, c in zip(domain.features, breaks, choices, strict=True)
     ]
     space = space_of(domain, points)
     if prod(map(len, space.values)) > _MOST_POINTS:
         return None
     values = [
-        [float(x) for x in row] if isinstance(f, Real) else row
+        [None if x is None else float(x) for x in row] if isinstance(f, Real) else row
         for f, row in zip(domain.features, space.values, strict=True)
     ]
     where = [[row.index(c) for c in mine] for row, mine in zip(values, choices, strict=True)]
@@ -306,17 +309,21 @@ class _Tree:
                 row += [empty, empty]
         self.values = [[rng.choice(leaf_values) for _ in range(n_scores)] for _ in self.column]
         self.scaled = [[int(Fraction(x) * _UNIT) for x in row] for row in self.values]
+        self.missing_left = [rng.random() < 0.5 for _ in self.column]
 
     def nodes(self) -> TreeNodes:
         arrays = (np.array(row) for row in (self.column, self.left, self.right))
         column, left, right = arrays
-        return TreeNodes(column, self.split, left, right, np.array(self.values, dtype=np.float64))
+        missing_left = np.array(self.missing_left)
+        return TreeNodes(column, self.split, left, right, np.array(self.values, dtype=np.float64), missing_left)
 
     def scores(self, seen: Sequence[float]) -> list[int]:
         node = 0
         while (column := self.column[node]) >= 0:
             x, split = seen[column], self.split[node]
-            if isinstance(split, Cut):
+            if x is None:
+                goes_left = self.missing_left[node]
+            elif isinstance(split, Cut):
                 goes_left = x <= split.value if split.closed else x < split.value
             else:
                 goes_left = float(x) in split
@@ -342,7 +349,8 @@ def ensemble(rng: Random, n_instances: int, *, n_trees: int | None = None) -> Tr
     def output(x: Point) -> Any:
         seen: list[Any] = []
         for value, names in zip(x, one_hot, strict=True):
-            seen += [value] if names is None else [int(value == name) for name in names]
+            row = [None if value is None else int(value == name) for name in names or ()]
+            seen += [value] if names is None else row
         walked = [tree.scores(seen) for tree in trees]
         sums = [sum((w[k] for w in walked), start[k]) for k in range(n_scores)]
         if how == "binary":
@@ -370,7 +378,7 @@ def tree(rng: Random, n_instances: int) -> Truth | None:
 
 def linear(rng: Random, n_instances: int) -> Truth | None:
     """Return a linear model over discrete features: ties at zero are common."""
-    domain = random_domain(rng, finite=True)
+    domain = random_domain(rng, finite=True, may_miss=False)
     how = rng.choice(("binary", "classes", "regression"))
     n_scores = rng.randint(2, 4) if how == "classes" else 1
     parts, gains = [], []

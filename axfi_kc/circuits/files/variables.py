@@ -180,6 +180,8 @@ def described_axis(axis: Axis) -> str:
         entry["edges"] = [str(edge) for edge in feature.measure.edges]
     if isinstance(feature.measure, Weights | Histogram):
         entry["weights"] = [str(share) for share in feature.measure.shares]
+    if feature.missing:
+        entry["missing"] = str(feature.missing)
     return json.dumps(entry)
 
 
@@ -212,16 +214,16 @@ def _feature(entry: Any) -> Feature:
     weights = _fractions(entry["weights"]) if "weights" in entry else None
     if not isinstance(name, str):
         raise TypeError("a name must be text")
+    missing = _fractions([entry.get("missing", "0")])[0]
     if kind == "categorical":
-        return Categorical(
-            name, entry["values"], weights=weights, columns=entry.get("columns"), codes=entry.get("codes")
-        )
+        coded = {"columns": entry.get("columns"), "codes": entry.get("codes")}
+        return Categorical(name, entry["values"], weights=weights, missing=missing, **coded)
     low, high = _fractions([entry["low"], entry["high"]])
     if kind == "integer":
-        return Integer(name, low, high, weights=weights)  # type: ignore[arg-type]  # it checks them itself
+        return Integer(name, low, high, weights=weights, missing=missing)  # type: ignore[arg-type]  # it checks them
     if kind == "real":
         histogram = None if weights is None else Histogram(_fractions(entry["edges"]), weights)
-        return Real(name, low, high, histogram=histogram)
+        return Real(name, low, high, histogram=histogram, missing=missing)
     raise KeyError(f"kind {kind!r}")
 
 

@@ -177,6 +177,8 @@ def _values(axis: Axis, cell: int) -> tuple[Any, ...]:
             f"Points are listed over integer and categorical features, but {feature.name!r} is real; "
             "ask for cell_models instead."
         )
+    if cell == axis.missing_cell:
+        return (None,)
     if isinstance(feature, Categorical):
         return (feature.values[cell],)
     first = feature.low + sum(axis.counts[:cell])

@@ -32,7 +32,7 @@ def _feature_document(feature: Feature) -> dict[str, Any]:
     found: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
     if isinstance(feature, Categorical):
         found["values"] = [value_text(v) for v in feature.values]
-        if feature != Categorical(feature.name, feature.values, weights=_shares(feature)):
+        if feature != Categorical(feature.name, feature.values, weights=_shares(feature), missing=feature.missing):
             found["columns"] = list(feature.columns)
             found["codes"] = [[value_text(c) for c in code] for code in feature.codes]
     else:
@@ -41,6 +41,8 @@ def _feature_document(feature: Feature) -> dict[str, Any]:
         found["edges"] = [number_text(e) for e in feature.measure.edges]
     if not isinstance(feature.measure, Uniform):
         found["weights"] = [number_text(w) for w in feature.measure.shares]
+    if feature.missing:
+        found["missing"] = number_text(feature.missing)
     return found
 
 
@@ -82,15 +84,14 @@ def _feature(entry: Any) -> Feature:
     if not isinstance(entry, dict) or entry.get("kind") not in ("categorical", "integer", "real"):
         raise ResultFileError("A feature must be an object whose kind is categorical, integer or real.")
     name = text_of(entry.get("name"), "name of a feature")
-    weights = _numbers(entry, "weights")
+    weights, missing = _numbers(entry, "weights"), number_of(entry.get("missing", 0), f"missing share of {name!r}")
     if entry["kind"] == "categorical":
-        return _categorical(name, entry, weights)
+        return _categorical(name, entry, weights, missing)
     low, high = (number_of(entry.get(key), f"bound of {name!r}") for key in ("low", "high"))
     if entry["kind"] == "integer":
-        return Integer(name, low, high, weights=weights)  # type: ignore[arg-type]
-    if weights is None:
-        return Real(name, low, high)
-    return Real(name, low, high, histogram=Histogram(_numbers(entry, "edges") or [], weights))
+        return Integer(name, low, high, weights=weights, missing=missing)  # type: ignore[arg-type]
+    histogram = None if weights is None else Histogram(_numbers(entry, "edges") or [], weights)
+    return Real(name, low, high, histogram=histogram, missing=missing)
 
 
 def _numbers(entry: dict[str, Any], key: str) -> list[Any] | None:
@@ -99,11 +100,11 @@ def _numbers(entry: dict[str, Any], key: str) -> list[Any] | None:
     return [number_of(n, key) for n in listed(entry[key], key, most=_MOST_VALUES)]
 
 
-def _categorical(name: str, entry: dict[str, Any], weights: list[Any] | None) -> Categorical:
+def _categorical(name: str, entry: dict[str, Any], weights: list[Any] | None, missing: Any) -> Categorical:
     values = [value_of(v) for v in listed(entry.get("values"), f"list of values of {name!r}", most=_MOST_VALUES)]
     if "columns" not in entry:
-        return Categorical(name, values, weights=weights)
+        return Categorical(name, values, weights=weights, missing=missing)
     columns = [text_of(c, "name of a column") for c in listed(entry["columns"], "columns", most=_MOST_VALUES)]
     rows = listed(entry.get("codes"), "codes", most=_MOST_VALUES)
     codes: list[Any] = [tuple(value_of(c) for c in listed(row, "code", most=_MOST_VALUES)) for row in rows]
-    return Categorical(name, values, weights=weights, columns=columns, codes=codes)
+    return Categorical(name, values, weights=weights, columns=columns, codes=codes, missing=missing)
