@@ -32,8 +32,9 @@ from axfi_kc.models.own_predict import Codes, Predict, blocks_of, compares, pred
 __all__: list[str] = []
 
 _LARGEST = float(np.finfo(np.float32).max)
-# Half-way to the next power of two: what is below rounds to the largest float32, and the rest to infinity.
-_ABOVE_LARGEST = Cut(2.0**128 - 2.0**103, closed=False)
+# Borders that set missing values apart. Half a float32 step further up rounding goes to the next number, the tie too:
+# at the upper end that is infinity.
+_ENDS = {end: Cut(end + 2.0**103, closed=False) for end in (-_LARGEST, _LARGEST)}
 _MOST_VALUES = 100_000  # of an integer feature whose values are categories to the model
 _Test = tuple[str, int, float]  # which kind, the number of the feature among those of its kind, border or hash
 
@@ -121,13 +122,13 @@ def _sides(document: Mapping[str, Any], domain: Domain) -> dict[_Test, _Side]:
     tests = sorted({_key(split) for split in _tests(document)})
     floats = _columns(document, "float_features")
     numbers = [test for test in tests if test[0] == "FloatFeature"]
-    cuts = float32_cuts([border for *_, border in numbers], strict=False)
+    cuts = float32_cuts([0.0 if border in _ENDS else border for *_, border in numbers], strict=False)
     sides = {}
     for test, cut in zip(numbers, cuts, strict=True):
         info = floats[test[1]]
-        split = _ABOVE_LARGEST if test[2] >= _LARGEST else cut
         # Where training saw nothing missing ("AsIs"), NaN is compared like a number, and above nothing.
         passes = info["nan_value_treatment"] == "AsTrue"
+        split = _ENDS.get(test[2], cut)
         sides[test] = _Side(info["flat_feature_index"], split, left_passes=False, missing_passes=passes)
     for test, (column, codes) in _categories(document, domain, [t for t in tests if t not in sides]).items():
         sides[test] = _Side(column, codes, left_passes=True, missing_passes=False)
@@ -174,6 +175,11 @@ def _listed(domain: Domain, column: int) -> list[Any]:
         raise DomainError(
             f"The model takes the {len(codes)} values of feature {name!r} for categories, too many to list; narrow its "
             "bounds, or declare it categorical."
+        )
+    if any(feature.missing for feature in domain.features if feature.name == name):
+        raise DomainError(
+            f"CatBoost predicts nothing where a category is missing, but feature {name!r} may be; give missing a "
+            "category of its own, in the data and in the domain."
         )
     listed = list(codes)
     odd = next((code for code in listed if not isinstance(code, str | int | np.integer)), None)
@@ -230,6 +236,7 @@ def _tree_nodes(
         left=left.astype(np.int64),
         right=right.astype(np.int64),
         values=values.astype(np.float64),
+        missing_left=np.array([side is not None and side.missing_passes == side.left_passes for side in sides]),
     )
 
 
