@@ -33,6 +33,7 @@ READERS["interpret"] = ("axfi_kc.compilers.readers.interpret",)
 READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
 READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_trees",
+    "axfi_kc.compilers.readers.sklearn_isolation",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
 )
