@@ -28,9 +28,12 @@ __all__ = ["check_own_predict", "plain_labels", "read_model", "reads"]
 
 
 READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
+READERS["catboost"] = ("axfi_kc.compilers.readers.catboost",)
+READERS["interpret"] = ("axfi_kc.compilers.readers.interpret",)
 READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
 READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_trees",
+    "axfi_kc.compilers.readers.sklearn_isolation",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
     "axfi_kc.compilers.readers.sklearn_wrappers",
