@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.models.own_predict import Codes, Predict, predictor
+from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.linear_proofs import LinearProofs
 from axfi_kc.verification.reading import form_of
@@ -62,18 +62,19 @@ class Searches:
         self.allowance = allowance
         self.predict: Predict = predictor(model, claim.domain)
         self._rng = np.random.default_rng(seed)
+        self._of_library = library_of(model) is not None
         form = None if allowance.is_late else form_of(model, claim.domain)
         # A dump that contradicts the model's own predict proves nothing about the model.
         if form is not None and not self._agrees(form):
             form = None
-        self._form = form
-        self.reading = _READINGS[type(form)]
+        self._form = _decided(form)
+        self.reading = "its cells" if form is not self._form else _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
-        self._proofs = _proofs(form, self._space, claim, allowance)
+        self._proofs = _proofs(self._form, self._space, claim, allowance)
 
     def _agrees(self, form: Form) -> bool:
         """Compare what was read from the dump with ``predict`` at the instance and at random points."""
-        if isinstance(form, CellForm):
+        if _decided(form) is None or isinstance(form, CellForm):
             return True
         domain = self.claim.domain
         codes = draw(domain, self.claim.codes, tuple(range(len(domain))), _READ_AT, self._rng)
@@ -87,6 +88,11 @@ class Searches:
             wrong += not agree(own, form.output(row, domain))
         # A few ties are forgiven: exact arithmetic and the library's rounding may break them differently.
         return wrong <= _READ_AT * _TIES
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether a library's ``predict``, and the rounding in it, is all that is known of the model."""
+        return self.reading == _READINGS[type(None)] and self._of_library
 
     @property
     def exact_output(self) -> Any:
@@ -245,6 +251,11 @@ _READINGS: dict[type, str] = {
 }
 
 
+def _decided(form: Form | None) -> Form | None:
+    """Return a form, unless it has trees that say nothing of outputs."""
+    return None if isinstance(form, TreeForm) and form.rule is None else form
+
+
 def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | None:
     if isinstance(form, TreeForm | CellForm):
         return Space.of(claim, form.bounds(claim.domain))
@@ -254,7 +265,7 @@ def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | Non
 def _proofs(
     form: Form | None, space: Space | None, claim: Claim, allowance: Allowance
 ) -> TreeProofs | LinearProofs | None:
-    if isinstance(form, TreeForm | LinearForm) and not form.rule.knows(claim.prediction, claim.delta):
+    if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(claim.prediction, claim.delta)):
         return None  # the check of the prediction says so
     if isinstance(form, TreeForm) and space is not None:
         try:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.reading.forms import OwnTree, TreeForm
-from axfi_kc.verification.report import Allowance
+from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import Space
 
 __all__ = ["TreeProofs"]
@@ -76,6 +76,8 @@ class TreeProofs:
     def __init__(self, form: TreeForm, space: Space, allowance: Allowance) -> None:
         self._space = space
         claim = space.claim
+        if form.rule is None:
+            raise Spent  # there are no outputs to prove anything about
         margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
         leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
         sums = [[tuple(m.part(values) for m in margins) for values, _ in tree] for tree in leaves]

@@ -5,30 +5,39 @@ To add a library, write a function from a model, the domain and what the model s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.models.own_predict import library_of
+from axfi_kc.verification.reading.catboost import catboost_form
 from axfi_kc.verification.reading.columns import Seen, columns_of
-from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, Rule, TreeForm, class_name
+from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, Rule, class_name
+from axfi_kc.verification.reading.interpret import interpret_form
 from axfi_kc.verification.reading.lightgbm import lightgbm_form
 from axfi_kc.verification.reading.pipelines import pipeline_form
 from axfi_kc.verification.reading.sklearn import sklearn_form
+from axfi_kc.verification.reading.wrappers import wrapped_form
 from axfi_kc.verification.reading.xgboost import xgboost_form
 
 __all__ = ["form_of"]
 
 
-_READERS = {"sklearn": sklearn_form, "xgboost": xgboost_form, "lightgbm": lightgbm_form}
+_READERS: dict[str, Callable[[Any, Domain, tuple[Seen, ...]], Form | None]] = {
+    "sklearn": sklearn_form,
+    "xgboost": xgboost_form,
+    "lightgbm": lightgbm_form,
+    "catboost": catboost_form,
+    "interpret": interpret_form,
+}
 
 
 def form_of(model: Any, domain: Domain) -> Form | None:
     """Return the model as its library's dump has it; None where only ``predict`` is to be had."""
     if library_of(model) is not None:
         found = _read(model, domain, columns_of(domain))
-        return found if isinstance(found, TreeForm | LinearForm) and found.fits(domain) else None
+        return None if found is None or not found.fits(domain) else found
     if hasattr(model, "parts") and hasattr(model, "denominator"):
         return _read_parts(model, domain)
     grid = getattr(model, "grid", None)
@@ -71,4 +80,7 @@ def _read(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Form | None:
     name, reader = class_name(model), _READERS.get(library_of(model) or "")
     if name is None or reader is None:
         return None
-    return pipeline_form(model, domain, _read) if name == "Pipeline" else reader(model, domain, columns)
+    if name == "Pipeline":
+        # A pipeline among members is followed from the domain on, so it must be given all of it.
+        return pipeline_form(model, domain, _read) if columns == columns_of(domain) else None
+    return reader(model, domain, columns) or wrapped_form(model, domain, columns, _read)

@@ -145,7 +145,7 @@ class TreeForm:
 
     trees: tuple[OwnTree, ...]
     base: tuple[Fraction, ...]  # what every score starts from
-    rule: Rule
+    rule: Rule | None  # None: what the trees say together is left to ``predict``, and only their cells are known
     columns: tuple[Seen, ...]  # what the trees see
 
     def tests(self) -> Iterator[tuple[Seen, Split]]:
@@ -179,7 +179,7 @@ class TreeForm:
         scores = list(self.base)
         for tree in self.trees:
             scores = [a + b for a, b in zip(scores, tree.values[tree.leaf(row)], strict=True)]
-        return self.rule.output(scores)
+        return None if self.rule is None else self.rule.output(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +221,10 @@ class CellForm:
     """A model of which only the cuts are known: it is a function of the cells between them."""
 
     cuts: tuple[frozenset[Bound], ...]
+
+    def fits(self, domain: Domain) -> bool:
+        """Tell that cells are cells over any domain."""
+        return True
 
     def bounds(self, domain: Domain) -> list[set[Bound]]:
         """Return where each feature is cut."""

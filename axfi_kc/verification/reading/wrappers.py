@@ -1,0 +1,127 @@
+"""scikit-learn models made of others: those that hand over to one, and those that ask several.
+
+How a committee makes one output of many is left to its ``predict``; its members say where that may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.verification.reading.columns import Seen
+from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name
+
+__all__ = ["wrapped_form"]
+
+
+Read = Callable[[Any, Domain, tuple[Seen, ...]], Form | None]
+_SEARCHES = ("GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV")
+_THRESHOLDS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+_COMMITTEES = (
+    *("BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier", "AdaBoostRegressor", "IsolationForest"),
+    *("VotingClassifier", "VotingRegressor", "OneVsRestClassifier", "OneVsOneClassifier"),
+)
+
+
+def wrapped_form(model: Any, domain: Domain, columns: tuple[Seen, ...], read: Read) -> Form | None:
+    """Return a model that asks others; None where nothing is known of these. `read` reads them."""
+    name = class_name(model)
+    if name in _SEARCHES:
+        return read(model.best_estimator_, domain, columns)
+    if name == "FrozenEstimator":
+        return read(model.estimator, domain, columns)
+    members = [(member, _subset(model, k, columns)) for k, member in enumerate(_members(model))]
+    if not members:
+        return None
+    forms = [read(member, domain, seen) for member, seen in members]
+    trees = [form for form in forms if isinstance(form, TreeForm)]
+    if len(trees) == len(forms):
+        return _side_by_side(trees)
+    lines = [form for form in forms if isinstance(form, LinearForm)]
+    return _LINES[name](model, lines) if name in _LINES and len(lines) == len(forms) else None
+
+
+def _members(model: Any) -> list[Any]:
+    """Return the models that one asks."""
+    name = class_name(model)
+    if name in _THRESHOLDS:
+        return [getattr(model, "estimator_", model.estimator)]
+    if name == "CalibratedClassifierCV":
+        return [one.estimator for one in model.calibrated_classifiers_]
+    return list(model.estimators_) if name in _COMMITTEES else []
+
+
+def _subset(model: Any, k: int, columns: tuple[Seen, ...]) -> tuple[Seen, ...]:
+    """Return the columns that member k is given: some models give each a choice of them."""
+    chosen = getattr(model, "estimators_features_", None)
+    return columns if chosen is None else tuple(columns[int(c)] for c in chosen[k])
+
+
+def _side_by_side(forms: Iterable[TreeForm]) -> TreeForm:
+    """Return the trees of all members, whose scores mean nothing together."""
+    trees: list[OwnTree] = []
+    columns: list[Seen] = []
+    for form in forms:
+        start = len(columns)
+        trees += [replace(t, column=tuple(c if c < 0 else c + start for c in t.column)) for t in form.trees]
+        columns += form.columns
+    return TreeForm(tuple(trees), (), None, tuple(columns))
+
+
+Scores = tuple[Fraction, ...]
+
+
+def _joined(members: list[LinearForm], rule: Rule, join: Callable[[list[Scores]], Scores]) -> LinearForm:
+    """Return linear members as one; `join` makes scores of those that they have."""
+
+    def each(parts: Iterable[Scores | None]) -> Scores | None:
+        there = [part for part in parts if part is not None]
+        return join(there) if len(there) == len(members) else None
+
+    def table(tables: list[Any]) -> Any:
+        return None if None in tables else tuple(join(list(rows)) for rows in zip(*tables, strict=True))
+
+    features = range(len(members[0].slopes))
+    return LinearForm(
+        tuple(each(form.slopes[i] for form in members) for i in features),
+        tuple(table([form.entries[i] for form in members]) for i in features),
+        join([form.base for form in members]),
+        rule,
+        tuple(each(form.absent[i] for form in members) for i in features),
+    )
+
+
+def _against_each_other(model: Any, members: list[LinearForm]) -> LinearForm | None:
+    """Return the margins of linear members, a class each; None unless these are what is compared."""
+    labels = tuple(model.classes_.tolist())
+    if not all(hasattr(member, "decision_function") for member in model.estimators_):
+        return None
+    if len(members) == 1:
+        return replace(members[0], rule=Rule("above", labels))
+    if class_name(model) == "OneVsOneClassifier":
+        return None  # they vote
+    # Of equal margins the last wins here, and the first in a rule: so they are turned round.
+    return _joined(members, Rule("largest", labels[::-1]), lambda parts: tuple(p[0] for p in reversed(parts)))
+
+
+def _averaged(model: Any, members: list[LinearForm]) -> LinearForm:
+    """Return the mean of linear regressions."""
+    given = model._weights_not_none if class_name(model) == "VotingRegressor" else None
+    weights = [Fraction(1)] * len(members) if given is None else [Fraction(w) for w in given]
+    factors = [w / sum(weights) * form.rule.scale for w, form in zip(weights, members, strict=True)]
+
+    def mean(parts: list[Scores]) -> Scores:
+        return (sum((f * part[0] for f, part in zip(factors, parts, strict=True)), Fraction(0)),)
+
+    return _joined(members, Rule("itself"), mean)
+
+
+_LINES: dict[str | None, Callable[[Any, list[LinearForm]], LinearForm | None]] = {
+    "OneVsRestClassifier": _against_each_other,
+    "OneVsOneClassifier": _against_each_other,
+    "BaggingRegressor": _averaged,
+    "VotingRegressor": _averaged,
+}
