@@ -66,11 +66,11 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
         return Fraction(float(np.clip(threshold, -_LARGEST, _LARGEST))), threshold > 0
     with np.errstate(over="ignore"):
         near = np.float32(threshold)
-    # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
-    candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
-    left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
-    last = left[-1]
-    following = np.nextafter(last, np.float32(np.inf))
+        # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
+        candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
+        left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
+        last = left[-1]
+        following = np.nextafter(last, np.float32(np.inf))
     # Beyond the largest float32 there is nothing to round to, so the threshold itself splits.
     if not (np.isfinite(last) and np.isfinite(following)):
         return Fraction(threshold), not strict

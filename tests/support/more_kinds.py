@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -33,6 +34,8 @@ HALF = Fraction(1, 2)
 BOOSTED = {"n_estimators": 5, "max_depth": 2, "n_jobs": 1}
 LIGHT = {"n_estimators": 4, "num_leaves": 5, "min_child_samples": 8, "n_jobs": 1, "verbose": -1}
 FOREST = {"n_estimators": 5, "max_depth": 3, "random_state": 0}
+CATBOOST = {"iterations": 5, "depth": 2, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+EBM = {"max_rounds": 20, "max_bins": 6, "interactions": 1, "outer_bags": 1, "n_jobs": 1, "random_state": 0}
 GAPS = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
 MIXED_GAPS = RNG.random(MIXED.shape) < 0.2
 DISCRETE = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2), ax.Integer("c", 0, 1)])
@@ -120,6 +123,21 @@ def _sklearn(module: str, name: str, **settings: Any) -> Callable[[], Any]:
     return lambda: getattr(pytest.importorskip(f"sklearn.{module}"), name)(**settings)
 
 
+def _around(module: str, name: str, inner: Callable[[], Any], **settings: Any) -> Callable[[], Any]:
+    """Make a model that asks another."""
+    return lambda: getattr(pytest.importorskip(f"sklearn.{module}"), name)(inner(), **settings)
+
+
+def _on_numbers(make: Callable[[], Any], y: Any, delta: Fraction | None = None, *, gaps: bool) -> Callable[[], Kind]:
+    """Train what is made on numbers, a fifth of them missing or none."""
+
+    def made() -> Kind:
+        table, domain = (GAPS, ax.Domain.from_data(GAPS, integer=["x2", "x3"])) if gaps else (X, DOMAIN)
+        return Kind(make().fit(table, y), domain, delta, tuple(table[:6]))
+
+    return made
+
+
 def _scaled(final: Callable[[], Any], y: Any, scaler: str = "StandardScaler", **settings: Any) -> Callable[[], Kind]:
     def made() -> Kind:
         pipeline = pytest.importorskip("sklearn.pipeline")
@@ -194,7 +212,9 @@ def _gaps(library: str, name: str, y: Any, delta: Any = None, **settings: Any) -
     """Train on numbers of which a fifth is missing."""
 
     def made() -> Kind:
-        model = getattr(pytest.importorskip(library), name)(**settings).fit(GAPS, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that plots do not show missing values
+            model = getattr(pytest.importorskip(library), name)(**settings).fit(GAPS, y)
         domain = ax.Domain.from_data(GAPS, integer=["x2", "x3"])
         return Kind(model, domain, None if delta is None else Fraction(delta), tuple(GAPS[:6]))
 
@@ -254,6 +274,16 @@ def _imputed_numbers(
     return made
 
 
+def _gaps_in_categories() -> Kind:
+    """Train CatBoost on numbers with gaps and a column of words without."""
+    cb = pytest.importorskip("catboost")
+    _, frame = _worded()
+    table = frame.assign(height=frame["height"].mask(MIXED_GAPS[:, 0]))
+    model = cb.CatBoostClassifier(**CATBOOST, one_hot_max_size=4, cat_features=["tree"]).fit(table, MIXED_THREE)
+    domain = ax.Domain.from_data(table)
+    return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+
 def _gaps_in_booster(y: Any) -> Callable[[], Kind]:
     def made() -> Kind:
         library = pytest.importorskip("xgboost")
@@ -299,6 +329,7 @@ def _neutral_gaps() -> Kind:
     return Kind(ax.read_model(made.model, made.domain), made.domain, None, made.rows)
 
 
+_SMALL_TREE = _sklearn("tree", "DecisionTreeClassifier", max_depth=3, random_state=0)
 _LOGISTIC = _sklearn("linear_model", "LogisticRegression")
 _KINDS: dict[str, Callable[[], Kind]] = {
     "truth table": _truth_table,
@@ -446,6 +477,43 @@ _KINDS: dict[str, Callable[[], Kind]] = {
         _sklearn("impute", "SimpleImputer", add_indicator=True),
         _sklearn("feature_selection", "SelectKBest", k=5),
         _sklearn("preprocessing", "MinMaxScaler"),
+    ),
+    "catboost with gaps": _gaps("catboost", "CatBoostClassifier", BINARY, **CATBOOST),
+    "catboost classes with gaps": _gaps("catboost", "CatBoostClassifier", THREE, **CATBOOST),
+    "catboost regression with gaps": _gaps(
+        "catboost", "CatBoostRegressor", Z, "1/2", grow_policy="Lossguide", nan_mode="Max", **CATBOOST
+    ),
+    "catboost categories with gaps": _gaps_in_categories,
+    "explainable boosting with gaps": _gaps("interpret.glassbox", "ExplainableBoostingClassifier", BINARY, **EBM),
+    "isolation forest": _plain(
+        "sklearn.ensemble", "IsolationForest", None, n_estimators=4, max_samples=8, contamination=0.2, random_state=1
+    ),
+    "grid search": _on_numbers(
+        _around("model_selection", "GridSearchCV", _SMALL_TREE, param_grid={"max_depth": [3]}, cv=2), THREE, gaps=False
+    ),
+    "grid search behind imputers": _imputed(
+        _around("model_selection", "GridSearchCV", _SMALL_TREE, param_grid={"max_depth": [4]}, cv=2), MIXED_THREE
+    ),
+    "bagging with gaps": _on_numbers(
+        _around("ensemble", "BaggingClassifier", _SMALL_TREE, n_estimators=3, max_features=0.7, random_state=0),
+        THREE,
+        gaps=True,
+    ),
+    "threshold with gaps": _on_numbers(
+        _around("model_selection", "FixedThresholdClassifier", _SMALL_TREE, threshold=0.3), ONES, gaps=True
+    ),
+    "calibrated with gaps": _on_numbers(
+        _around("calibration", "CalibratedClassifierCV", _SMALL_TREE, cv=2), BINARY, gaps=True
+    ),
+    "boosted stumps": _on_numbers(
+        _around("ensemble", "AdaBoostClassifier", _SMALL_TREE, n_estimators=3, random_state=0), THREE, gaps=False
+    ),
+    "one versus rest": _on_numbers(_around("multiclass", "OneVsRestClassifier", _LOGISTIC), THREE, gaps=False),
+    "bagged lines": _on_numbers(
+        _around("ensemble", "BaggingRegressor", _sklearn("linear_model", "Ridge"), n_estimators=3, random_state=0),
+        Z,
+        HALF,
+        gaps=False,
     ),
     "scaled xgboost with zero missing": _scaled(
         lambda: pytest.importorskip("xgboost").XGBClassifier(missing=0.0, **BOOSTED), THREE, "MinMaxScaler"
