@@ -123,7 +123,7 @@ def satisfied(words: str, point: dict[str, Any]) -> bool:
     }  # fmt: skip
     for part in words.split(" and "):
         name, sign, value = part.split(" ")
-        if not signs[sign](point[name], Fraction(value)):
+        if not signs[sign](Fraction(str(point[name])), Fraction(value)):  # a float is what it is printed as
             return False
     return True
 

@@ -8,7 +8,7 @@ put to the model. What is printed is short, and has been put to the model's own 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -292,17 +292,24 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
 
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
-    """Return what to print of a point, further inside where the library's rounding hides the change."""
-    found = printed_at(problem, members, _conditions(problem.model, problem, members, codes, account))
+    """Return what to print of a point; None if the library's rounding hides every change tried."""
+    attempts = (printed_at(problem, members, conditions) for conditions in _attempts(problem, members, codes, account))
+    return next((found for found in attempts if found is not None), None)
+
+
+def _attempts(
+    problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> Iterator[list[Condition]]:
+    """Yield what might be printed of a point: close to it, further inside, and last the very point."""
+    yield _conditions(problem.model, problem, members, codes, account)
     for factor in _MARGINS if problem.model.rounding_error else ():
-        if found is not None:
-            return found
         sure = _with_margin(problem, factor)
         inside = _codes(sure.model, sure, members, None, account)
         if inside is None:  # with such a margin there is none
-            return None
-        found = printed_at(problem, members, _conditions(sure.model, sure, members, inside, account))
-    return found
+            break
+        yield _conditions(sure.model, sure, members, inside, account)
+    features = problem.domain.features
+    yield [Condition.exactly(features[i], code) for i, code in zip(members, codes, strict=True)]
 
 
 def _with_margin(problem: Problem, factor: int) -> Problem:

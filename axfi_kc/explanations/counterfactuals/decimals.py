@@ -35,7 +35,7 @@ def shortest(low: float | Fraction, high: float | Fraction, *, near: float, unit
     Examples
     --------
     >>> shortest(16.7949, 17.02, near=16.7949), shortest(880.13, 921, near=921.0), shortest(-0.2, 1, near=0.5)
-    (17.0, 920.0, 0.0)
+    (17.0, 900.0, 0.0)
     >>> shortest(5e-324, 1, near=5e-324, unit=Fraction(1, 1000))
     0.001
     """

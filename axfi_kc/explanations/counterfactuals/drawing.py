@@ -63,7 +63,8 @@ def draw_region(
 
 def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:
     feature, (low, high) = axis.feature, cell_ends(axis, cell)
-    if isinstance(feature, Categorical) or cell == axis.missing_cell:
+    # One value is not drawn: a category, a missing value, or an interval of one point, which has no density.
+    if isinstance(feature, Categorical) or cell == axis.missing_cell or low == high:
         return low
     if isinstance(feature, Integer):
         first, last = int(low), int(high)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, Protocol
@@ -62,8 +62,8 @@ class Choices:
         for cell in range(axis.n_cells):
             low, high = cell_ends(axis, cell)
             if cell != own and (low <= high or cell == axis.missing_cell):
-                # From a missing value all others are equally far; NaN compares with nothing, so the order matters.
-                near = low if math.isnan(code) else min(max(low, code), high)
+                # To and from a missing value everything is equally far.
+                near = low if math.isnan(code) or math.isnan(low) else min(max(code, low), high)
                 found.append((cell, near, change(axis.feature, code, near)))
         cells, codes, costs = zip(*found, strict=True) if found else ((), (), ())
         return cls(feature, cells, codes, costs, axis.missing_cell)
@@ -71,8 +71,8 @@ class Choices:
     def by_cost(self) -> Choices:
         """Return the same cells, nearest first."""
         order = sorted(range(len(self.cells)), key=lambda k: (self.costs[k], self.cells[k]))
-        parts = (tuple(row[k] for k in order) for row in (self.cells, self.codes, self.costs))
-        return Choices(self.feature, *parts, missing=self.missing)  # type: ignore[arg-type]
+        cells, codes = tuple(self.cells[k] for k in order), tuple(self.codes[k] for k in order)
+        return replace(self, cells=cells, codes=codes, costs=tuple(self.costs[k] for k in order))
 
     def joins(self, k: int) -> bool:
         """Tell whether choice k and the one after it are neighbouring cells, of which nothing lies between."""
