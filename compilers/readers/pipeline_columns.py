@@ -29,7 +29,18 @@ from axfi_kc.domain.measures import exact
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import LinearModel, Lookup, Model, Slope, TreeSum
 
-__all__ = ["Chain", "Column", "Inner", "Tabled", "columns_of", "inner_of", "may_be_nan", "pulled_back", "tabled", "then"]
+__all__ = [
+    "Chain",
+    "Column",
+    "Inner",
+    "Tabled",
+    "columns_of",
+    "inner_of",
+    "may_be_nan",
+    "pulled_back",
+    "tabled",
+    "then",
+]
 
 
 _LARGEST_TABLE = 100_000
@@ -253,9 +264,7 @@ def _is_straight(model: LinearModel, inner: Inner, j: int) -> bool:
     return isinstance(column, Chain) and column.affine is not None and isinstance(model.parts[j], Slope)
 
 
-def _slope(
-    model: LinearModel, inner: Inner, columns: Sequence[int], feature: Feature
-) -> tuple[Slope, list[Fraction]]:
+def _slope(model: LinearModel, inner: Inner, columns: Sequence[int], feature: Feature) -> tuple[Slope, list[Fraction]]:
     """Return what affine columns of a feature add, and the constants among it, which go to the base."""
     n, scale = len(model.base), Fraction(1, model.denominator)
     factors, constants, missing = [Fraction(0)] * n, [Fraction(0)] * n, [Fraction(0)] * n
@@ -264,40 +273,35 @@ def _slope(
         affine = column.affine if isinstance(column, Chain) else None
         if affine is None or isinstance(part, Lookup):
             raise _bent(inner, columns, feature)
+        nothing = float(inner.codes(j, feature, np.array([np.nan]))[0])
         for k in range(n):
             # f * (factor * x + constant), and at a missing value what the model adds there, without that constant.
             f = part.factors[k] * scale
             factors[k] += f * affine[0]
             constants[k] += f * affine[1]
             if feature.missing:
-                missing[k] += _added(model, inner, j, k, float(inner.codes(j, feature, np.array([np.nan]))[0]))
-                missing[k] -= f * affine[1]
+                missing[k] += _added(part, k, nothing) * scale - f * affine[1]
     return Slope(tuple(factors), tuple(missing) if feature.missing else None), constants
 
 
-def _added(model: LinearModel, inner: Inner, j: int, score: int, code: float) -> Fraction:
-    """Return what column j adds to a score at one of its codes."""
-    part, scale = model.parts[j], Fraction(1, model.denominator)
+def _added(part: Slope | Lookup, score: int, code: float) -> Any:
+    """Return what a column adds to a score at one of its codes, times the model's denominator."""
     if isinstance(part, Lookup):
-        return part.rows[score][-1 if math.isnan(code) else int(code) - part.first] * scale
+        return part.rows[score][-1 if math.isnan(code) else int(code) - part.first]
     if math.isnan(code):
-        return (part.missing or (0,) * len(model.base))[score] * scale
-    return part.factors[score] * scale * exact(code)
+        return 0 if part.missing is None else part.missing[score]
+    return part.factors[score] * exact(code)
 
 
 def _table(model: LinearModel, inner: Inner, columns: Sequence[int], feature: Feature) -> Lookup:
     """Return what the columns of a discrete feature add, value by value."""
     if isinstance(feature, Real) or feature.size > _LARGEST_TABLE:
         raise _bent(inner, columns, feature)
-    first = feature.low if isinstance(feature, Integer) else 0
-    nothing = [math.nan] * bool(feature.missing)
-    values = np.array([*range(first, first + feature.size - len(nothing)), *nothing], dtype=np.float64)
-    codes = [inner.codes(j, feature, values).tolist() for j in columns]
+    first, n_missing = feature.low if isinstance(feature, Integer) else 0, int(bool(feature.missing))
+    values = np.array([*range(first, first + feature.size - n_missing), *[math.nan] * n_missing], dtype=np.float64)
+    codes = [(model.parts[j], inner.codes(j, feature, values).tolist()) for j in columns]
     rows = [
-        [
-            sum((_added(model, inner, j, k, c[n]) for j, c in zip(columns, codes, strict=True)), Fraction(0))
-            for n in range(len(values))
-        ]
+        [Fraction(sum(_added(part, k, c[n]) for part, c in codes)) / model.denominator for n in range(len(values))]
         for k in range(len(model.base))
     ]
     return Lookup(tuple(map(tuple, rows)))
@@ -314,7 +318,8 @@ def _bent(inner: Inner, columns: Sequence[int], feature: Feature) -> Unsupported
 
 @pulled_back.register
 def _trees(model: TreeSum, inner: Inner, domain: Domain) -> TreeSum:
-    axes, cells = [], {}
+    axes: list[Axis] = []
+    cells: dict[int, Cells] = {}
     for i, feature in enumerate(domain.features):
         axis, found = _pulled_back_axis(model.grid.axes, inner, inner.of_feature(i), feature)
         axes.append(axis)
@@ -343,7 +348,9 @@ def _pulled_back_axis(
     if isinstance(feature, Categorical):
         axis = Axis.of_values(feature)
         return axis, _cells(axis, axes, inner, columns)
-    axis = Axis.of(feature, [cut for j in columns for cut in _cuts(axes[j], inner, j, feature, alone=len(columns) == 1)])
+    axis = Axis.of(
+        feature, [cut for j in columns for cut in _cuts(axes[j], inner, j, feature, alone=len(columns) == 1)]
+    )
     found = _cells(axis, axes, inner, columns)
     together = np.array([found[j] for j in columns]).reshape(len(columns), axis.n_cells)
     # Steps may break where nothing changes: what no column tells apart is one cell.
@@ -371,7 +378,7 @@ def _cuts(axis: Axis, inner: Inner, j: int, feature: Integer | Real, *, alone: b
     """Return the cuts of a feature behind which column j may lie in another cell of its own axis."""
     column = inner.columns[j]
     if isinstance(column, Tabled):
-        values = np.arange(feature.low, feature.high + 1, dtype=np.float64)  # only integers are tabled
+        values = np.arange(int(feature.low), int(feature.high) + 1, dtype=np.float64)  # only integers are tabled
         cells = axis.locate(inner.codes(j, feature, values))
         return [Cut(float(v), closed=True) for v in values[:-1][cells[1:] != cells[:-1]]]
     if not column.steps:

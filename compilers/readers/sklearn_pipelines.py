@@ -13,6 +13,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
@@ -38,7 +39,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from axfi_kc.compilers.readers import read_model, reads
+from axfi_kc.compilers.readers import gets_sparse_tables, giving_tables, read_model, reads
 from axfi_kc.compilers.readers.pipeline_columns import (
     Chain,
     Column,
@@ -89,42 +90,38 @@ def _pipeline(model: Any, domain: Domain) -> Model:
         )
     if hasattr(model, "n_features_in_"):
         check_width(model, domain)
-    columns = columns_of(domain)
+    columns = [replace(column, sparse=gets_sparse_tables()) for column in columns_of(domain)]
     for step, transformer in transformers:
         columns = _through(transformer, columns, domain, f"Pipeline step {step!r}")
-    columns = [_seen(column, domain, final) for column in columns]
     names = [str(n) for n in getattr(final, "feature_names_in_", _names(columns, domain))]
     if len(names) != len(columns):
         raise DomainError(
             f"The pipeline's model was fitted on {len(names)} columns, but its transformers make {len(columns)} of "
             "this domain; make the domain from the data the pipeline was fitted on."
         )
-    inner = inner_of(domain, columns, names)
-    return pulled_back(read_model(final, inner.domain), inner, domain)
+    inner, sparse = inner_of(domain, columns, names), any(column.sparse for column in columns)
+    _check_nan_in_sparse(final, columns)
+    with giving_tables(lambda: sparse):
+        form = read_model(final, inner.domain)
+    return pulled_back(form, inner, domain)
 
 
 def _names(columns: Columns, domain: Domain) -> list[str]:
     """Return names for columns that have none: those of their features, numbered where a feature has several."""
-    owners = [column.feature for column in columns]
-    names = [
-        domain.features[i].name if owners.count(i) == 1 else f"{domain.features[i].name} ({owners[:k].count(i) + 1})"
-        for k, i in enumerate(owners)
-    ]
+    totals, seen, names = Counter(column.feature for column in columns), Counter[int](), []
+    for column in columns:
+        seen[column.feature] += 1
+        name = domain.features[column.feature].name
+        names.append(name if totals[column.feature] == 1 else f"{name} ({seen[column.feature]})")
     return names if len(set(names)) == len(names) else [f"column {k}" for k in range(len(names))]
 
 
-def _seen(column: Column, domain: Domain, final: Any) -> Column:
-    """Return a column as the final model sees it: in a sparse table zeros are not kept."""
-    if not column.sparse:
-        return column
-    if library_of(final) == "xgboost":
-        return then(column, domain, replaced(0.0, math.nan, "A sparse table"))  # what is not there is missing
-    if library_of(final) == "sklearn" and may_be_nan(column):
+def _check_nan_in_sparse(final: Any, columns: Columns) -> None:
+    if library_of(final) == "sklearn" and any(column.sparse and may_be_nan(column) for column in columns):
         raise UnsupportedModelError(
             f"{type(final).__name__} does not take missing values in a sparse table, which the steps before it make; "
             "set sparse_output=False in the encoder, or sparse_threshold=0 in the ColumnTransformer."
         )
-    return column
 
 
 def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:
@@ -170,7 +167,9 @@ def _standard(transformer: StandardScaler, columns: Columns, domain: Domain, whe
 def _robust(transformer: RobustScaler, columns: Columns, domain: Domain, where: str) -> Columns:
     check_fitted(transformer, "n_features_in_")
     centers = transformer.center_ if transformer.with_centering else None
-    return _scaled(transformer, columns, domain, where, centers, transformer.scale_ if transformer.with_scaling else None)
+    return _scaled(
+        transformer, columns, domain, where, centers, transformer.scale_ if transformer.with_scaling else None
+    )
 
 
 @_made.register
@@ -182,9 +181,7 @@ def _by_largest(transformer: MaxAbsScaler, columns: Columns, domain: Domain, whe
     return [then(column, domain, clipped(-1.0, 1.0, f"{where} (MaxAbsScaler)")) for column in made]
 
 
-def _scaled(
-    transformer: Any, columns: Columns, domain: Domain, where: str, centers: Any, scales: Any
-) -> Columns:
+def _scaled(transformer: Any, columns: Columns, domain: Domain, where: str, centers: Any, scales: Any) -> Columns:
     """Return ``(x - center) / scale``: the library's own operations in its order, as each of them rounds."""
     name, made = f"{where} ({type(transformer).__name__})", []
     for k, column in enumerate(columns):
@@ -216,10 +213,12 @@ def _imputed(transformer: SimpleImputer, columns: Columns, domain: Domain, where
     name, marker = f"{where} (SimpleImputer)", transformer.missing_values
     for column in columns:
         _check_marker(marker, column, domain, name)
-    fills = transformer.statistics_.astype(getattr(transformer, "_fill_dtype", transformer.statistics_.dtype))
-    # What was never there when it was fitted has no statistic, and is dropped, unless it is kept.
-    kept = [k for k in range(len(columns)) if transformer.keep_empty_features or not is_missing(fills[k])]
-    made = [_filled(columns[k], marker, fills[k], domain, name) for k in kept]
+    fills, made = transformer.statistics_, []
+    for column, k in zip(columns, range(len(fills)), strict=True):
+        # What was never there when it was fitted has no statistic, and is dropped, unless it is kept.
+        if transformer.keep_empty_features or not is_missing(fills[k]):
+            fill = fills[k : k + 1].astype(getattr(transformer, "_fill_dtype", fills.dtype)).tolist()[0]
+            made.append(_filled(column, marker, fill, domain, name))
     if transformer.add_indicator:
         made += [_marked(columns[k], marker, domain, name) for k in transformer.indicator_.features_.tolist()]
     return made
@@ -258,12 +257,11 @@ def _may_be(column: Column, marker: Any) -> bool:
 
 
 def _is_within(number: Any, column: Chain) -> bool:
-    return isinstance(number, int | float | np.number) and column.low <= number <= column.high
+    return isinstance(number, int | float | np.number) and bool(column.low <= number <= column.high)
 
 
 def _filled(column: Column, marker: Any, fill: Any, domain: Domain, name: str) -> Column:
     """Return a column with the imputer's number, or word, in the place of missing values."""
-    fill = fill.item() if isinstance(fill, np.generic) else fill
     if isinstance(column, Tabled):
         return replace(column, entries=tuple(fill if _is_marked(e, marker) else e for e in column.entries))
     if is_missing(marker):
@@ -470,7 +468,7 @@ def _encoded(
 ) -> Columns:
     """Return what the library's own transform makes of each value; `widths` columns of each column."""
     _check_dense(transformer, columns, where)
-    name, made = f"{where} ({type(transformer).__name__})", []
+    name, made = f"{where} ({type(transformer).__name__})", Columns()
     ends = np.cumsum([0, *widths])
     asked = _nameless(transformer)
     for k, column in enumerate(columns):

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn._loss.link import IdentityLink
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -291,10 +292,11 @@ def _histogram_classifier(model: Any, domain: Domain) -> TreeSum:
 
 @reads(HistGradientBoostingRegressor)
 def _histogram_regressor(model: Any, domain: Domain) -> TreeSum:
-    if model.loss not in _IDENTITY_LOSSES:
+    trees, base = _trees_and_base(model, domain)
+    # The loss of the fit, which predict asks: the parameter may have been set since.
+    if not isinstance(model._loss.link, IdentityLink):
         raise UnsupportedModelError(
-            f"HistGradientBoostingRegressor(loss={model.loss!r}) predicts the exponential of a sum of trees, "
+            f"{type(model).__name__} with {type(model._loss).__name__} predicts the exponential of a sum of trees, "
             f"which has no exact form; fit it with one of the losses {', '.join(_IDENTITY_LOSSES)}."
         )
-    trees, base = _trees_and_base(model, domain)
     return TreeSum.of(domain, trees, rule=Score(), base=base)

@@ -414,6 +414,8 @@ class Reading:
         What a binary margin must exceed for the second class.
     missing
         The number that counts as missing, besides NaN; NaN: none does.
+    is_sparse
+        Whether zeros are left out of the tables to predict, and so count as missing.
     """
 
     labels: Sequence[Hashable] | None = None
@@ -421,6 +423,7 @@ class Reading:
     base: tuple[float, ...] | None = None
     threshold: Fraction = Fraction(0)
     missing: float = math.nan
+    is_sparse: bool = False
 
 
 def read_xgboost(
@@ -487,7 +490,7 @@ def sum_of_file(file: XGBoostFile, domain: Domain, reading: Reading) -> TreeSum:
     kind = objective_kind(file)
     check_columns(domain, file.n_columns, file.names)
     _check_categories(file, domain)
-    trees = _nodes(file, _n_trees(file, reading.iterations), _absent(file, reading.missing))
+    trees = _nodes(file, _n_trees(file, reading.iterations), _absent(file, reading))
     if not trees:
         raise UnsupportedModelError("Expected a model with trees, but this one has none; train it for some rounds.")
     margins = reading.base if reading.base is not None else _base_margins(file)
@@ -594,12 +597,19 @@ class _Absent:
         return listed | self.category if goes_along else listed - self.category
 
 
-def _absent(file: XGBoostFile, missing: float) -> _Absent:
-    """Return what the number `missing` means to a model, which must say where missing values go."""
+def _absent(file: XGBoostFile, reading: Reading) -> _Absent:
+    """Return what counts as missing to a model, which must say where missing values go."""
     with np.errstate(over="ignore"):
-        number = float(np.float32(missing))
+        missing = number = float(np.float32(reading.missing))
     if not math.isfinite(number):  # no value that predict accepts is rounded to infinity
+        if reading.is_sparse:
+            return _Absent((Cut(0.0, closed=False), Cut(0.0, closed=True)), frozenset([0]))
         return _Absent()
+    if reading.is_sparse and number:
+        raise UnsupportedModelError(
+            f"Sparse tables make 0 count as missing besides missing={missing}, and only one such number is read; give "
+            "the model dense tables (sparse_output=False, sparse_threshold=0)."
+        )
     if any(tree.default_left is None for tree in file.trees):
         raise ModelFileError(
             f"With missing={missing} nodes must say default_left, but they do not; save the model again."

@@ -10,8 +10,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import (
     RFE,
     RFECV,
-    SelectFromModel,
     SelectFpr,
+    SelectFromModel,
     SelectKBest,
     SelectPercentile,
     SequentialFeatureSelector,
@@ -19,7 +19,7 @@ from sklearn.feature_selection import (
     f_regression,
 )
 from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import FeatureUnion, make_pipeline, make_union
 from sklearn.preprocessing import (
     Binarizer,
@@ -61,7 +61,9 @@ def probes(form: TreeSum, n: int, seed: int) -> np.ndarray:
     for i, (feature, axis) in enumerate(zip(domain.features, form.grid.axes, strict=True)):
         if isinstance(feature, Real):
             low, high = feature.floats
-            column = np.where(rng.random(n) < 0.5, rng.uniform(low, high, n), np.exp(rng.uniform(np.log(low), np.log(high), n)))
+            column = np.where(
+                rng.random(n) < 0.5, rng.uniform(low, high, n), np.exp(rng.uniform(np.log(low), np.log(high), n))
+            )
             near = np.array([cut.value for cut in axis.cuts] or [low])
             column = np.where(rng.random(n) < 0.5, beside(rng.choice(near, n), rng.integers(-3, 4, n)), column)
             codes[:, i] = np.clip(column, low, high)
@@ -112,7 +114,9 @@ TAKE_MISSING = [
     make_union(SimpleImputer(), MissingIndicator()),
     MissingIndicator(features="all"),
     FeatureUnion([("a", StandardScaler()), ("b", "passthrough"), ("c", "drop")], transformer_weights={"a": 0.1}),
-    ColumnTransformer([("a", StandardScaler(), [0]), ("b", FunctionTransformer(np.log1p), [0, 1])], remainder="passthrough"),
+    ColumnTransformer(
+        [("a", StandardScaler(), [0]), ("b", FunctionTransformer(np.log1p), [0, 1])], remainder="passthrough"
+    ),
     ColumnTransformer([("a", MinMaxScaler(), [2, 0])], transformer_weights={"a": 3.7}),
     VarianceThreshold(0.1),
 ]
@@ -132,6 +136,7 @@ TAKE_NONE = [
     make_pipeline(KBinsDiscretizer(4), SelectKBest(f_regression, k=4), StandardScaler(with_mean=False)),
     SimpleImputer(missing_values=3, strategy="mean", add_indicator=True),
     SimpleImputer(missing_values=3, strategy="constant", fill_value=70),
+    SimpleImputer(missing_values=3, strategy="constant", fill_value=np.nan, keep_empty_features=True),
     FunctionTransformer(np.log1p, validate=True),
 ]
 
@@ -148,3 +153,43 @@ def test_what_takes_no_missing_values(transformer: Any) -> None:
     X, y = numbers()
     model = make_pipeline(transformer, DecisionTreeRegressor(max_depth=7, random_state=0)).fit(X, y)
     check(model, Domain.from_data(X, integer=["x2"]))
+
+
+def test_every_float_near_a_threshold_of_a_function_that_is_not_monotone() -> None:
+    """The quantile function of the normal distribution, as it is computed, goes up and down."""
+    X, y = numbers(1500)
+    normal = QuantileTransformer(n_quantiles=400, output_distribution="normal")
+    model = make_pipeline(normal, DecisionTreeRegressor(max_depth=9, random_state=0)).fit(X, y)
+    domain = Domain.from_data(X, integer=["x2"])
+    form = read_model(model, domain)
+    codes = np.tile([1.0, 3.0, 2.0], (len(form.grid.axes[0].cuts) * 41, 1))
+    codes[:, 0] = [x for cut in form.grid.axes[0].cuts for x in beside(np.full(41, cut.value), np.arange(-20, 21))]
+    codes[:, 0] = np.clip(codes[:, 0], *domain.features[0].floats)
+    assert [float(x) for x in form.outputs_at(codes)] == predictor(model, domain)(codes)
+
+
+@pytest.mark.parametrize(
+    "scaler", [StandardScaler(with_mean=False), RobustScaler(with_centering=False), MaxAbsScaler()], ids=repr
+)
+def test_scalers_of_sparse_tables_multiply(scaler: Any) -> None:
+    """There the library multiplies by the reciprocal, which is not what dividing gives."""
+    X, y = numbers()
+    sparse = ColumnTransformer(
+        [("bins", KBinsDiscretizer(4, strategy="uniform"), [2])], remainder="passthrough", sparse_threshold=1.0
+    )
+    model = make_pipeline(sparse, scaler, DecisionTreeRegressor(max_depth=9, random_state=0)).fit(X, y)
+    check(model, Domain.from_data(X, integer=["x2"]))
+
+
+def test_frames_and_names() -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = numbers(missing=True)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for output in ("default", "pandas"):
+        inner = ColumnTransformer([("log", FunctionTransformer(np.log, feature_names_out="one-to-one"), ["a", "b"])])
+        outer = ColumnTransformer(
+            [("inner", inner, ["a", "b", "c"]), ("fill", SimpleImputer(add_indicator=True), ["c", "a"])]
+        )
+        pre = make_pipeline(outer.set_output(transform=output), StandardScaler())
+        model = make_pipeline(pre, DecisionTreeRegressor(max_depth=7, random_state=0)).fit(frame, y)
+        check(model, Domain.from_data(frame, integer=["c"]))

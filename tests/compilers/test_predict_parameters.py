@@ -11,9 +11,9 @@ it does, and enter it.
 from __future__ import annotations
 
 import copy
-import importlib
+import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -25,7 +25,8 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.compilers.readers import supported
-from axfi_kc.errors import ConstantModelError, UnsupportedModelError
+from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError
+from axfi_kc.models.own_predict import predictor
 from tests.support.oracle import Judge, space_of
 
 DOMAIN = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1), ax.Integer("c", 0, 2)])
@@ -167,7 +168,9 @@ _LEARNING: Params = {
     "grow_policy": trains("lossguide"),
     "learning_rate": trains(0.9),
     "verbosity": trains(0),
-    "booster": kept("dart", "gblinear"),
+    # set_params hands what it is given on to the trained booster, which takes another base or link, or loses its trees.
+    "booster": asked("dart", "gblinear"),
+    "base_score": asked(0.3, 0.9),
     "tree_method": trains("exact", "hist"),
     "n_jobs": trains(2),
     "gamma": trains(0.5),
@@ -181,12 +184,11 @@ _LEARNING: Params = {
     "reg_alpha": trains(0.5),
     "reg_lambda": trains(5.0),
     "scale_pos_weight": trains(3.0),
-    "base_score": kept(0.3, 0.9),
     "random_state": trains(4),
     "missing": asked(0.0, 1.0, 2.0, -1.0, 0.5),
     "num_parallel_tree": kept(2),
     "monotone_constraints": trains("(1,0,0)"),
-    "interaction_constraints": trains([[0, 1], [2]]),
+    "interaction_constraints": trains("[[0, 1], [2]]"),
     "importance_type": trains("weight"),
     "device": trains("cpu"),
     "validate_parameters": trains(True),
@@ -204,10 +206,13 @@ _LEARNING: Params = {
     "callbacks": trains([]),
 }
 _XGBOOST_CLASSES: Params = _LEARNING | {
-    "objective": kept("binary:logistic", "binary:logitraw", "binary:hinge", "multi:softprob", "multi:softmax")
+    "objective": asked(
+        *("binary:logistic", "binary:logitraw", "binary:hinge", "multi:softprob", "multi:softmax"),
+        *({"objective": f"multi:{kind}", "num_class": 2} for kind in ("softprob", "softmax")),
+    )
 }
 _XGBOOST_NUMBERS: Params = _LEARNING | {
-    "objective": kept(
+    "objective": asked(
         *("reg:squarederror", "reg:absoluteerror", "reg:pseudohubererror", "reg:squaredlogerror", "reg:logistic"),
         *("reg:gamma", "reg:tweedie", "count:poisson", "survival:cox", "binary:logistic"),
         {"objective": "reg:quantileerror", "quantile_alpha": 0.4},
@@ -333,3 +338,268 @@ TABLE: dict[str, Params] = {
         "reg_sqrt": kept(True),
     },
 }
+# Small, and repeatable.
+_USUAL: dict[str, Any] = {"n_estimators": 3, "max_depth": 2, "random_state": 0, "n_jobs": 1, "verbosity": 0}
+_OWN: dict[str, dict[str, Any]] = {
+    "lightgbm.LGBMClassifier": {"verbose": -1, "min_child_samples": 2, "max_depth": -1},
+    "lightgbm.LGBMRegressor": {"verbose": -1, "min_child_samples": 2, "max_depth": -1},
+    "sklearn.ensemble.HistGradientBoostingClassifier": {"max_iter": 3, "min_samples_leaf": 4},
+    "sklearn.ensemble.HistGradientBoostingRegressor": {"max_iter": 3, "min_samples_leaf": 4},
+    "sklearn.naive_bayes.CategoricalNB": {"min_categories": 4},
+    "sklearn.linear_model.Lasso": {"alpha": 0.01},
+}
+# More targets, where what predict does depends on how many classes there are.
+_SEVERAL = ("Boosting", "XGB", "LGBM", "LogisticRegression", "LinearSVC", "BernoulliNB")
+UNTRAINABLE = set(
+    product(("xgboost.XGBRFClassifier", "xgboost.XGBRFRegressor"), ("early_stopping_rounds", "callbacks"))
+)
+LISTED_ELSEWHERE = {"sklearn.Pipeline", "xgboost.Booster", "lightgbm.Booster"}
+
+
+def class_of(name: str) -> type:
+    module, _, kind = name.rpartition(".")
+    return getattr(pytest.importorskip(module), kind)
+
+
+def targets(name: str) -> tuple[str, ...]:
+    if name.endswith(("Regressor", "Regression", "Ridge", "Lasso")) and not name.endswith("LogisticRegression"):
+        return ("number",)
+    return ("two", "three") if any(word in name for word in _SEVERAL) else ("two",)
+
+
+def made(name: str, settings: dict[str, Any]) -> Any:
+    kind = class_of(name)
+    known = kind().get_params()
+    usual = {k: v for k, v in _USUAL.items() if k in known} | _OWN.get(name, {})
+    return kind(**usual | settings)
+
+
+def fitted(name: str, target: str, **settings: Any) -> Any:
+    """Return a small model, or None where the library refuses to train with these settings."""
+    y = TARGETS[target]
+    wanted = str(settings.get("objective", settings.get("loss")))
+    if target == "number" and wanted.endswith(_ABOVE_ZERO):
+        y = np.abs(y) + 0.1
+    if target == "number" and wanted.endswith(_SHARES):
+        y = np.abs(y) / np.abs(y).max()
+    more: dict[str, Any] = {"eval_set": [(X, y)], "verbose": False} if "early_stopping_rounds" in settings else {}
+    try:
+        return made(name, settings).fit(X.copy(), y, **more)  # copy_X=False means what it says
+    except Exception:  # XGBoostError, LightGBMError, ValueError, TypeError: whatever a library says no by
+        return None
+
+
+_ABOVE_ZERO = ("gamma", "tweedie", "poisson", "cox", "mape", "squaredlogerror")
+_SHARES = ("logistic", "cross_entropy")
+
+
+@cache
+def usual_model(name: str, target: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fitted(name, target)
+
+
+def everything(model: Any) -> list[Any]:
+    """Return what a model predicts, also off the grid, and what it decides by."""
+    inside = GRID if type(model).__name__ == "CategoricalNB" else np.concatenate([GRID, NEAR])
+    asks = [ask for ask in ("decision_function", "predict_proba") if hasattr(model, ask)][:1]
+    # rounded: with n_jobs forests add up in any order
+    return [np.asarray(getattr(model, ask)(inside), dtype=np.float64).round(5).tolist() for ask in ("predict", *asks)]
+
+
+def outputs_of(model: Any) -> list[Any]:
+    """Return what predict gives; a booster gives probabilities, which are decided as usual."""
+    return predictor(model, DOMAIN)(GRID) if type(model).__name__ == "Booster" else model.predict(GRID).tolist()
+
+
+def check(model: Any, target: str) -> str:
+    """Compare CXps and their weights with brute force over predict; return what came of it."""
+    delta = DELTA if target == "number" else None
+    try:
+        explainer = ax.Explainer(model, DOMAIN, delta=delta)
+        explained = [explainer.explain(row).cxps for row in ROWS]
+    except (UnsupportedModelError, DomainError):  # the domain is right, so it says what the model lacks
+        return "refused"
+    except ConstantModelError:
+        assert len(set(outputs_of(model))) == 1
+        return "constant"
+    outputs = dict(zip(POINTS, outputs_of(model), strict=True))
+    for row, found in zip(ROWS, explained, strict=True):
+        judge = Judge(space_of(DOMAIN), outputs.__getitem__, row, delta)
+        expected = {tuple(DOMAIN.names[i] for i in sorted(Y)): judge.ratio(Y) for Y in judge.cxps()}
+        assert {c.features: c.weight for c in found} == expected, (model, row)
+    return "equal"
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_table_is_complete(name: str) -> None:
+    params = set(class_of(name)().get_params())
+    new = params - set(TABLE[name])
+    assert not new, f"{name} has parameters that this table lacks: {sorted(new)}; find out whether they act in predict"
+
+
+def test_every_class_that_is_read_has_a_table() -> None:
+    known = {f"{name.partition('.')[0]}.{name.rpartition('.')[2]}" for name in TABLE} | LISTED_ELSEWHERE
+    missing = {kind for kind in supported() if not kind.startswith("Orange")} - known
+    assert not missing, f"Parameters of {sorted(missing)} are in no table; find out which of them act in predict"
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_asked_does_not_act(name: str) -> None:
+    """Set on the fitted model, it changes nothing that is predicted, and nothing that is explained."""
+    for target in targets(name)[:1]:
+        model = usual_model(name, target)
+        before = everything(model)
+        for param, entry in TABLE[name].items():
+            for settings in entry.settings(param) if entry.role != "asked" else ():
+                changed = copy.deepcopy(model).set_params(**{param: settings[param]})
+                try:
+                    after = everything(changed)
+                except Exception:  # the library refuses to predict: nothing to explain
+                    continue
+                assert after == before, f"{param}={settings[param]!r} acts in predict; enter it as asked"
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_asked_is_obeyed_or_refused(name: str) -> None:
+    """Set on the fitted model, it acts, and is explained as it acts, or refused."""
+    for param, entry in TABLE[name].items():
+        if entry.role != "asked":
+            continue
+        acted = set()
+        for target, settings in product(targets(name), entry.settings(param)):
+            model = usual_model(name, target)
+            changed = copy.deepcopy(model).set_params(**settings)
+            outcome = check(changed, target)
+            acted.add(outcome == "refused" or everything(changed) != everything(model))
+        assert True in acted, f"{param} does not act in predict; enter it as trained with"
+
+
+@pytest.mark.parametrize("name", TABLE)
+@pytest.mark.filterwarnings("ignore")
+def test_models_trained_with_other_values(name: str) -> None:
+    """Whatever a parameter does, models trained with it are explained as they predict, or refused."""
+    for param, entry in TABLE[name].items():
+        several = targets(name) if entry.role != "trains" else targets(name)[:1]
+        pairs = product(several, entry.settings(param))
+        tried = [(target, fitted(name, target, **settings)) for target, settings in pairs]
+        outcomes = {check(model, target) for target, model in tried if model is not None}
+        for target, model in tried if entry.role != "trains" else ():
+            if model is not None:  # what fit has kept does not go away when the parameter is set to something else
+                check(copy.deepcopy(model).set_params(**{param: made(name, {}).get_params().get(param)}), target)
+        assert outcomes or (name, param) in UNTRAINABLE, f"{param} was not tried at all; give values that go"
+
+
+# What predict itself may be told; explanations are of predict(X), all of these left at their defaults.
+_ARGUMENTS = {
+    "xgboost": {"output_margin", "validate_features", "base_margin", "iteration_range"},
+    "lightgbm": {"raw_score", "start_iteration", "num_iteration", "pred_leaf", "pred_contrib", "validate_features"}
+    | {"kwargs"},
+    "sklearn": {"check_input"},
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_arguments_of_predict_are_known(name: str) -> None:
+    arguments = set(inspect.signature(class_of(name).predict).parameters) - {"self", "X"}
+    new = arguments - _ARGUMENTS[name.partition(".")[0]]
+    assert not new, f"{name}.predict has arguments that this table lacks: {sorted(new)}"
+
+
+def test_no_other_setting_of_lightgbm_acts() -> None:
+    """Estimators hand on to predict whatever they were given by keyword; of all settings there are, one acts."""
+    basic = pytest.importorskip("lightgbm.basic")
+    settings = basic._ConfigAliases._get_all_param_aliases()
+    model = usual_model("lightgbm.LGBMClassifier", "two")
+    before = everything(model)
+    tried = set()
+    for setting in sorted(set(settings) - {"pred_early_stop", "num_threads"}):
+        for value in (True, 1, 0.5):
+            changed = copy.deepcopy(model).set_params(**{setting: value})
+            try:
+                after = everything(changed)
+            except Exception:  # of another type, or without a meaning here: the library refuses to predict
+                continue
+            tried.add(setting)
+            assert after == before, f"{setting}={value} acts in predict; enter it as asked"
+    assert len(tried) > 0.8 * len(settings)
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "binary:logitraw", "multi:softprob", "reg:squarederror"])
+def test_xgboost_boosters(objective: str) -> None:
+    """A booster's own parameters, its attributes and its slices."""
+    xgb = pytest.importorskip("xgboost")
+    target = {"binary": "two", "multi": "three", "reg": "number"}[objective.partition(":")[0]]
+    more = {"num_class": 3} if target == "three" else {}
+    data = xgb.DMatrix(X, TARGETS[target], nthread=1)
+    booster = xgb.train({"objective": objective, "max_depth": 2, "nthread": 1, **more}, data, 5)
+    early = booster.copy()
+    early.set_attr(best_iteration="1")  # Booster.predict does not ask for it
+    models = [booster, early, booster[1:3]]
+    for setting in ({"base_score": 0.2}, {"learning_rate": 9.0}, {"nthread": 2}):
+        models.append(booster.copy())
+        models[-1].set_param(setting)
+    for model in models:
+        assert check(model, target) == "equal"
+    models[-1].set_param({"booster": "dart"})  # after which the library itself has no trees any more
+    assert check(models[-1], target) == "refused"
+
+
+@pytest.mark.parametrize("objective", ["binary", "multiclass", "regression"])
+def test_lightgbm_boosters(objective: str) -> None:
+    """Settings of training stay with a booster and do not act in its predict, pred_early_stop included."""
+    lgb = pytest.importorskip("lightgbm")
+    target = {"binary": "two", "multiclass": "three", "regression": "number"}[objective]
+    stop = {"pred_early_stop": True, "pred_early_stop_margin": 0.01, "pred_early_stop_freq": 1}
+    usual = {"objective": objective, "num_leaves": 4, "min_data_in_leaf": 2, "verbosity": -1, "num_threads": 1}
+    usual |= {"num_class": 3} if target == "three" else {}
+    for more in ({}, stop, {"zero_as_missing": True}, {"boosting": "dart"}, {"use_missing": False}):
+        model = lgb.train({**usual, **more}, lgb.Dataset(X.copy(), TARGETS[target]), 4)
+        assert check(model, target) == "equal"
+        shorter = lgb.Booster(model_str=model.model_to_string(num_iteration=3))
+        assert check(shorter, target) == "equal"
+    model.best_iteration = 3  # asked by predict, and by the text of the model as well
+    assert check(model, target) == "equal"
+
+
+_TABLES: dict[str, Callable[[], Any]] = {
+    "sparse": lambda: encoders().OneHotEncoder(),
+    "dense": lambda: encoders().OneHotEncoder(sparse_output=False),
+    "dropped": lambda: encoders().OneHotEncoder(drop="first"),
+    "stacked sparse": lambda: stacked(sparse_threshold=1.0),
+    "stacked dense": lambda: stacked(sparse_threshold=0.0),
+}
+
+
+def encoders() -> Any:
+    return pytest.importorskip("sklearn.preprocessing")
+
+
+def stacked(sparse_threshold: float) -> Any:
+    """One column as it is, whose zeros a sparse table leaves out as well, one scaled and one encoded."""
+    parts = [
+        ("same", "passthrough", [0]),
+        ("scaled", encoders().StandardScaler(), [1]),
+        ("hot", encoders().OneHotEncoder(), [2]),
+    ]
+    return pytest.importorskip("sklearn.compose").ColumnTransformer(parts, sparse_threshold=sparse_threshold)
+
+
+@pytest.mark.parametrize("missing", [np.nan, 0.0, 1.0])
+@pytest.mark.parametrize("tables", _TABLES)
+@pytest.mark.parametrize("name", ["xgboost.XGBClassifier", "xgboost.XGBRegressor", "lightgbm.LGBMClassifier"])
+@pytest.mark.filterwarnings("ignore")
+def test_pipelines_that_give_sparse_tables(name: str, tables: str, missing: float) -> None:
+    """XGBoost takes the zeros that a sparse table leaves out for missing; what is told by ``missing`` acts here too."""
+    target = targets(name)[0]
+    settings = {"missing": missing} if "XGB" in name else {"zero_as_missing": bool(missing)}
+    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline(_TABLES[tables](), made(name, settings))
+    outcome = check(pipeline.fit(X, TARGETS[target]), target)
+    both = missing == 1 and tables in ("sparse", "dropped", "stacked sparse") and "XGB" in name
+    assert outcome == ("refused" if both else "equal")
+    if outcome == "equal":
+        explainer = ax.Explainer(pipeline, DOMAIN, delta=DELTA if target == "number" else None)
+        assert ax.verify(explainer.explain(ROWS[0]), pipeline).ok

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from hypothesis import strategies as st
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError, UnsupportedModelError
-from axfi_kc.models import Argmax, LinearModel, Positive, Score, TableModel, TreeSum, boxes_of
+from axfi_kc.models import Argmax, LinearModel, Positive, Score, Slope, TableModel, TreeSum, boxes_of
 from axfi_kc.scores.shap.margins import margin_shap_scores
 from tests.scores.test_shap_circuits import by_definition
-from tests.support.oracle import space_of
+from tests.support.oracle import Space, space_of
+from tests.support.random_problems import random_truth
 from tests.support.strategies import breakpoints, domains, points, tree_nodes, walk
 
 MANY = settings(max_examples=40, deadline=None)
@@ -59,6 +61,26 @@ def test_real_features_with_a_histogram() -> None:
     domain = ax.Domain([ax.Real("a", 0, 4, histogram=ax.Histogram([0, 1, 4], [1, 1])), ax.Real("b", 0, 2)])
     model = LinearModel.of_columns(domain, [[2, -1]], intercepts=[0], rule=Positive((0, 1)))
     assert margin_shap_scores(model, domain, [(4.0, 0.5)]) == [{"a": 2 * (4 - Fraction(3, 2)), "b": Fraction(1, 2)}]
+
+
+def test_linear_models_where_values_may_be_missing() -> None:
+    rng, seen = Random(3), 0
+    while seen < 20:
+        truth = random_truth(rng, "linear", n_instances=3)
+        if truth.delta is None or not any(f.missing for f in truth.domain.features):
+            continue
+        outputs = dict(zip(map(truth.point, truth.places), truth.outputs, strict=True))
+        rows = [truth.point(v) for v in truth.instances]
+        expected = [by_definition(outputs.__getitem__, Space(truth.values, truth.measures), row) for row in rows]
+        assert [list(found.values()) for found in margin_shap_scores(truth.model, truth.domain, rows)] == expected
+        seen += 1
+
+
+def test_a_real_feature_that_may_be_missing() -> None:
+    domain = ax.Domain([ax.Real("a", 0, 4, missing=0.25)])
+    model = LinearModel.of(domain, [Slope((2,), (8,))], base=[0], rule=Positive((0, 1)))
+    mean = Fraction(3, 4) * 4 + Fraction(1, 4) * 8
+    assert margin_shap_scores(model, domain, [(4.0,), (None,)]) == [{"a": 8 - mean}, {"a": 8 - mean}]
 
 
 def test_boosted_trees_as_their_library_has_them() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, singledispatch
-from math import lcm, prod
+from math import isnan, lcm, prod
 from typing import Any
 
 from axfi_kc.budget import Account, Budget
@@ -138,14 +138,17 @@ def _of_linear(model: LinearModel, codes: Any, position: int, account: Account) 
     scale = (rule.scale if isinstance(rule, Score) else Fraction(1)) / model.denominator
     columns = []
     for i, (feature, part) in enumerate(zip(model.domain.features, model.parts, strict=True)):
+        given = account.paced(codes[:, i].tolist())
         if isinstance(part, Slope):
-            factor, mean = part.factors[position], _mean(feature)
-            # A linear score needs no coalitions: a feature's part, less its mean, is its score whatever is known.
-            columns.append([scale * factor * (Fraction(x) - mean) for x in account.paced(codes[:, i].tolist())])
+            factor, absent = part.factors[position], part.missing[position] if part.missing else 0
+            mean = (1 - feature.missing) * factor * _mean(feature) + feature.missing * absent
+            added = [absent if isnan(x) else factor * Fraction(x) for x in given]
         else:
             row = part.rows[position]
             mean = sum((p * y for p, y in zip(_shares(feature), row, strict=True)), Fraction(0))
-            columns.append([scale * (row[int(x) - part.first] - mean) for x in account.paced(codes[:, i].tolist())])
+            added = [row[-1 if isnan(x) else int(x) - part.first] for x in given]
+        # A linear score needs no coalitions: a feature's part, less its mean, is its score whatever is known.
+        columns.append([scale * (y - mean) for y in added])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -216,14 +219,16 @@ def _integer_weights(points: int) -> tuple[list[int], int]:
 
 
 def _shares(feature: Feature) -> tuple[Fraction, ...]:
+    """Return the probabilities of the values of a discrete feature, last that of the missing one if there is one."""
     if not isinstance(feature, Categorical | Integer):
         raise UnsupportedModelError(f"Feature {feature.name!r} is real and has no table of values; give it a factor.")
-    measure = feature.measure
-    return measure.shares if isinstance(measure, Weights) else (Fraction(1, feature.size),) * feature.size
+    measure, n = feature.measure, feature.size - bool(feature.missing)
+    shares = measure.shares if isinstance(measure, Weights) else (Fraction(1, n),) * n
+    return (*(s * (1 - feature.missing) for s in shares), feature.missing) if feature.missing else shares
 
 
 def _mean(feature: Feature) -> Fraction:
-    """Return the mean of a numeric feature under its measure."""
+    """Return the mean of a numeric feature under its measure, given that it is not missing."""
     if isinstance(feature, Categorical):
         raise UnsupportedModelError(f"Feature {feature.name!r} has no order and no mean; give it a table of values.")
     measure = feature.measure

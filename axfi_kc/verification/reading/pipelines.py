@@ -56,6 +56,14 @@ class _Transforms:
 
     def at(self, codes: Codes) -> npt.NDArray[np.float64]:
         """Return the columns that the model sees at points of the domain."""
+        made = self._made(codes)
+        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+
+    def is_sparse(self) -> bool:
+        """Tell whether the model sees sparse tables."""
+        return hasattr(self._made(np.array([[float(first_of(f)) for f in self._domain.features]])), "toarray")
+
+    def _made(self, codes: Codes) -> Any:
         # The table that the whole pipeline is asked to predict at: a frame if it knows names.
         if self._names is None:
             table = numbers_of(self._domain, codes)
@@ -63,8 +71,7 @@ class _Transforms:
             table = frame_of(dict(zip(self._names, blocks_of(self._domain, codes), strict=True)), categories=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of categories that an encoder does not know
-            made = self._steps.transform(table)
-        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+            return self._steps.transform(table)
 
 
 def pipeline_form(
@@ -73,8 +80,7 @@ def pipeline_form(
     """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
     made = _through_all(model.steps[:-1], [_Made(k) for k in range(len(domain.columns))])
     final = model.steps[-1][1]
-    # What is not in a sparse table is missing to XGBoost, and zero to others.
-    if made is None or len(model.steps) < 2 or (library_of(final) == "xgboost" and any(m.sparse for m in made)):
+    if made is None or len(model.steps) < 2:
         return None
     linear = is_linear(final)
     # What bends a column leaves nothing to multiply: its values are listed, if that can be.
@@ -89,8 +95,37 @@ def pipeline_form(
         return None
     if linear:
         return linear_form(final, domain, columns, [m.affine or _SAME for m in made])
-    form = read(final, domain, columns)
+    bare = _knows_xgboost(final) and through.is_sparse()
+    if bare and library_of(final) != "xgboost":
+        return None
+    form = read(final, domain, tuple(map(_without_zeros, columns)) if bare else columns)
+    form = _with_zeros_missing(form) if bare and isinstance(form, TreeForm) else form
     return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else None
+
+
+def _without_zeros(seen: Seen) -> Seen:
+    """Return a column of a sparse table as XGBoost sees it: what the table leaves out is missing."""
+    entries = None if seen.entries is None else tuple(e or math.nan for e in seen.entries)
+    return replace(seen, entries=entries, absent=seen.absent or math.nan)
+
+
+def _with_zeros_missing(form: TreeForm) -> TreeForm | None:
+    """Return trees over numbers among which zero counts as missing; None if another one does too."""
+    splits = [split for _, split in form.tests()]
+    if any(isinstance(split, Excepted) for split in splits):
+        return None
+    zero = (Fraction(0), False), (Fraction(0), True)
+
+    def holed(split: Split | None) -> Split | None:
+        return Excepted(split, *zero) if isinstance(split, tuple) else split
+
+    return replace(form, trees=tuple(replace(t, split=tuple(map(holed, t.split))) for t in form.trees))
+
+
+def _knows_xgboost(model: Any) -> bool:
+    """Tell whether a model is of XGBoost, or is made of such models."""
+    inner = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    return any(library_of(part) == "xgboost" for part in (model, *inner))
 
 
 def _through_all(steps: Iterable[tuple[str, Any]], made: list[_Made]) -> list[_Made] | None:
