@@ -7,6 +7,7 @@ fine enough for all of them, and linear scores are added up in rationals.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -106,22 +107,24 @@ def joined_linear(domain: Domain, scores: Sequence[Sequence[Term]], *, rule: Rul
 
 def _part(domain: Domain, i: int, scores: Sequence[Sequence[Term]]) -> Slope | Lookup:
     used = [model.parts[i] for terms in scores for model, _, _ in terms]
-    if not isinstance(domain.features[i], Categorical) and all(isinstance(part, Slope) for part in used):
-        return Slope(tuple(sum((_factor(m, i, k) * f for m, k, f in terms), Fraction(0)) for terms in scores))
-    size = domain.features[i].size or 0
-    return Lookup(tuple(_row(i, size, terms) for terms in scores))
+    if not all(isinstance(part, Slope) for part in used):
+        return Lookup(tuple(_row(i, terms) for terms in scores))
+    first: Any = used[0]
+    # A slope also says what it adds where the value is missing, if it may be.
+    kinds = ["factors"] if getattr(first, "missing", None) is None else ["factors", "missing"]
+    added = {kind: tuple(_added(i, terms, kind) for terms in scores) for kind in kinds}
+    return replace(first, **added)
 
 
-def _factor(model: LinearModel, i: int, score: int) -> Fraction:
-    part: Any = model.parts[i]
-    return Fraction(part.factors[score], model.denominator)
+def _added(i: int, terms: Sequence[Term], kind: str) -> Fraction:
+    """Return the sum of the factors of feature i, or of what it adds where it is missing."""
+    found = (Fraction(getattr(model.parts[i], kind)[k], model.denominator) * factor for model, k, factor in terms)
+    return sum(found, Fraction(0))
 
 
-def _row(i: int, size: int, terms: Sequence[Term]) -> tuple[Fraction, ...]:
+def _row(i: int, terms: Sequence[Term]) -> tuple[Fraction, ...]:
     columns = [[Fraction(gain, m.denominator) * f for gain in m.gains(i, k)] for m, k, f in terms]
-    return (
-        tuple(sum(column, Fraction(0)) for column in zip(*columns, strict=True)) if columns else (Fraction(0),) * size
-    )
+    return tuple(sum(column, Fraction(0)) for column in zip(*columns, strict=True))
 
 
 def one_score(

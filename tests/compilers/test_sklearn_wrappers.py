@@ -343,6 +343,43 @@ def test_adaboost_takes_no_missing_values_but_bagging_does() -> None:
         ax.read_model(ensemble.AdaBoostClassifier().fit(X, y), domain)
 
 
+MISSING = ax.Domain(
+    [ax.Integer("a", 0, 3, missing=0.2), ax.Integer("b", 0, 2, weights=[1, 2, 3]), ax.Integer("c", 0, 2, missing=0.5)]
+)
+ROUTING = (
+    *("bagging", "bagging of columns, some twice", "hard vote", "weighted soft vote", "sigmoid of trees, three"),
+    *("grid search", "threshold of forest", "threshold of histograms", "threshold of xgboost", "threshold of lightgbm"),
+    *("one versus rest, trees, three", "one versus rest, histograms, three", "voting regression", "bagged regression"),
+    *("one versus one, trees, three", "isotonic of a forest", "threshold of calibrated trees"),
+)
+
+
+@pytest.mark.parametrize("name", ROUTING)
+def test_explanations_with_missing_values_equal_enumeration(name: str) -> None:
+    delta = DELTA if CASES[name].target == "number" else None
+    grid = np.array(list(MISSING.points()), dtype=float)
+    space, found = space_of(MISSING), 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = grid[rng.integers(0, len(grid), 90)]
+        numbers = cases.score(np.nan_to_num(rows, nan=5.0)) + rng.normal(size=len(rows))
+        make = CASES[name].make()
+        if name == "voting regression":  # gradient boosting takes no missing values
+            make.set_params(c="drop")
+        model = make.fit(rows, cases.targets(numbers, CASES[name].target))
+        outputs = dict(zip(MISSING.points(), model.predict(grid).tolist(), strict=True))
+        for v in ((0, 0, 0), (3, 2, None), (None, 1, 2)):
+            judge = Judge(space, outputs.__getitem__, v, delta)
+            if not judge.is_wcxp(frozenset(range(3))):
+                continue
+            e = ax.Explainer(model, MISSING, delta=delta).explain(v)
+            found += 1
+            weights = {frozenset(map(MISSING.names.index, c.features)): c.weight for c in e.cxps}
+            assert weights == {S: judge.ratio(S) for S in judge.cxps()}
+            assert {frozenset(map(MISSING.names.index, a.features)) for a in e.axps} == judge.axps()
+    assert found >= 3
+
+
 # ---- one of several outputs
 
 TWO = np.column_stack([cases.targets(cases.score(X), "two"), (X[:, 0] > 0) + 2 * (X[:, 2] > 1)])
