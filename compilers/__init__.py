@@ -10,6 +10,7 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.compilers.model_circuits import compile_circuit
 from axfi_kc.compilers.model_diagrams import compile_mdd
 from axfi_kc.compilers.readers import read_model
+from axfi_kc.compilers.readers.onnx_files import read_onnx
 from axfi_kc.compilers.readers.xgboost_files import read_xgboost
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "compile_mdd",
     "compile_target",
     "read_model",
+    "read_onnx",
     "read_xgboost",
 ]
