@@ -33,8 +33,8 @@ _SINGLE = 24
 _UNIT = Fraction(1, 1 << _SINGLE)
 _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
 _WHOLE = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
-_NUMPY = {_FLOAT: np.float32, _DOUBLE: np.float64, _WHOLE[0]: np.int64, _WHOLE[1]: np.int32}
-_LABELS = {_WHOLE[0]: int, _WHOLE[1]: int, onnx.TensorProto.BOOL: bool, _FLOAT: float, _DOUBLE: float}
+_NUMPY: dict[int, Any] = {_FLOAT: np.float32, _DOUBLE: np.float64, _WHOLE[0]: np.int64, _WHOLE[1]: np.int32}
+_LABELS: dict[int, Any] = {_WHOLE[0]: int, _WHOLE[1]: int, onnx.TensorProto.BOOL: bool, _FLOAT: float, _DOUBLE: float}
 _LARGEST = float(np.finfo(np.float64).max)
 _FAR = 1 << 8  # integers within which those are that round to the same float32, up to 2**32
 _OPERATORS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "LinearClassifier", "LinearRegressor")
@@ -71,9 +71,10 @@ class _Graph:
         if not model.graph.output:
             raise ModelFileError("Expected a model in ONNX, but it has no graph with an output; save it again.")
         made = {name: node for node in model.graph.node for name in node.output}
-        name, cast = model.graph.output[0].name, _same
+        name = model.graph.output[0].name
+        cast: Callable[[Any], Any] = _same
         while name in made and made[name].op_type in ("Identity", "Cast", "Reshape"):
-            node = made[name]
+            node = made.pop(name)  # once each: a damaged graph may run in a circle
             cast = _then_cast(node, cast) if node.op_type == "Cast" else cast
             name = node.input[0]
         node = made.get(name)
@@ -85,7 +86,7 @@ class _Graph:
     @property
     def attributes(self) -> dict[str, Any]:
         """The operator's attributes, as Python values."""
-        return {a.name: _value(a) for a in self.node.attribute}
+        return _attributes(self.node)
 
     def check(self, domain: Domain) -> None:
         """Raise unless the domain describes the columns of the inputs."""
@@ -104,17 +105,48 @@ def _not_read(kind: str) -> UnsupportedModelError:
     )
 
 
+_KINDS = onnx.AttributeProto
+_ATTRIBUTES = {
+    **dict.fromkeys(("nodes_values", "nodes_hitrates", "class_weights", "target_weights"), _KINDS.FLOATS),
+    **dict.fromkeys(("base_values", "coefficients", "intercepts", "offset", "scale"), _KINDS.FLOATS),
+    **dict.fromkeys(("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids"), _KINDS.INTS),
+    **dict.fromkeys(("nodes_falsenodeids", "nodes_missing_value_tracks_true"), _KINDS.INTS),
+    **{f"{prefix}_{key}": _KINDS.INTS for prefix in ("class", "target") for key in ("ids", "treeids", "nodeids")},
+    **dict.fromkeys(("classlabels_ints", "classlabels_int64s"), _KINDS.INTS),
+    **dict.fromkeys(("nodes_modes", "classlabels_strings"), _KINDS.STRINGS),
+    **dict.fromkeys(("post_transform", "aggregate_function"), _KINDS.STRING),
+    **dict.fromkeys(("n_targets", "targets", "multi_class", "to", "axis", "saturate"), _KINDS.INT),
+    **{f"{key}_as_tensor": _KINDS.TENSOR for key in ("nodes_values", "nodes_hitrates", "base_values")},
+    **{f"{key}_as_tensor": _KINDS.TENSOR for key in ("class_weights", "target_weights")},
+}
+
+
+def _attributes(node: Any) -> dict[str, Any]:
+    """Return the attributes of an operator, each of the type that the standard gives it."""
+    odd = next((a.name for a in node.attribute if _ATTRIBUTES.get(a.name) != a.type), None)
+    if odd is not None:
+        raise ModelFileError(
+            f"{node.op_type} has an attribute {odd[:40]!r} that ONNX does not know, or of another type."
+        )
+    return {a.name: _value(a) for a in node.attribute}
+
+
 def _value(attribute: Any) -> Any:
     found = onnx.helper.get_attribute_value(attribute)
-    if isinstance(found, onnx.TensorProto):
-        return onnx.numpy_helper.to_array(found).reshape(-1)
-    if isinstance(found, bytes):
+    if attribute.type == _KINDS.TENSOR:
+        return _tensor(found)
+    if attribute.type == _KINDS.STRING:
         return found.decode("utf-8", "replace")
-    return [x.decode("utf-8", "replace") if isinstance(x, bytes) else x for x in found] if _is_list(found) else found
+    if attribute.type == _KINDS.STRINGS:
+        return [text.decode("utf-8", "replace") for text in found]
+    return found
 
 
-def _is_list(found: Any) -> bool:
-    return not isinstance(found, int | float | str)
+def _tensor(tensor: Any) -> list[float]:
+    try:
+        return onnx.numpy_helper.to_array(tensor).astype(np.float64).reshape(-1).tolist()
+    except Exception as error:  # whatever the bytes of a damaged file lead to
+        raise ModelFileError("A tensor of an ONNX model should hold numbers, but it cannot be read.") from error
 
 
 def _same(label: Any) -> Any:
@@ -122,7 +154,7 @@ def _same(label: Any) -> Any:
 
 
 def _then_cast(node: Any, after: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    to = next((a.i for a in node.attribute if a.name == "to"), None)
+    to = _attributes(node).get("to")
     if to == onnx.TensorProto.STRING:
         return lambda label: after(label if isinstance(label, str) else _no_text(label))
     if to not in _LABELS:
@@ -135,13 +167,14 @@ def _no_text(label: Any) -> Any:
     raise UnsupportedModelError(f"The ONNX model casts the label {label!r} between numbers and text; leave that out.")
 
 
-def _head(model: Any, made: Mapping[str, Any], name: str) -> tuple[tuple[Any, ...], int, Any, Any]:
+def _head(model: Any, made: dict[str, Any], name: str) -> tuple[tuple[Any, ...], int, Any, Any]:
     """Return the inputs that are columns, the type they arrive in, and a scaler's offset and scale."""
     inputs, offset, scale, cast = {info.name: info for info in model.graph.input}, None, None, None
     while name not in inputs:
-        node = made.get(name)
-        kind = "nothing" if node is None else node.op_type
-        attributes = {} if node is None else {a.name: _value(a) for a in node.attribute}
+        if name not in made:
+            raise _not_read("nothing")
+        node = made.pop(name)
+        kind, attributes = node.op_type, _attributes(node)
         if kind == "Concat" and attributes.get("axis") in (1, -1) and all(part in inputs for part in node.input):
             return _arriving([inputs[part] for part in node.input], cast, offset, scale)
         if kind == "Scaler" and scale is None:
@@ -180,8 +213,8 @@ def _check_whole(domain: Domain) -> None:
     """Raise unless all values are integers that float32 holds: a runtime compares integers with float32 thresholds."""
     for k, name in enumerate(domain.columns):
         _, codes = codes_of_column(domain, k)
-        ends = (codes[0], codes[-1]) if isinstance(codes, range) else tuple(codes)
-        if not all(isinstance(c, int | np.integer) and abs(c) <= 1 << _SINGLE for c in ends):
+        ends: list[Any] = [codes[0], codes[-1]] if isinstance(codes, range) else list(codes)
+        if not all(isinstance(c, int | np.integer) and abs(int(c)) <= 1 << _SINGLE for c in ends):
             raise UnsupportedModelError(
                 f"The ONNX model takes integers, but column {name!r} may hold others, or some beyond 2**24; convert "
                 "the model for inputs of floats."

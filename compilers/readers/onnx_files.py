@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from axfi_kc.compilers.readers import read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import MissingExtraError, ModelFileError
 from axfi_kc.models import Model
 
-__all__ = ["read_onnx"]
+__all__ = ["load_onnx", "read_onnx"]
 
 
 def read_onnx(source: str | os.PathLike[str] | bytes, domain: Domain) -> Model:
@@ -39,22 +40,30 @@ def read_onnx(source: str | os.PathLike[str] | bytes, domain: Domain) -> Model:
 
     Examples
     --------
-    >>> import pytest
-    >>> _ = pytest.importorskip("onnx")
-    >>> read_onnx(b"no model", Domain([]))
-    Traceback (most recent call last):
-        ...
-    axfi_kc.errors.ModelFileError: Expected a model in ONNX, but it does not parse; save the model again.
+    >>> from onnx import helper
+    >>> from axfi_kc.domain.features import Integer
+    >>> node = helper.make_node(
+    ...     "LinearRegressor", ["X"], ["Y"], domain="ai.onnx.ml", coefficients=[0.5, 2.0], intercepts=[1.0]
+    ... )
+    >>> columns, output = (helper.make_tensor_value_info(name, 1, [None, n]) for name, n in (("X", 2), ("Y", 1)))
+    >>> model = helper.make_model(helper.make_graph([node], "linear", [columns], [output]))
+    >>> domain = Domain([Integer("a", 0, 9), Integer("b", 0, 9)])
+    >>> read_onnx(model.SerializeToString(), domain).predict([[1, 3]])
+    [Fraction(15, 2)]
     """
+    return read_model(load_onnx(source), domain)
+
+
+def load_onnx(source: str | os.PathLike[str] | bytes) -> Any:
+    """Return the model in a file, or in its bytes, as the onnx package has it."""
     try:
         import onnx
     except ImportError as error:
         raise MissingExtraError.of("onnx", "onnx", "Reading ONNX") from error
     try:
         data = source if isinstance(source, bytes) else Path(source).read_bytes()
-        model = onnx.load_from_string(data)
+        return onnx.load_from_string(data)
     except OSError as error:
-        raise ModelFileError(f"Expected a model in ONNX at {source}, but it cannot be read: {error}.") from error
+        raise ModelFileError(f"Expected a model in ONNX at {str(source)!r}, but it cannot be read: {error}.") from error
     except Exception as error:  # protobuf's own, from a package that is not ours to import
         raise ModelFileError("Expected a model in ONNX, but it does not parse; save the model again.") from error
-    return read_model(model, domain)

@@ -11,6 +11,7 @@ import axfi_kc as ax
 from axfi_kc.errors import DomainError, ModelFileError, UnsupportedModelError
 from axfi_kc.models import LinearModel, TreeSum
 from axfi_kc.models.own_predict import predictor
+from tests.support.onnx_graphs import MODES, made, random_trees
 from tests.support.reader_checks import check_explanations, check_predictions, points_around, some_points
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
@@ -149,49 +150,6 @@ class TestConverted:
             ax.read_model(model, ax.Domain(DOMAIN.features[:2]))
         with pytest.raises(UnsupportedModelError, match="predicts nothing where a value is missing"):
             ax.read_model(model, HOLES)
-
-
-def made(kind: str, *, elem: int = FLOAT, width: int = 3, ml: int = 3, head: tuple[Any, ...] = (), **attributes: Any):
-    """Return a graph of one operator, behind the nodes of `head`."""
-    name = head[-1].output[0] if head else "X"
-    is_class = kind.endswith("Classifier")
-    outputs = ["label", "scores"] if is_class else ["Y"]
-    attributes = {key: value for key, value in attributes.items() if not isinstance(value, list) or value}
-    node = onnx.helper.make_node(kind, [name], outputs, domain="ai.onnx.ml", **attributes)
-    text = is_class and any("strings" in key for key in attributes)
-    first = onnx.helper.make_tensor_value_info(
-        outputs[0], onnx.TensorProto.STRING if text else INT64 if is_class else FLOAT, [None] if is_class else [None, 1]
-    )
-    graph = onnx.helper.make_graph(
-        [*head, node], "g", [onnx.helper.make_tensor_value_info("X", elem, [None, width])], [first]
-    )
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("ai.onnx.ml", ml)]
-    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8)
-
-
-MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT")
-
-
-def random_trees(rng, *, n_trees: int, n_scores: int, modes=MODES, width: int = 3, prefix: str = "class", tracks=True):
-    """Return the attributes of complete random trees of depth three, thresholds few and leaves whole numbers."""
-    lists: dict[str, list[Any]] = {f"nodes_{k}": [] for k in ("treeids", "nodeids", "featureids", "modes", "values")}
-    lists |= {f"nodes_{k}": [] for k in ("truenodeids", "falsenodeids", "missing_value_tracks_true")}
-    lists |= {f"{prefix}_{k}": [] for k in ("ids", "treeids", "nodeids", "weights")}
-    for t in range(n_trees):
-        for k in range(15):
-            leaf = k >= 7
-            row = (t, k, 0 if leaf else int(rng.integers(width)), "LEAF" if leaf else str(rng.choice(modes)))
-            value = 0.0 if leaf else float(np.float32(rng.choice([-1, -0.5, 0, 0.3, 1, 2])))
-            ways = (0, 0) if leaf else (2 * k + 1, 2 * k + 2)
-            for key, item in zip(lists, (*row, value, *ways, int(rng.integers(2))), strict=False):
-                lists[key].append(item)
-            for score in range(n_scores) if leaf else ():
-                weight = float(np.float32(rng.normal()))
-                for key, item in zip(("ids", "treeids", "nodeids", "weights"), (score, t, k, weight), strict=True):
-                    lists[f"{prefix}_{key}"].append(item)
-    if not tracks:
-        del lists["nodes_missing_value_tracks_true"]
-    return lists
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -376,6 +334,20 @@ def test_explanations_are_those_of_brute_force(seed) -> None:
     check_explanations(model, whole, some_points(whole, 4, seed=seed))
 
 
+def test_the_command_line_takes_files(tmp_path, capsys) -> None:
+    from axfi_kc.cli import main
+
+    lists = random_trees(np.random.default_rng(0), n_trees=3, n_scores=3)
+    model = made("TreeEnsembleClassifier", classlabels_strings=["u", "v", "w"], **lists)
+    file, table = tmp_path / "model.onnx", tmp_path / "data.csv"
+    file.write_bytes(model.SerializeToString())
+    table.write_text("a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in X[:40]))
+    assert main(["explain", str(file), str(table), "--row", "0"]) == 0
+    assert predictor(model, DOMAIN)(X[:1])[0] in capsys.readouterr().out
+    assert main(["info", str(file), "--json"]) == 0
+    assert '"TreeEnsembleClassifier"' in capsys.readouterr().out
+
+
 class TestDamaged:
     """What comes from files ends in an error or in a right answer."""
 
@@ -433,6 +405,15 @@ class TestDamaged:
             ax.read_onnx(b"", DOMAIN)
         with pytest.raises(ModelFileError, match="cannot be read"):
             ax.read_onnx(tmp_path / "missing.onnx", DOMAIN)
+
+    def test_graphs_that_run_in_a_circle(self) -> None:
+        for name in ("label", "X"):
+            model = made("TreeEnsembleClassifier", classlabels_int64s=[0, 1, 2], **self.LISTS)
+            del model.graph.input[:]
+            del model.graph.node[name == "X" :]
+            model.graph.node.insert(0, onnx.helper.make_node("Identity", [name], [name]))
+            with pytest.raises(UnsupportedModelError, match="comes from nothing"):
+                ax.read_model(model, DOMAIN)
 
     def test_truncated_files(self) -> None:
         data = made("TreeEnsembleClassifier", classlabels_int64s=[0, 1, 2], **self.LISTS).SerializeToString()
