@@ -9,8 +9,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Doctests import every module, but a reader needs its library; Orange3 lives in an environment of
 # its own (make test-orange).
 _READERS = {
-    **{"catboost": "catboost", "interpret": "interpret", "lightgbm": "lightgbm", "onnx": "onnx", "onnx_files": "onnx"},
-    **{"orange": "Orange", "xgboost": "xgboost"},
+    "catboost": "catboost",
+    "interpret": "interpret",
+    "lightgbm": "lightgbm",
+    "onnx": "onnx",
+    "onnx_files": "onnx",
+    "orange": "Orange",
+    "xgboost": "xgboost",
 }
 
 collect_ignore = [

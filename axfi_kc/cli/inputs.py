@@ -96,8 +96,7 @@ def _read_parquet(pd: Any, path: Path) -> Any:
 
 
 def file_kind(path: Path) -> str:
-    """Return what a model file holds: ``"xgboost"``, ``"lightgbm"``, ``"onnx"``, ``"skops"``, ``"circuit"`` or
-    ``"pickle"``.
+    """Return what a model file holds: "xgboost", "lightgbm", "onnx", "skops", "circuit" or "pickle".
 
     Suffixes say so, except that ``.json`` may be XGBoost's or a circuit's.
     """
