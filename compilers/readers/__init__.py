@@ -34,6 +34,7 @@ READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
 READERS["catboost"] = ("axfi_kc.compilers.readers.catboost",)
 READERS["interpret"] = ("axfi_kc.compilers.readers.interpret",)
 READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
+READERS["onnx"] = ("axfi_kc.compilers.readers.onnx",)
 READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_isolation",

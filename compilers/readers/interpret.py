@@ -57,14 +57,15 @@ class _Nodes:
 
     def grow(self, ways: Sequence[_Step | int], table: npt.NDArray[np.float64]) -> int:
         """Add what looks the remaining features up in the remaining table; return where it starts."""
-        if ways and not isinstance(ways[0], _Step):
-            return self.grow(ways[1:], table[ways[0]])
-        here, step = len(self.steps), ways[0] if ways else None
+        step = ways[0] if ways else None
+        if isinstance(step, int):
+            return self.grow(ways[1:], table[step])
+        here = len(self.steps)
         self.steps.append(step)
         self.left.append(-1)
         self.right.append(-1)
         self.values.append(np.zeros(table.shape[-1]) if step is not None else table)
-        if isinstance(step, _Step):
+        if step is not None:
             self.left[here] = self.grow([step.left, *ways[1:]], table)
             self.right[here] = self.grow([step.right, *ways[1:]], table)
         return here
@@ -177,6 +178,14 @@ def _regressor(model: Any, domain: Domain) -> TreeSum:
     return TreeSum.of(domain, _trees(model, domain, 1), rule=Score(), base=base)
 
 
+@predicts(ExplainableBoostingClassifier)
+@predicts(ExplainableBoostingRegressor)
+@predicts(DPExplainableBoostingClassifier)
+@predicts(DPExplainableBoostingRegressor)
+@compares(ExplainableBoostingClassifier)
+@compares(ExplainableBoostingRegressor)
+@compares(DPExplainableBoostingClassifier)
+@compares(DPExplainableBoostingRegressor)
 def _ask(model: Any, domain: Domain) -> Predict:
     nominal = [kind != "continuous" for kind in model.feature_types_in_]
 
@@ -196,13 +205,3 @@ def _texts(block: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
 def _text(code: Any) -> str:
     """Return a category by its text, as which the library knows it; where one may be missing, numbers are floats."""
     return str(int(code)) if isinstance(code, bool | float) else str(code)
-
-
-for _kind in (
-    ExplainableBoostingClassifier,
-    ExplainableBoostingRegressor,
-    DPExplainableBoostingClassifier,
-    DPExplainableBoostingRegressor,
-):
-    predicts(_kind)(_ask)
-    compares(_kind)(_ask)
