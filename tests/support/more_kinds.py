@@ -284,6 +284,15 @@ def _gaps_in_categories() -> Kind:
     return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
 
 
+def _onnx() -> Kind:
+    """Convert a forest to ONNX."""
+    convert = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    forest = _sklearn("ensemble", "RandomForestClassifier", n_estimators=3, max_depth=3, random_state=0)()
+    model = convert.to_onnx(forest.fit(X, THREE), X[:1].astype(np.float32), options={"zipmap": False})
+    return Kind(model, DOMAIN, None, tuple(X[:6]))
+
+
 def _gaps_in_booster(y: Any) -> Callable[[], Kind]:
     def made() -> Kind:
         library = pytest.importorskip("xgboost")
@@ -488,6 +497,7 @@ _KINDS: dict[str, Callable[[], Kind]] = {
     "isolation forest": _plain(
         "sklearn.ensemble", "IsolationForest", None, n_estimators=4, max_samples=8, contamination=0.2, random_state=1
     ),
+    "onnx forest": _onnx,
     "grid search": _on_numbers(
         _around("model_selection", "GridSearchCV", _SMALL_TREE, param_grid={"max_depth": [3]}, cv=2), THREE, gaps=False
     ),

@@ -16,6 +16,7 @@ from axfi_kc.verification.reading.columns import Seen, columns_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, Rule, class_name
 from axfi_kc.verification.reading.interpret import interpret_form
 from axfi_kc.verification.reading.lightgbm import lightgbm_form
+from axfi_kc.verification.reading.onnx import onnx_form
 from axfi_kc.verification.reading.pipelines import pipeline_form
 from axfi_kc.verification.reading.sklearn import sklearn_form
 from axfi_kc.verification.reading.wrappers import wrapped_form
@@ -30,6 +31,7 @@ _READERS: dict[str, Callable[[Any, Domain, tuple[Seen, ...]], Form | None]] = {
     "lightgbm": lightgbm_form,
     "catboost": catboost_form,
     "interpret": interpret_form,
+    "onnx": onnx_form,
 }
 
 
