@@ -26,7 +26,6 @@ _SAMPLE = 10_000
 _FEW = 1000  # combinations of cells that are put to predict before any proof is tried
 _READ_AT = 60  # points where what was read from a dump is compared with predict
 _BLANK = 0.4  # of the values that may be missing, at half of these points, are
-_TIES = Fraction(1, 20)  # of these points may be ties that the library's own rounding breaks
 _CLOSE = Fraction(1, 10**5)  # of a regression's float output
 Features = tuple[int, ...]
 
@@ -74,20 +73,21 @@ class Searches:
 
     def _agrees(self, form: Form) -> bool:
         """Compare what was read from the dump with ``predict`` at the instance and at random points."""
-        if _decided(form) is None or isinstance(form, CellForm):
+        if not isinstance(form, TreeForm | LinearForm) or form.rule is None:
             return True
         domain = self.claim.domain
         codes = draw(domain, self.claim.codes, tuple(range(len(domain))), _READ_AT, self._rng)
         # Half of the points have missing values, however rare these are: where they go is read from the dump too.
         may_miss = np.array([bool(f.missing) for f in domain.features])
         codes[::2][(self._rng.random(codes[::2].shape) < _BLANK) & may_miss] = np.nan
-        wrong = 0
         for own, row in zip(self.predict(codes), codes.tolist(), strict=True):
             if self.allowance.is_late:
                 return True
-            wrong += not agree(own, form.output(row, domain))
-        # A few ties are forgiven: exact arithmetic and the library's rounding may break them differently.
-        return wrong <= _READ_AT * _TIES
+            scores = form.scores(row, domain)
+            # A tie is forgiven: exact arithmetic and the library's rounding may break it differently.
+            if not agree(own, form.rule.output(scores)) and not form.rule.is_close(scores):
+                return False
+        return True
 
     @property
     def is_inexact(self) -> bool:

@@ -240,6 +240,7 @@ def _imputed(
     delta: Fraction | None = None,
     *,
     numbers: Callable[[], Any] | None = None,
+    sparse: float = 0,
     **imputer: Any,
 ) -> Callable[[], Kind]:
     """Train a pipeline that puts something in the place of missing words and numbers; `numbers` then scales."""
@@ -255,10 +256,22 @@ def _imputed(
         )
         steps = [impute.SimpleImputer(strategy="median", **imputer), *([numbers()] if numbers else [])]
         parts = [("words", words, ["tree"]), ("numbers", pipeline.make_pipeline(*steps), ["size", "height"])]
-        model = pipeline.make_pipeline(compose.ColumnTransformer(parts, sparse_threshold=0), final()).fit(table, y)
+        model = pipeline.make_pipeline(compose.ColumnTransformer(parts, sparse_threshold=sparse), final()).fit(table, y)
         return Kind(model, domain, delta, tuple(domain.decode(row) for row in domain.encode(table[:6])))
 
     return made
+
+
+def _encoded_gaps() -> Kind:
+    """Train on words that became numbers, missing ones staying missing."""
+    pipeline, compose = pytest.importorskip("sklearn.pipeline"), pytest.importorskip("sklearn.compose")
+    ordinal = _sklearn("preprocessing", "OrdinalEncoder", encoded_missing_value=np.nan)()
+    table = _worded()[1].mask(MIXED_GAPS)
+    domain = ax.Domain.from_data(table)
+    columns = compose.ColumnTransformer([("words", ordinal, ["tree"])], remainder="passthrough")
+    final = _sklearn("ensemble", "HistGradientBoostingClassifier", max_iter=4, max_depth=3)()
+    model = pipeline.make_pipeline(columns, final).fit(table, MIXED_THREE)
+    return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
 
 
 def _imputed_numbers(
@@ -469,6 +482,13 @@ _KINDS: dict[str, Callable[[], Kind]] = {
         _sklearn("ensemble", "HistGradientBoostingClassifier", max_iter=4, max_depth=3), MIXED_THREE
     ),
     "imputed xgboost": _imputed(lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED), MIXED_TWO),
+    "imputed sparse xgboost": _imputed(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED),
+        MIXED_THREE,
+        numbers=_sklearn("preprocessing", "MaxAbsScaler"),
+        sparse=1,
+    ),
+    "encoded words with gaps": _encoded_gaps,
     "binned tree with gaps": _imputed_numbers(
         _sklearn("tree", "DecisionTreeClassifier", max_depth=4, random_state=0),
         THREE,

@@ -17,6 +17,7 @@ __all__ = ["CellForm", "Form", "LinearForm", "Margin", "OwnTree", "Rule", "TreeF
 
 
 Kind = Literal["above", "from", "largest", "itself"]
+_NEAR = Fraction(1, 10**5)  # relative, of a tie: more than any library rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,20 @@ class Rule:
         if self.kind == "itself":
             return scores[0] * self.scale
         return self.labels[int(scores[0] > 0 or (self.kind == "from" and scores[0] == 0))]
+
+    def is_close(self, scores: Sequence[Fraction]) -> bool:
+        """Tell whether scores are so near a tie between labels that a library may break it otherwise.
+
+        Examples
+        --------
+        >>> rule = Rule("above", (0, 1))
+        >>> rule.is_close((Fraction(1, 10**9),)), rule.is_close((Fraction(1, 9),))
+        (True, False)
+        """
+        if self.kind == "itself":
+            return False
+        first, second = sorted((*scores, *[Fraction(0)] * (self.kind != "largest")), reverse=True)[:2]
+        return first - second <= _NEAR * (1 + max(map(abs, scores)))
 
     def knows(self, prediction: Any, delta: Fraction | None) -> bool:
         """Tell whether such an output exists, so that others can be compared with it."""
@@ -173,13 +188,17 @@ class TreeForm:
                 found[seen.feature].update((Fraction(k), True) for k in range(feature.low, feature.high))
         return found
 
-    def output(self, codes: Sequence[float], domain: Domain) -> Any:
-        """Return the exact output at a point."""
+    def scores(self, codes: Sequence[float], domain: Domain) -> list[Fraction]:
+        """Return the exact scores at a point."""
         row = [seen.at(domain.features[seen.feature], number_of(codes[seen.feature])) for seen in self.columns]
         scores = list(self.base)
         for tree in self.trees:
             scores = [a + b for a, b in zip(scores, tree.values[tree.leaf(row)], strict=True)]
-        return None if self.rule is None else self.rule.output(scores)
+        return scores
+
+    def output(self, codes: Sequence[float], domain: Domain) -> Any:
+        """Return the exact output at a point."""
+        return None if self.rule is None else self.rule.output(self.scores(codes, domain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +227,16 @@ class LinearForm:
             return tuple(slope * number for slope in self.slopes[i] or ())
         return entries[int(number) - first_of(feature)]
 
-    def output(self, codes: Sequence[float], domain: Domain) -> Any:
-        """Return the exact output at a point."""
+    def scores(self, codes: Sequence[float], domain: Domain) -> list[Fraction]:
+        """Return the exact scores at a point."""
         scores = list(self.base)
         for i, (code, feature) in enumerate(zip(codes, domain.features, strict=True)):
             scores = [a + b for a, b in zip(scores, self.row(i, number_of(code), feature), strict=True)]
-        return self.rule.output(scores)
+        return scores
+
+    def output(self, codes: Sequence[float], domain: Domain) -> Any:
+        """Return the exact output at a point."""
+        return self.rule.output(self.scores(codes, domain))
 
 
 @dataclass(frozen=True, slots=True)

@@ -306,17 +306,21 @@ def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through:
     rest = [pair for pair in pairs if pair not in moved]
     near = [_inverse(made[k].affine, bound) for k, bound in rest]
     moved |= dict(zip(rest, _back(rest, near, form.columns, domain, through), strict=True))
-    # The splits are no longer about the columns, so what they say of a missing value is said before.
+    # Splits of numbers are no longer about the columns, so what they say of a missing value is said before.
     trees = tuple(_moved(_settled(tree, form.columns), moved) for tree in form.trees)
-    return replace(form, trees=trees, columns=tuple(replace(seen, absent=math.nan) for seen in form.columns))
+    columns = tuple(replace(seen, absent=math.nan) if seen.entries is None else seen for seen in form.columns)
+    return replace(form, trees=trees, columns=columns)
 
 
 def _settled(tree: OwnTree, columns: tuple[Seen, ...]) -> OwnTree:
-    """Return a tree that says at each node where what stands for a missing value goes."""
-    blank = any(is_missing(seen.absent) for k, seen in enumerate(columns) if k in tree.column)
-    if tree.missing is None and blank:
+    """Return a tree that says at each test of a number where what stands for a missing one goes."""
+    tested = [seen for k, seen in enumerate(columns) if k in tree.column]
+    if tree.missing is None and any(is_missing(e) for seen in tested for e in (seen.absent, *(seen.entries or ()))):
         return tree
-    sides = (k >= 0 and tree.sends_left(node, columns[k].absent) for node, k in enumerate(tree.column))
+    sides = list(tree.missing or [False] * len(tree.column))
+    for node, k in enumerate(tree.column):
+        if k >= 0 and columns[k].entries is None:
+            sides[node] = tree.sends_left(node, columns[k].absent)
     return replace(tree, missing=tuple(sides))
 
 
