@@ -272,6 +272,28 @@ def test_rounding_asks_for_more_margin() -> None:
     assert found.point == {"a": 0.75}
 
 
+def votes(*votes: tuple[int, float, float]) -> ax.Problem:
+    """Return the problem, at 0, of trees that add a number each where an integer feature is above a cut."""
+    domain = Domain([Integer(name, 0, 2) for name in "ab"])
+    ends = np.array([-1, -1])
+    trees = [
+        TreeNodes(np.r_[i, ends], [Cut(cut, closed=True), None, None], np.r_[1, ends], np.r_[2, ends],
+                  np.array([[0.0], [0], [leaf]]))
+        for i, cut, leaf in votes
+    ]  # fmt: skip
+    return ax.Problem.of(TreeSum.of(domain, trees, rule=Positive((0, 1)), base=[0.0]), domain, (0, 0))
+
+
+def test_trees_without_a_predict_to_ask_are_judged_with_a_margin() -> None:
+    tiny = votes((0, 0.5, 2.0**-70), (0, 1.5, 1.0), (1, 0.5, 1.0))
+    assert tiny.model.rounding_error > Fraction(1, 1 << 70)
+    found = find_counterfactual(tiny, ["a"])
+    assert found.changes == {"a": (0, 1)}
+    assert found.moves == [("a", "0", "2")]
+    # Where there is no more, a library may say anything; but the exact model is all there is.
+    assert find_counterfactual(votes((0, 0.5, 2.0**-70), (1, 0.5, 1.0)), ["a"]).moves == [("a", "0", "1")]
+
+
 def test_explanations_are_pickled_without_the_model() -> None:
     model, X = trained("tree", "wine", 1)
     explainer = ax.Explainer(model, Domain.from_data(X))

@@ -37,7 +37,7 @@ from axfi_kc.explanations.counterfactuals.regions import (
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel, Similarity
+from axfi_kc.models import LinearModel, Similarity, TreeSum
 
 __all__ = [
     "Counterfactual",
@@ -293,8 +293,17 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
     """Return what to print of a point; None if the library's rounding hides every change tried."""
-    attempts = (printed_at(problem, members, conditions) for conditions in _attempts(problem, members, codes, account))
-    return next((found for found in attempts if found is not None), None)
+    # Of trees that were read from a file there is no predict to ask, but how far their library rounds is known.
+    is_asked = problem.own.ask is not None or not isinstance(problem.model, TreeSum)
+    judge = problem if is_asked else _with_margin(problem, 1)
+    for conditions in _attempts(problem, members, codes, account):
+        found = printed_at(problem, members, conditions, judge=judge)
+        if found is not None:
+            return found
+    if judge is problem:
+        return None
+    # Nothing speaks against the exact model, which is all there is.
+    return printed_at(problem, members, _conditions(problem.model, problem, members, codes, account), judge=problem)
 
 
 def _attempts(

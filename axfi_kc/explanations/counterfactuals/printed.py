@@ -152,8 +152,12 @@ class Printed:
     output: Any
 
 
-def printed_at(problem: Problem, members: Sequence[int], conditions: Sequence[Condition]) -> Printed | None:
-    """Return what to print, or None if the model's own ``predict`` does not find it dissimilar.
+def printed_at(
+    problem: Problem, members: Sequence[int], conditions: Sequence[Condition], *, judge: Problem
+) -> Printed | None:
+    """Return what to print, or None if the judge does not find it dissimilar.
+
+    The judge is the problem itself, whose model's own ``predict`` is asked; where there is none to ask, a stricter one.
 
     Notes
     -----
@@ -167,10 +171,11 @@ def printed_at(problem: Problem, members: Sequence[int], conditions: Sequence[Co
         viewed[i] = own[i] if not isinstance(condition.feature, Real) or math.isnan(own[i]) else float(old)
     rows = np.array([own, point, viewed])
     exact = problem.model.outputs_at(rows)
-    asked = exact if problem.own.ask is None else problem.own.ask(rows)
-    if not (problem.is_dissimilar(exact[1]) and _differ(problem, asked[1], asked[0])):
+    asked = (judge.own.ask or judge.model.outputs_at)(rows)
+    if not (problem.is_dissimilar(exact[1]) and _differ(judge, asked[1], asked[0])):
         return None
-    if _differ(problem, asked[2], asked[0]):  # even where nobody will type it in again, it should be the same
+    # Nobody need type in what is as it was; but who does should get the output that was.
+    if problem.is_dissimilar(exact[2]) or _differ(judge, asked[2], asked[0]):
         olds = [_text(c.feature, float(own[i])) for i, c in zip(members, conditions, strict=True)]
     names = problem.domain.names
     return Printed(
