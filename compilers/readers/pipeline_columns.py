@@ -121,7 +121,7 @@ def columns_of(domain: Domain) -> list[Column]:
 def may_be_nan(column: Column) -> bool:
     """Tell whether NaN is among what a column holds."""
     if isinstance(column, Tabled):
-        return any(map(is_missing, column.entries))
+        return any(map(is_missing, set(column.entries)))
     stays = column.missing is not None and is_missing(column.missing)
     return stays or any(step.gives_missing for step in column.steps)
 
@@ -206,7 +206,7 @@ class Inner:
         first = outer.low if isinstance(outer, Integer) else 0
         places = np.where(np.isnan(values), len(column.entries) - 1, values - float(first)).astype(np.int64)
         code = {row[0]: float(k) for k, row in enumerate(inner.codes)} if isinstance(inner, Categorical) else {}
-        return np.array([math.nan if is_missing(e) else code[e] for e in column.entries])[places]
+        return np.array([code.get(e, math.nan) for e in column.entries])[places]  # only NaN is no code
 
 
 def inner_of(domain: Domain, columns: Sequence[Column], names: Sequence[str]) -> Inner:
@@ -223,7 +223,7 @@ def _feature(outer: Feature, column: Column, name: str) -> Feature:
     share = _SHARE if may_be_nan(column) else 0
     if isinstance(column, Tabled):
         # A column that is always missing needs a value all the same, as every feature does.
-        distinct = list(dict.fromkeys(e for e in column.entries if not is_missing(e))) or [0.0]
+        distinct = [e for e in dict.fromkeys(column.entries) if not is_missing(e)] or [0.0]
         return Categorical(name, range(len(distinct)), columns=[name], codes=[[e] for e in distinct], missing=share)
     filled = [] if column.missing is None or is_missing(column.missing) else [column.missing]
     low, high = min(column.low, *filled, math.inf), max(column.high, *filled, -math.inf)

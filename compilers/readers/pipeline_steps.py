@@ -129,8 +129,9 @@ def spread_of(step: Step, low: float, high: float) -> tuple[float, float]:
     """Return the least and the largest result of a step on ``[low, high]``; infinite or NaN where it has none."""
     tried = [_floats_near(a, b) if step.error else _float(np.array([a, b])) for a, b in _pieces(step, low, high)]
     found = step.at(np.concatenate(tried))
-    present = found[~np.isnan(found)]
-    return (float(present.min()), float(present.max())) if len(present) else (math.nan, math.nan)
+    if step.gives_missing:
+        found = found[~np.isnan(found)]
+    return (float(found.min()), float(found.max())) if len(found) else (math.nan, math.nan)  # NaN if one of them is
 
 
 def met(steps: Sequence[Step], thresholds: Iterable[float], low: float, high: float) -> Floats:

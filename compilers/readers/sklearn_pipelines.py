@@ -473,7 +473,7 @@ def _encoded(
     asked = _nameless(transformer)
     for k, column in enumerate(columns):
         table = tabled(column, domain, name)
-        if any(map(is_missing, table.entries)) and _knows_only_none(transformer.categories_[k]):
+        if may_be_nan(table) and _knows_only_none(transformer.categories_[k]):
             raise UnsupportedModelError(
                 f"{name} was fitted where None stands for missing, but NaN does in tables here; fit it with NaN."
             )

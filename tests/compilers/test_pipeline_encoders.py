@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -121,14 +122,17 @@ def agrees(model: Any, domain: Domain, rows: int = ROWS) -> None:
     assert form.outputs_at(codes) == predictor(model, domain)(codes)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("kind", ["forest", "histogram", "linear", "xgboost", "lightgbm"])
+@pytest.mark.parametrize(
+    ("kind", "sparse"),
+    [
+        *((kind, False) for kind in ("forest", "histogram", "linear", "xgboost", "lightgbm")),
+        *((kind, True) for kind in ("forest", "linear", "xgboost", "lightgbm")),  # histograms take no sparse tables
+    ],
+)
 def test_models_behind_imputers_encoders_and_gaps(kind: str, sparse: bool) -> None:
     X, score = table()
     y = (score > np.median(score)).astype(int)
     model = _models(kind)
-    if kind == "histogram" and sparse:
-        pytest.skip("HistGradientBoosting takes no sparse tables")
     fare = [SimpleImputer(strategy="median")] if (kind in ("forest", "linear") and sparse) or kind == "linear" else []
     pre = ColumnTransformer(
         [
@@ -258,6 +262,24 @@ def test_whole_numbers_before_a_linear_model_may_be_bent() -> None:
         assert read_model(model, domain).outputs_at(codes) == predictor(model, domain)(codes)
 
 
+def test_markers_that_are_words_and_columns_without_a_value() -> None:
+    X, y = table(missing=False)
+    X["town"] = X["town"].replace("Faro", "")
+    X["class"] = np.nan
+    words = make_pipeline(SimpleImputer(missing_values="", strategy="most_frequent", add_indicator=True), MARKED)
+    features = [f for f in domain_of(table(missing=False)[0]).features if f.name not in ("town", "class")]
+    town = Categorical("town", ["", *TOWNS[:-1]])
+    domain = Domain([town, Integer("class", 1, 4, missing=0.9), *features])
+    for keep in (False, True):
+        empty = SimpleImputer(keep_empty_features=keep, add_indicator=True)
+        pre = make_column_transformer((words, ["town"]), (empty, ["class", "fare"]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a column is skipped
+            model = make_pipeline(pre, DecisionTreeRegressor(max_depth=8, random_state=0)).fit(X, y)
+            form = check(model, domain)
+        assert form.grid.axes[1].n_cells <= 3
+
+
 TITANIC = ["Pclass", "Sex", "Age", "SibSp", "Fare", "Embarked"]
 
 
@@ -313,6 +335,13 @@ def test_what_does_not_predict_everywhere_is_refused(steps: list[Any], message: 
     )
     with pytest.raises((UnsupportedModelError, DomainError), match=message):
         read_model(model, domain)
+
+
+def test_a_function_without_result_somewhere_is_refused() -> None:
+    model = make_pipeline(FunctionTransformer(np.log1p), DecisionTreeClassifier()).fit([[1.0], [2.0]], [0, 1])
+    assert read_model(model, Domain([Real("a", -0.5, 5)])).predict([[1.0], [5.0]]) == [0, 1]
+    with pytest.raises(DomainError, match=r"of log1p\) has no finite result everywhere.*'a'; narrow"):
+        read_model(model, Domain([Real("a", -2, 5)]))  # NaN below -1, which the tree would take for missing
 
 
 def test_values_that_an_encoder_does_not_know_are_named() -> None:

@@ -117,7 +117,7 @@ TAKE_MISSING = [
     ColumnTransformer(
         [("a", StandardScaler(), [0]), ("b", FunctionTransformer(np.log1p), [0, 1])], remainder="passthrough"
     ),
-    ColumnTransformer([("a", MinMaxScaler(), [2, 0])], transformer_weights={"a": 3.7}),
+    ColumnTransformer([("a", MinMaxScaler(), [2, 0])], transformer_weights={"a": -3.7}),
     VarianceThreshold(0.1),
 ]
 TAKE_NONE = [
