@@ -7,7 +7,9 @@ To add one:
 2. enter the library's top-level package and your module in ``READERS`` below;
 3. if ``model.predict(table)`` is not how the library is asked, say how: ``@predicts(Class)`` of
    :mod:`axfi_kc.models.own_predict`;
-4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it.
+4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it;
+5. if wrappers may ask it for probabilities, say how it computes them: ``@answers(Class)`` or ``@totals(Class)`` of
+   :mod:`axfi_kc.compilers.readers.responses`.
 """
 
 from __future__ import annotations

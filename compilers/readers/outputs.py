@@ -19,7 +19,8 @@ def output_of(model: Any, which: int) -> Any:
     ----------
     model
         A fitted model with several outputs: scikit-learn's MultiOutputClassifier and MultiOutputRegressor, trees,
-        forests and linear regressions fitted to several targets, and pipelines and searches that end in these.
+        forests, bagged trees and linear regressions fitted to several targets, and pipelines and searches that end in
+        these.
     which
         The position of the output, from 0: its column in what ``model.predict`` returns.
 

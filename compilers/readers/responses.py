@@ -47,7 +47,7 @@ Floats = npt.NDArray[np.float64]
 Answer = Callable[[Floats], npt.NDArray[Any]]
 """From scores to what the library answers there, in its own floats."""
 Passes = Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]]
-_LARGEST = float(np.finfo(np.float64).max)
+_FAR = 2.0**1000  # beyond every score, and yet libraries may double it, or multiply it by a slope
 _SIGN = 2**63 - 1
 
 
@@ -172,7 +172,11 @@ def decided(response: Response, passes: Passes, labels: tuple[Hashable, Hashable
         return np.asarray(passes(response.answer(scores))).tolist()
 
     with np.errstate(all="ignore"):
-        at_ends = holds(np.array([-_LARGEST, _LARGEST]))
+        if np.isnan(response.answer(np.array([-_FAR, _FAR]))).any():
+            raise UnsupportedModelError(
+                "A classifier answers with no number where its score is far from zero; explain it alone."
+            )
+        at_ends = holds(np.array([-_FAR, _FAR]))
         if at_ends[0] == at_ends[1]:
             constant = Fraction(1 if at_ends[0] else -1)
             return one_score(form, score, sign=0, constant=constant, rule=Positive((failing, passing)))
@@ -191,7 +195,7 @@ def decided(response: Response, passes: Passes, labels: tuple[Hashable, Hashable
 
 def _edge(holds: Callable[[Floats], list[bool]], rises: bool) -> tuple[float, float]:
     """Return the neighbouring floats between which a test changes."""
-    low, high = _key(-_LARGEST), _key(_LARGEST)
+    low, high = _key(-_FAR), _key(_FAR)
     while high - low > 1:
         middle = (low + high) // 2
         if holds(np.array([_float(middle)]))[0] == rises:

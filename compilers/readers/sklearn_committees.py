@@ -67,8 +67,11 @@ def _or_by_points(read: _Reader) -> _Reader:
                 raise UnsupportedModelError(
                     f"{error} (Over a finite domain of at most {_MOST_POINTS:,} points it is read all the same.)"
                 ) from error
-        codes = domain.encode(list(domain.points()))
-        return TableModel.from_outputs(domain, predictor(model, domain)(codes))
+            codes = domain.encode(list(domain.points()))
+            outputs = predictor(model, domain)(codes)
+            if len(outputs) != len(codes):  # several for each point
+                raise
+            return TableModel.from_outputs(domain, outputs)
 
     return reader
 
@@ -110,9 +113,6 @@ def _votes(tree: TreeSum, labels: Sequence[Any]) -> Floats:
     return np.array([[label == out for label in labels] for out in said], dtype=np.float64)
 
 
-# ---- bagging
-
-
 def _bagged(model: Any) -> list[tuple[Any, list[int]]]:
     """Return the members that act in predict, each with the columns that it is given."""
     check_fitted(model, "estimators_features_")
@@ -125,8 +125,8 @@ def _bagged(model: Any) -> list[tuple[Any, list[int]]]:
 
 def _on_columns(member: Any, domain: Domain, columns: list[int]) -> Model:
     """Read a member that is given some of the columns, in any order."""
-    if columns == list(range(len(domain.columns))):
-        return read_model(member, domain)
+    if columns == list(range(len(domain.columns))) or getattr(member, "n_outputs_", 1) != 1:
+        return read_model(member, domain)  # which refuses several outputs
     if isinstance(member, DecisionTreeClassifier | DecisionTreeRegressor):
         # A tree may be given a column twice, as it tests one column at a time.
         check_own_predict(member)
@@ -199,9 +199,6 @@ def _mean(forms: Sequence[Model], shares: Sequence[Fraction], owner: Any) -> Mod
     return joined_trees(joined, rule=Score(scale), base=[base])
 
 
-# ---- AdaBoost
-
-
 @reads(AdaBoostClassifier)
 @_or_by_points
 def _adaboost_classifier(model: Any, domain: Domain) -> Model:
@@ -239,16 +236,14 @@ def _adaboost_regressor(model: Any, domain: Domain) -> Model:
     return read_model(model.estimators_[0], domain)
 
 
-# ---- voting
-
-
 def _weights(model: Any) -> list[Fraction]:
     """Return the weights of the members that were not dropped."""
     given = model._weights_not_none
     weights = [Fraction(1)] * len(model.estimators_) if given is None else [Fraction(float(w)) for w in given]
-    if min(weights) < 0 or not any(weights):
+    if len(weights) != len(model.estimators_) or min(weights) < 0 or not any(weights):
         raise UnsupportedModelError(
-            f"The weights of {type(model).__name__} should be positive, but they are {given}; fit it with others."
+            f"{type(model).__name__} should have a positive weight for each of its {len(model.estimators_)} members, "
+            f"but has {given}; fit it with others."
         )
     return weights
 
@@ -286,9 +281,6 @@ def _voting_regressor(model: Any, domain: Domain) -> Model:
     forms = [read_model(member, domain) for member in model.estimators_]
     weights = _weights(model)
     return _mean(forms, [w / sum(weights) for w in weights], model)
-
-
-# ---- calibration
 
 
 @reads(CalibratedClassifierCV)
@@ -366,9 +358,6 @@ def _response_of_calibrated(model: Any, domain: Domain, method: str, column: int
         return _both(pair.calibrators[0].predict(found))[:, column]
 
     return replace(before, answer=answer)
-
-
-# ---- one versus rest, one versus one
 
 
 @reads(OneVsRestClassifier)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.ensemble import (
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
@@ -69,6 +70,14 @@ def _forest(model: Any, which: int) -> Any:
     check_fitted(model, "estimators_")
     made = _relabelled(model, which)
     made.estimators_ = [output_of(tree, which) for tree in model.estimators_]
+    return made
+
+
+@outputs(BaggingRegressor)
+def _bagging(model: Any, which: int) -> Any:
+    check_fitted(model, "estimators_")
+    made = copy.copy(model)
+    made.estimators_ = [output_of(member, which) for member in model.estimators_]
     return made
 
 

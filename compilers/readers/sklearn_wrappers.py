@@ -191,7 +191,8 @@ def _by_weights(model: Any, method: str, column: int) -> Answer:
     total = model.estimator_weights_.sum()
 
     def ask(scores: Floats) -> Any:
-        halves = scores / total  # each class has one of these, with opposite signs
+        # Each class has one of these, with opposite signs; votes of all members are no more than their weights.
+        halves = np.clip(scores / total, -1.0, 1.0)
         decision = halves + halves
         return decision if method == "decision_function" else model._compute_proba_from_decision(decision, 2)
 

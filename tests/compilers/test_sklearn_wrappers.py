@@ -11,6 +11,7 @@ import axfi_kc as ax
 from axfi_kc.cli.inputs import load_skops
 from axfi_kc.errors import ConstantModelError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import LinearModel, TableModel, TreeSum
+from axfi_kc.models.own_predict import library_of
 
 cases = pytest.importorskip("tests.support.wrapper_cases")
 from sklearn import calibration, ensemble, linear_model, model_selection, multiclass, multioutput, svm, tree  # noqa: E402
@@ -98,6 +99,16 @@ def test_thresholds_move_the_ties_of_a_forest() -> None:
                 assert form.outputs_at(codes) == model.predict(codes).tolist()
 
 
+def test_thresholds_of_votes_with_little_weight() -> None:
+    y = cases.targets(cases.score(X), "two")
+    inner = ensemble.AdaBoostClassifier(n_estimators=3, learning_rate=0.1, random_state=0).fit(X, y)
+    assert inner.estimator_weights_.sum() < 1
+    for threshold in (0.3, 0.49, 0.5, 0.6, 0.73):
+        for first in (None, 0):
+            model = model_selection.FixedThresholdClassifier(inner, threshold=threshold, pos_label=first)
+            assert ax.read_model(model, DOMAIN).outputs_at(X) == model.predict(X).tolist()
+
+
 @pytest.mark.parametrize("threshold", [-1.0, 0.0, 1.5, float("nan"), float("inf")])
 def test_thresholds_that_all_pass_or_none(threshold: float) -> None:
     y = cases.targets(cases.score(X), "two")
@@ -167,6 +178,7 @@ def test_frozen_models() -> None:
     y = cases.targets(cases.score(X), "two")
     forest, depth = ensemble.RandomForestClassifier(5, max_depth=3, random_state=0), tree.DecisionTreeClassifier()
     inner = frozen(forest.fit(X, y))
+    assert library_of(inner) == "sklearn"
     sure = calibration.CalibratedClassifierCV(inner).fit(X, y)
     votes = ensemble.VotingClassifier([("a", inner), ("b", frozen(depth.fit(X, y)))], voting="soft").fit(X, y)
     for model in (inner, sure, votes, model_selection.FixedThresholdClassifier(frozen(sure), threshold=0.4)):
@@ -268,7 +280,7 @@ def _refused() -> dict[str, tuple]:
         "negative weights": (
             ensemble.VotingClassifier([(n, tree.DecisionTreeClassifier()) for n in "ab"], weights=[2, -1]),
             "two",
-            "weights of VotingClassifier should be positive",
+            "VotingClassifier should have a positive weight for each",
         ),
     }
 
@@ -380,8 +392,6 @@ def test_explanations_with_missing_values_equal_enumeration(name: str) -> None:
     assert found >= 3
 
 
-# ---- one of several outputs
-
 TWO = np.column_stack([cases.targets(cases.score(X), "two"), (X[:, 0] > 0) + 2 * (X[:, 2] > 1)])
 NUMBERS = np.column_stack([cases.score(X), X[:, 0] - X[:, 1], X[:, 2] * 1.0])
 SEVERAL = {
@@ -391,6 +401,8 @@ SEVERAL = {
     "regression tree": (tree.DecisionTreeRegressor(max_depth=4), NUMBERS),
     "forest": (ensemble.RandomForestClassifier(4, max_depth=4, random_state=0), TWO),
     "regression forest": (ensemble.ExtraTreesRegressor(4, max_depth=4, random_state=0), NUMBERS),
+    "bagging": (ensemble.BaggingRegressor(n_estimators=3, random_state=0), NUMBERS),
+    "bagging of columns": (ensemble.BaggingRegressor(n_estimators=3, max_features=0.6, random_state=0), NUMBERS),
     "line": (linear_model.LinearRegression(), NUMBERS),
     "line without intercept": (linear_model.Lasso(0.1, fit_intercept=False), NUMBERS),
     "search": (model_selection.GridSearchCV(tree.DecisionTreeRegressor(), {"max_depth": [3]}, cv=2), NUMBERS),
@@ -412,6 +424,12 @@ def test_one_of_several_outputs(name: str) -> None:
         ours = ax.read_model(one, DOMAIN).outputs_at(codes)
         assert np.allclose(np.array(ours, dtype=float), both[:, k], rtol=0, atol=1e-12)
     assert model.predict(codes).tolist() == both.tolist()  # the model itself stays as it was
+
+
+def test_several_outputs_are_also_refused_over_finite_domains() -> None:
+    model = ensemble.BaggingRegressor(n_estimators=3, max_features=0.6).fit(GRID, np.column_stack([GRID[:, 0]] * 2))
+    with pytest.raises(UnsupportedModelError, match="2 outputs"):
+        ax.read_model(model, SMALL)
 
 
 def test_outputs_that_are_none() -> None:
