@@ -12,17 +12,16 @@ To add one:
 
 from __future__ import annotations
 
-import importlib
-import itertools
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
-from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
+from axfi_kc.models.own_predict import READERS, check_inherited, import_readers
 
 __all__ = ["check_own_predict", "plain_labels", "read_model", "reads"]
 
@@ -46,12 +45,13 @@ def _read(model: Any, domain: Domain) -> Model:
     """Read what no registered class matches: a function, or nothing we know."""
     if callable(model) and not hasattr(model, "predict"):
         return TableModel.from_function(domain, model)
-    kind = type(model)
-    raise UnsupportedModelError(
-        f"Expected a model that can be read exactly, but {kind.__module__}.{kind.__qualname__} was given; "
-        f"supported are {', '.join(supported())}, truth tables (TableModel), "
-        "circuits (CircuitModel) and Python functions over finite domains."
-    )
+    raise UnsupportedModelError(unread(model, _is_read))
+
+
+def _is_read(model: Any) -> bool:
+    """Tell whether a reader knows a model, other than as a function."""
+    import_readers(model)
+    return _read.dispatch(type(model)) is not _read.dispatch(object)
 
 
 def read_model(model: Any, domain: Domain) -> Model:
@@ -96,17 +96,6 @@ reads = _read.register
 def plain_labels(labels: Any) -> tuple[Any, ...]:
     """Return class labels as Python values."""
     return tuple(np.asarray(labels).tolist())
-
-
-def supported() -> list[str]:
-    """Return the classes that can be read, of all libraries whose readers import here."""
-    for module in itertools.chain(*READERS.values()):
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            continue
-    kinds = [kind for kind in _read.registry if package_of(kind) in READERS]
-    return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
 
 
 @_read.register
