@@ -31,7 +31,7 @@ _NEAREST = {
     **dict.fromkeys(("RFE", "RFECV"), "explain a Pipeline of the selected columns and its estimator_"),
     "XGBRanker": "explain its get_booster()",
 }
-"""The nearest thing that is read, by the name of a class that is not; a class counts as its nearest base listed here."""
+"""The nearest thing that is read, by the name of a class that is not, or of a base of it."""
 
 
 def unread(model: Any, is_read: Callable[[Any], bool]) -> str:
