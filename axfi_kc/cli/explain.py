@@ -49,7 +49,8 @@ def _run(options: argparse.Namespace) -> None:
         explainer = explainer_of(inputs, options)
     explanation = _explained(explainer, row, options)
     if options.json:
-        print_json(explanation.to_dict(kinds=options.score))
+        found = {"counterfactuals": _changes(explanation, options.limit)}
+        print_json(explanation.to_dict(kinds=options.score) | found)
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
     if options.pictures is not None:
@@ -86,6 +87,7 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     ]
     header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
     lines += ["", *text_table(header, rows[:limit], total=explanation.cxp_count)]
+    lines += _change_lines(explanation, limit)
     if explanation.max_size is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
@@ -99,6 +101,32 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     lines = text_table(("feature", "value", *kinds), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     return [*lines, f"The other {others} features are irrelevant: they score 0."] if others else lines
+
+
+def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
+    """Return the nearest change of each of the heaviest CXps, as it is printed."""
+    from axfi_kc.explanations.counterfactuals import nearest_change
+
+    found = (nearest_change(explanation, cxp) for cxp in explanation.heaviest_cxps()[:limit])
+    return [
+        {
+            "words": change.words,
+            "changes": {name: {"from": old, "to": new} for name, old, new in change.moves},
+            "output": None if change.printed is None else plain(change.printed.output),
+        }
+        for change in found
+        if change is not None
+    ]
+
+
+def _change_lines(explanation: Any, limit: int) -> list[str]:
+    lines = []
+    for change in _changes(explanation, limit):
+        moves = ", ".join(f"{name} from {move['from']} to {move['to']}" for name, move in change["changes"].items())
+        # Lines of any length, and no table: a value that is cut short is another value.
+        lines.append(plain(f"{moves}: {change['output']}" if moves else change["words"]))
+    header = "the nearest change of each CXp, all else as it is, and its output"
+    return ["", header, "-" * len(header), *lines] if lines else []
 
 
 def _axp_lines(explanation: Any, limit: int) -> list[str]:

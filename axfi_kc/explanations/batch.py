@@ -20,7 +20,7 @@ from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.document import data_of, stated_of
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
 from axfi_kc.explanations.files.stores import store_at
-from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
 from axfi_kc.json_text import number_of
 from axfi_kc.models import Model, Similarity
@@ -46,6 +46,7 @@ class Batch(BatchViews, Sequence[Explanation]):
     max_size: int | None
     budget: Budget
     rows: tuple[Any, ...] = field(repr=False)
+    _own: OwnPredict = field(default=OwnPredict(), repr=False)
 
     def __len__(self) -> int:
         """Return the number of instances."""
@@ -60,7 +61,7 @@ class Batch(BatchViews, Sequence[Explanation]):
         if isinstance(position, slice):
             return [self[k] for k in range(*position.indices(len(self)))]
         n = range(len(self))[position]
-        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity)
+        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, self._own)
         nodes = None if self._found.nodes is None else self._found.nodes[n]
         return Explanation(problem, self.max_size, self._found[n], self.budget, nodes)
 

@@ -215,7 +215,7 @@ def find_cxps(
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain import Domain, Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
     >>> problem = Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2))
     >>> find_cxps(problem)
@@ -282,7 +282,7 @@ def find_axps(problem: Problem, *, budget: Budget | None = None) -> tuple[AXp, .
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain import Domain, Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
     >>> find_axps(Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2)))
     (AXp(features=('a', 'b')),)
@@ -319,7 +319,7 @@ def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None 
 
     Examples
     --------
-    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain import Domain, Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
     >>> problem = Problem.of(lambda p: p[0] or p[1] > 0, domain, (1, 2))
     >>> is_wcxp(problem, {"a"}), is_wcxp(problem, {"a", "b"})

@@ -19,7 +19,7 @@ from axfi_kc.errors import ConstantModelError, DomainError
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
-from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.workers import in_workers, with_progress
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import check_predictions, own_predictor
@@ -197,7 +197,7 @@ class Explainer(Manners):
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes, located)
         found.scale(account)
-        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity)
+        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, OwnPredict(self._predict))
         nodes = None if found.nodes is None else found.nodes[0]
         return Explanation(problem, self.max_size, found[0], self.budget, nodes)
 
@@ -225,7 +225,8 @@ class Explainer(Manners):
         blocks = ((codes[s], None if located is None else (located[0][s], located[1][s])) for s in spans)
         sized = ((len(part), part) for part in in_workers(self._find, blocks, n_jobs=n_jobs))
         found = Found.joined(list(with_progress(sized, total=len(codes), progress=progress)))
-        return Batch(self._model, self._similarity, codes, found, self.max_size, self.budget, labels)
+        own = OwnPredict(self._predict)
+        return Batch(self._model, self._similarity, codes, found, self.max_size, self.budget, labels, own)
 
     def explain_to(
         self,

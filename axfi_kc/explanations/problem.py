@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,26 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
 from axfi_kc.engines import Engine, engine_for
 from axfi_kc.models import Model, Similarity
+from axfi_kc.models.own_predict import Predict, own_predictor
 
-__all__ = ["Problem"]
+__all__ = ["OwnPredict", "Problem"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnPredict:
+    """The ``predict`` of the model itself, while that is at hand: it is left behind when this is pickled.
+
+    Attributes
+    ----------
+    ask
+        From codes, a row per point, to outputs; None where there is nothing to ask but the neutral form.
+    """
+
+    ask: Predict | None = None
+
+    def __reduce__(self) -> tuple[type[OwnPredict], tuple[()]]:
+        """Return what a worker or a file gets: models may be large, and need not be picklable."""
+        return OwnPredict, ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +52,8 @@ class Problem:
         The model's output there.
     similarity
         Which outputs count as similar.
+    own
+        The model's own ``predict``, which is asked before a counterfactual is printed.
 
     Examples
     --------
@@ -51,6 +71,7 @@ class Problem:
     codes: npt.NDArray[np.float64]
     output: Hashable
     similarity: Similarity
+    own: OwnPredict = field(default=OwnPredict(), repr=False)
 
     @classmethod
     def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
@@ -58,7 +79,8 @@ class Problem:
         form = read_model(model, domain)
         similarity = Similarity.of(form, delta)
         codes = domain.encode_point(x)
-        return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity)
+        own = OwnPredict(own_predictor(model, domain))
+        return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
 
     @property
     def domain(self) -> Domain:

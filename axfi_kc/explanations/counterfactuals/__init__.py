@@ -3,18 +3,18 @@
 The nearest one has the least total change over the CXp's features: for a numeric feature its
 change divided by the width of its domain, for a categorical one 1. A random one is drawn from the
 domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
-put to the model.
+put to the model. What is printed is short, and has been put to the model's own ``predict``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
 from itertools import islice
 from random import Random
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
-from axfi_kc.explanations.counterfactuals.linear import draw_linear, nearest_linear
+from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
+from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, printed_at, range_condition
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
     Choices,
@@ -36,12 +37,21 @@ from axfi_kc.explanations.counterfactuals.regions import (
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel, Lookup
+from axfi_kc.models import LinearModel, Similarity, TreeSum
 
-__all__ = ["Counterfactual", "adversarial_example", "counterfactual_of", "find_counterfactual", "search_account"]
+__all__ = [
+    "Counterfactual",
+    "adversarial_example",
+    "counterfactual_of",
+    "find_counterfactual",
+    "nearest_change",
+    "search_account",
+]
 
 
 _NO_LIMIT = Budget()
+_ON_A_PAGE = Budget(seconds=1.0)
+_MARGINS = (1, 1 << 10, 1 << 20)  # times the rounding that is known of; what scalers do before a model is not
 
 
 @dataclass(frozen=True)
@@ -58,26 +68,41 @@ class Counterfactual:
         The model's output there.
     distance
         The total normalised change.
-    words
-        A condition on the CXp's features that the point meets; wherever it is met, all else being
-        as it is, the output is dissimilar. Thresholds are shown to seven digits.
+    printed
+        The same for people: a point close to it, in the shortest decimals that are dissimilar; None if the model's
+        own ``predict`` finds nothing dissimilar because of its rounding.
     """
 
     changes: dict[str, tuple[Any, Any]]
     point: dict[str, Any]
     output: Any
     distance: Fraction
-    words: str
+    printed: Printed | None = field(repr=False)
 
     def __str__(self) -> str:
         """Return the change in words."""
+        if self.printed is None:
+            return self.words
         moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
-        return f"{self.words}: {shown(self.output)} (for instance {moves})"
+        return f"{self.words}: {shown(self.printed.output)} (for instance {moves})"
+
+    @property
+    def words(self) -> str:
+        """A condition on the CXp's features; wherever it is met, all else being as it is, the output is dissimilar.
+
+        Its thresholds are short decimals, rounded inwards, so that it is true as printed.
+        """
+        if self.printed is None:
+            return (
+                f"No change of {', '.join(self.changes)} can be printed: the model's exact output changes, but by less "
+                "than its own predict rounds."
+            )
+        return self.printed.words
 
     @property
     def moves(self) -> list[tuple[str, str, str]]:
-        """Each change as (feature, old value, new value), all digits shown: rounded it might cross a threshold."""
-        return [(n, shown(old, digits=None), shown(new, digits=None)) for n, (old, new) in self.changes.items()]
+        """Each change as (feature, old value, new value); with the new values the model's own ``predict`` changes."""
+        return [] if self.printed is None else list(self.printed.moves)
 
 
 def find_counterfactual(
@@ -158,14 +183,13 @@ def counterfactual_of(
         if not _is_among(names, mask, cxps, account):
             raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
         return adversarial_example(problem, features_of(mask), seed=seed, account=account)
-    best: Counterfactual | None = None
+    best: _Example | None = None
     # A random example is one of the first CXp; the nearest may be of any.
     for one in cxps if seed is None else islice(cxps, 1):
         account.look()
-        members = features_of(problem.domain.mask(one.features))
-        found = adversarial_example(problem, members, seed=seed, account=account)
+        found = _found(problem, features_of(problem.domain.mask(one.features)), seed, account)
         best = found if best is None or found.distance < best.distance else best
-    return cast(Counterfactual, best)
+    return _made(problem, cast(_Example, best), account)
 
 
 def _is_among(names: tuple[str, ...], mask: int, cxps: Iterable[CXp], account: Account) -> bool:
@@ -180,79 +204,149 @@ def adversarial_example(
     problem: Problem, members: tuple[int, ...], *, account: Account, seed: int | None = None
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
+    return _made(problem, _found(problem, members, seed, account), account)
+
+
+def nearest_change(explanation: Any, cxp: CXp) -> Counterfactual | None:
+    """Return the nearest adversarial example of a CXp, for a page that shows many.
+
+    None without the model (a saved explanation), and where a second of search does not find one.
+    """
+    problem = getattr(explanation, "problem", None)
+    if problem is None:
+        return None
+    members = features_of(problem.domain.mask(cxp.features))
+    try:
+        return adversarial_example(problem, members, account=search_account(_ON_A_PAGE))
+    except AxfiError:  # too long a search, or only an end of the domain that is no float64
+        return None
+
+
+class _Example(NamedTuple):
+    """An adversarial example of a CXp: its features, their codes, and how far that is."""
+
+    members: tuple[int, ...]
+    codes: list[float]
+    distance: Fraction
+
+
+def _found(problem: Problem, members: tuple[int, ...], seed: int | None, account: Account) -> _Example:
     account.grant(MOST_BOXES)
-    codes, words = _example(problem.model, problem, members, seed, account)
-    return _made(problem, members, codes, words)
+    codes = _codes(problem.model, problem, members, seed, account)
+    if codes is None:
+        names = problem.domain.names_of(sum(1 << i for i in members))
+        raise DomainError(
+            f"No float64 point is an adversarial example of {list(names)}: "
+            "the change needs an end of the domain that is no float64; round the domain's bounds."
+        )
+    features, own = problem.domain.features, problem.codes.tolist()
+    moves = (change(features[i], own[i], code) for i, code in zip(members, codes, strict=True))
+    return _Example(members, codes, sum(moves, Fraction(0)))
 
 
 @singledispatch
-def _example(
+def _codes(
     model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
-) -> tuple[list[float] | None, str]:
-    """Return the codes of an adversarial example and a condition it meets, for any model on cells."""
-    grid, own = model.grid, problem.cells
-    axes = [grid.axes[i] for i in members]
-    choices = [Choices.of(i, grid.axes[i], float(problem.codes[i]), int(own[i])) for i in members]
-    region = region_of(model, problem, choices)
-    if seed is None:
-        codes = _nearest(problem, choices, account)
-    else:
-        codes = draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
-    if codes is None:
-        return None, ""
-    # The words are about cells: a box of dissimilar ones, grown around the point's own.
-    cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
-    point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
-    grows = [not isinstance(a.feature, Categorical) for a in axes]
-    low, high = grown(region, choices, point, grows=grows, account=account)
-    parts = [a.describe(c.cells[x:y]) for a, c, x, y in zip(axes, choices, low, high, strict=True)]
-    return codes, " and ".join(parts)
-
-
-@_example.register
-def _of_linear(
-    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
-) -> tuple[list[float] | None, str]:
-    if seed is None:
-        codes = nearest_linear(model, problem, members, account=account)
-    else:
-        codes = draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
-    if codes is None:
-        return None, ""
-    parts = []
-    for i, code in zip(members, codes, strict=True):
-        feature = problem.domain.features[i]
-        further = ">=" if code > problem.codes[i] else "<="  # by minimality every feature moves the losing way
-        sign = "=" if isinstance(model.parts[i], Lookup) else further
-        parts.append(f"{feature.name} {sign} {feature.decode(code)!r}")
-    return codes, " and ".join(parts)
-
-
-def _nearest(problem: Problem, choices: Sequence[Choices], account: Account) -> list[float] | None:
+) -> list[float] | None:
+    """Return the codes of an adversarial example, the nearest or a random one, for any model on cells."""
+    choices = _choices(problem, members)
+    if seed is not None:
+        axes, region = [model.grid.axes[i] for i in members], region_of(model, problem, choices)
+        return draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
     ordered = [choice.by_cost() for choice in choices]
-    found = nearest_corner(region_of(problem.model, problem, ordered), ordered, account=account)
+    found = nearest_corner(region_of(model, problem, ordered), ordered, account=account)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
 
 
-def _made(problem: Problem, members: tuple[int, ...], codes: list[float] | None, words: str) -> Counterfactual:
-    """Return the counterfactual with these codes, after putting it to the model."""
+@_codes.register
+def _codes_of_linear(
+    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> list[float] | None:
+    if seed is None:
+        return nearest_linear(model, problem, members, account=account)
+    return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
+
+
+def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
+    axes, own = problem.model.grid.axes, problem.cells
+    return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i])) for i in members]
+
+
+def _made(problem: Problem, example: _Example, account: Account) -> Counterfactual:
+    """Return the counterfactual that an example is, after putting it to the model."""
     domain = problem.domain
-    if codes is None:
-        raise DomainError(
-            f"No float64 point is an adversarial example of {list(domain.names_of(sum(1 << i for i in members)))}: "
-            "the change needs an end of the domain that is no float64; round the domain's bounds."
-        )
     point = problem.codes.copy()
-    point[list(members)] = codes
+    point[list(example.members)] = example.codes
     values = domain.decode(point)
     output = problem.model.predict([values])[0]
     if not problem.is_dissimilar(output):
         raise AxfiError(f"The point {values} found as an adversarial example is none; please report this as a bug.")
     was = domain.decode(problem.codes)
     return Counterfactual(
-        changes={domain.names[i]: (was[i], values[i]) for i in members},
+        changes={domain.names[i]: (was[i], values[i]) for i in example.members},
         point=dict(zip(domain.names, values, strict=True)),
         output=output,
-        distance=sum((change(domain.features[i], float(problem.codes[i]), point[i]) for i in members), Fraction(0)),
-        words=words,
+        distance=example.distance,
+        printed=_printed(problem, example.members, example.codes, account),
     )
+
+
+def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
+    """Return what to print of a point; None if the library's rounding hides every change tried."""
+    # Of trees that were read from a file there is no predict to ask, but how far their library rounds is known.
+    is_asked = problem.own.ask is not None or not isinstance(problem.model, TreeSum)
+    judge = problem if is_asked else _with_margin(problem, 1)
+    for conditions in _attempts(problem, members, codes, account):
+        found = printed_at(problem, members, conditions, judge=judge)
+        if found is not None:
+            return found
+    if judge is problem:
+        return None
+    # Nothing speaks against the exact model, which is all there is.
+    return printed_at(problem, members, _conditions(problem.model, problem, members, codes, account), judge=problem)
+
+
+def _attempts(
+    problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> Iterator[list[Condition]]:
+    """Yield what might be printed of a point: close to it, further inside, and last the very point."""
+    yield _conditions(problem.model, problem, members, codes, account)
+    for factor in _MARGINS if problem.model.rounding_error else ():
+        sure = _with_margin(problem, factor)
+        inside = _codes(sure.model, sure, members, None, account)
+        if inside is None:  # with such a margin there is none
+            break
+        yield _conditions(sure.model, sure, members, inside, account)
+    features = problem.domain.features
+    yield [Condition.exactly(features[i], code) for i, code in zip(members, codes, strict=True)]
+
+
+def _with_margin(problem: Problem, factor: int) -> Problem:
+    """Return the problem with so many times the library's rounding between similar points and dissimilar ones."""
+    delta = problem.similarity.delta
+    model, wider = problem.model.with_ties_moved(problem.output, delta, -factor * problem.model.rounding_error)
+    return replace(problem, model=model, similarity=Similarity(wider))
+
+
+@singledispatch
+def _conditions(
+    model: Any, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> list[Condition]:
+    """Return a condition on each feature that a dissimilar point meets, and with it only dissimilar ones."""
+    axes, choices = [model.grid.axes[i] for i in members], _choices(problem, members)
+    # Words are about cells: a box of dissimilar ones, grown around the point's own.
+    cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
+    point = [choice.cells.index(cell) for choice, cell in zip(choices, cells, strict=True)]
+    grows = [not isinstance(a.feature, Categorical) for a in axes]
+    low, high = grown(region_of(model, problem, choices), choices, point, grows=grows, account=account)
+    return [
+        range_condition(axis, choice.cells[a:b], own=float(problem.codes[choice.feature]), code=code)
+        for axis, choice, code, a, b in zip(axes, choices, codes, low, high, strict=True)
+    ]
+
+
+@_conditions.register
+def _conditions_of_linear(
+    model: LinearModel, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> list[Condition]:
+    return linear_conditions(model, problem, members, codes)

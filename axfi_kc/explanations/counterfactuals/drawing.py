@@ -63,7 +63,8 @@ def draw_region(
 
 def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:
     feature, (low, high) = axis.feature, cell_ends(axis, cell)
-    if isinstance(feature, Categorical):
+    # One value is not drawn: a category, a missing value, or an interval of one point, which has no density.
+    if isinstance(feature, Categorical) or cell == axis.missing_cell or low == high:
         return low
     if isinstance(feature, Integer):
         first, last = int(low), int(high)
@@ -75,11 +76,11 @@ def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:
 
 
 def value_odds(feature: Feature) -> list[int]:
-    """Return the odds of each value of a discrete feature."""
+    """Return the odds of each value of a discrete feature, given that it is not missing."""
     if isinstance(feature.measure, Weights):
         whole = lcm(*(s.denominator for s in feature.measure.shares))
         return [int(s * whole) for s in feature.measure.shares]
-    return [1] * (feature.size or 0)
+    return [1] * ((feature.size or 0) - (feature.missing > 0))
 
 
 def draw_between(feature: Real, spans: Sequence[tuple[Fraction, Fraction]], random: Random) -> float:

@@ -9,7 +9,7 @@ one can be of use.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -21,12 +21,14 @@ from axfi_kc.budget import Account
 from axfi_kc.domain.features import Feature, Integer, Real
 from axfi_kc.engines.linear.half_spaces import Side, sides_of
 from axfi_kc.errors import BudgetError
+from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
+from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, unit_of
 from axfi_kc.explanations.counterfactuals.regions import change, float_ends
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel, Lookup
 
-__all__ = ["draw_linear", "nearest_linear"]
+__all__ = ["draw_linear", "linear_conditions", "nearest_linear"]
 
 
 _TRIES = 2_000_000
@@ -194,6 +196,61 @@ def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
     while way.loss(i, at) < need or (way.strict and way.loss(i, at) == need):
         at = math.nextafter(at, worst)
     return at
+
+
+def linear_conditions(
+    model: LinearModel, problem: Problem, free: tuple[int, ...], codes: Sequence[float]
+) -> list[Condition]:
+    """Return short conditions around a dissimilar point, one per feature of the CXp.
+
+    By minimality every feature of the CXp moves the losing way, so wherever all of them go at least as far, more is
+    lost. Short values are further out; of a feature that is at the end of its domain they are further in, and the
+    others make up for that.
+    """
+    at = dict(zip(free, codes, strict=True))
+    way = next((w for w in _ways(model, problem, free) if w.is_enough(_lost(w, at))), None)
+    short = at if way is None else _shortened(way, at)
+    found = []
+    for i, code in short.items():
+        feature = problem.domain.features[i]
+        if isinstance(model.parts[i], Lookup):
+            found.append(Condition.exactly(feature, code))
+        elif code > problem.codes[i]:
+            found.append(Condition(feature, code, low=code))
+        else:
+            found.append(Condition(feature, code, high=code))
+    return found
+
+
+def _lost(way: _Way, at: Mapping[int, float]) -> Fraction:
+    return sum((way.loss(i, code) for i, code in at.items()), Fraction(0))
+
+
+def _shortened(way: _Way, at: dict[int, float]) -> dict[int, float]:
+    """Return the codes with those of real features in short decimals, still dissimilar together."""
+    short = dict(at)
+    rooms = {i: way.loss(i, way.worst(i)) - way.loss(i, at[i]) for i in at if isinstance(way.side.features[i], Real)}
+    # The ends of domains first; who has most room comes last and loses whatever is left.
+    order = sorted(rooms, key=lambda i: (rooms[i], i))
+    for k, i in enumerate(order):
+        # Half of what those still to come can lose beyond this: the rest of it is for the other ends.
+        spare = sum((rooms[j] for j in order[k + 1 :]), Fraction(0)) / 2 if not rooms[i] else Fraction(0)
+        short[i] = _short_code(way, i, at[i], way.need - _lost(way, short) + way.loss(i, short[i]) - spare)
+    return short if way.is_enough(_lost(way, short)) else at
+
+
+def _short_code(way: _Way, i: int, code: float, need: Fraction) -> float:
+    """Return a short decimal close to a code at which real feature i loses `need`."""
+    feature, own, worst = way.side.features[i], Fraction(way.codes[i]), way.worst(i)
+    if not isinstance(feature, Real) or way.loss(i, worst) <= need:
+        return worst
+    first = way.codes[i] if need <= 0 else _just_enough(way, i, need, worst)
+    move, reach = abs(Fraction(code) - own), reach_of(feature, abs(Fraction(code) - own))
+    # In distances from the instance, to whose own value nothing goes back.
+    least = max(abs(Fraction(first) - own), move - min(reach, move / 2))
+    most = min(max(move, least) + reach, abs(Fraction(worst) - own))
+    low, high = (own + least, own + most) if worst > own else (own - most, own - least)
+    return shortest(low, high, near=code if least <= move else first, unit=unit_of(feature))
 
 
 def draw_linear(

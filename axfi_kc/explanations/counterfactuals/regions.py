@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any, Protocol
@@ -53,6 +53,7 @@ class Choices:
     cells: tuple[int, ...]  # the cells' numbers
     codes: tuple[float, ...]  # the code in each cell that is nearest to the instance
     costs: tuple[Fraction, ...]  # how far that is
+    missing: int | None = None  # the cell of missing values, which has no neighbours
 
     @classmethod
     def of(cls, feature: int, axis: Axis, code: float, own: int) -> Choices:
@@ -60,29 +61,37 @@ class Choices:
         found = []
         for cell in range(axis.n_cells):
             low, high = cell_ends(axis, cell)
-            if cell != own and low <= high:
-                near = min(max(code, low), high)
+            if cell != own and (low <= high or cell == axis.missing_cell):
+                # To and from a missing value everything is equally far.
+                near = low if math.isnan(code) or math.isnan(low) else min(max(code, low), high)
                 found.append((cell, near, change(axis.feature, code, near)))
         cells, codes, costs = zip(*found, strict=True) if found else ((), (), ())
-        return cls(feature, cells, codes, costs)
+        return cls(feature, cells, codes, costs, axis.missing_cell)
 
     def by_cost(self) -> Choices:
         """Return the same cells, nearest first."""
         order = sorted(range(len(self.cells)), key=lambda k: (self.costs[k], self.cells[k]))
-        parts = (tuple(row[k] for k in order) for row in (self.cells, self.codes, self.costs))
-        return Choices(self.feature, *parts)  # type: ignore[arg-type]
+        cells, codes = tuple(self.cells[k] for k in order), tuple(self.codes[k] for k in order)
+        return replace(self, cells=cells, codes=codes, costs=tuple(self.costs[k] for k in order))
+
+    def joins(self, k: int) -> bool:
+        """Tell whether choice k and the one after it are neighbouring cells, of which nothing lies between."""
+        # A gap in the numbers is the instance's own cell, or one without a float.
+        return self.cells[k + 1] == self.cells[k] + 1 != self.missing
 
 
 def change(feature: Feature, code: float, other: float) -> Fraction:
-    """Return how far two codes of a feature are apart, between 0 and 1.
+    """Return how far two codes of a feature are apart, between 0 and 1; to or from a missing value it is 1.
 
     Examples
     --------
     >>> change(Integer("age", 0, 100), 40.0, 65.0), change(Categorical("race", "abc"), 0.0, 2.0)
     (Fraction(1, 4), Fraction(1, 1))
+    >>> change(Integer("age", 0, 100, missing=0.1), 40.0, math.nan)
+    Fraction(1, 1)
     """
-    if isinstance(feature, Categorical):
-        return Fraction(int(code != other))
+    if isinstance(feature, Categorical) or math.isnan(code) or math.isnan(other):
+        return Fraction(int(code != other and not (math.isnan(code) and math.isnan(other))))
     width = Fraction(feature.high - feature.low)
     return abs(Fraction(code) - Fraction(other)) / width if width else Fraction(0)
 
@@ -98,8 +107,13 @@ def float_ends(feature: Integer | Real) -> tuple[float, float]:
 
 
 def cell_ends(axis: Axis, cell: int) -> tuple[float, float]:
-    """Return the least and the largest code in a cell; in a cell without floats the first is larger."""
+    """Return the least and the largest code in a cell; in a cell without floats the first is larger.
+
+    The cell of missing values has one code, which is NaN.
+    """
     feature = axis.feature
+    if cell == axis.missing_cell:
+        return math.nan, math.nan
     if isinstance(feature, Categorical):
         return float(cell), float(cell)
     low, high = float_ends(feature)
@@ -360,22 +374,21 @@ def grown(
 ) -> Box:
     """Return a box around a dissimilar point, all of whose points are dissimilar.
 
-    It is widened feature by feature over neighbouring cells (never across the instance's own) for
-    as long as that is certain. Choices must be in the order of the cells.
+    It is widened feature by feature over neighbouring cells (never across the instance's own, nor to
+    or from missing values) for as long as that is certain. Choices must be in the order of the cells.
     """
     low, high = list(point), [k + 1 for k in point]
     for side, choice in enumerate(choices):
         if not grows[side]:
             continue
-        # Only a neighbouring cell: a gap in the numbers is the instance's own cell, or one without a float.
-        while low[side] and choice.cells[low[side] - 1] == choice.cells[low[side]] - 1:
+        while low[side] and choice.joins(low[side] - 1):
             low[side] -= 1
             account.look()
             # "Certainly all" is what counts; where it is not certain the box stays as it was.
             if not region.verdict((tuple(low), tuple(high)))[1]:
                 low[side] += 1
                 break
-        while high[side] < len(choice.cells) and choice.cells[high[side]] == choice.cells[high[side] - 1] + 1:
+        while high[side] < len(choice.cells) and choice.joins(high[side] - 1):
             high[side] += 1
             account.look()
             if not region.verdict((tuple(low), tuple(high)))[1]:

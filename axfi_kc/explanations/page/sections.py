@@ -9,10 +9,8 @@ from math import fsum
 from statistics import median, median_low
 from typing import Any
 
-from axfi_kc.budget import Budget
 from axfi_kc.domain.measures import amount, shown
-from axfi_kc.errors import AxfiError
-from axfi_kc.explanations.counterfactuals import Counterfactual, adversarial_example, search_account
+from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.page.elements import (
     Cell,
@@ -30,13 +28,9 @@ from axfi_kc.explanations.page.elements import (
     number_cell,
     table,
 )
-from axfi_kc.families.masks import features_of
 from axfi_kc.scores import Score
 
 __all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections"]
-
-
-_BUDGET = Budget(seconds=1.0)
 
 
 def _change_words(explanation: Any, cxp: CXp) -> Markup:
@@ -44,26 +38,16 @@ def _change_words(explanation: Any, cxp: CXp) -> Markup:
 
     Without the model (a saved explanation), or when the search takes too long, only what can be changed.
     """
-    found = _nearest(explanation, cxp)
+    found = nearest_change(explanation, cxp)
     if found is None:
         instance = explanation.instance
         parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in cxp.features]
         return joined(["Change ", joined(parts, " and "), "; keep all else."])
+    if found.printed is None:
+        return name(found.words)
     moves = [joined([name(n), " from ", name(old), " to ", name(new)]) for n, old, new in found.moves]
-    nearest = joined([joined(moves, ", "), " gives ", name(shown(found.output))])
+    nearest = joined([joined(moves, ", "), " gives ", name(shown(found.printed.output))])
     return joined([name(found.words), ". Nearest: ", nearest, "."])
-
-
-def _nearest(explanation: Any, cxp: CXp) -> Counterfactual | None:
-    problem = getattr(explanation, "problem", None)
-    if problem is None:
-        return None
-    try:
-        return adversarial_example(
-            problem, features_of(problem.domain.mask(cxp.features)), account=search_account(_BUDGET)
-        )
-    except AxfiError:  # too long a search, or only an end of the domain that is no float64
-        return None
 
 
 _WEIGHTS = {
