@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
-from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
+from axfi_kc.models.own_predict import READERS, check_inherited, import_readers
 
 __all__ = ["check_own_predict", "gets_sparse_tables", "giving_tables", "plain_labels", "read_model", "reads"]
 
@@ -38,8 +39,8 @@ READERS["interpret"] = ("axfi_kc.compilers.readers.interpret",)
 READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
 READERS["onnx"] = ("axfi_kc.compilers.readers.onnx",)
 READERS["sklearn"] = (
-    "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_isolation",
+    "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
     "axfi_kc.compilers.readers.sklearn_wrappers",
@@ -54,12 +55,13 @@ def _read(model: Any, domain: Domain) -> Model:
     """Read what no registered class matches: a function, or nothing we know."""
     if callable(model) and not hasattr(model, "predict"):
         return TableModel.from_function(domain, model)
-    kind = type(model)
-    raise UnsupportedModelError(
-        f"Expected a model that can be read exactly, but {kind.__module__}.{kind.__qualname__} was given; "
-        f"supported are {', '.join(supported())}, truth tables (TableModel), "
-        "circuits (CircuitModel) and Python functions over finite domains."
-    )
+    raise UnsupportedModelError(unread(model, _is_read))
+
+
+def _is_read(model: Any) -> bool:
+    """Tell whether a reader knows a model, other than as a function."""
+    import_readers(model)
+    return _read.dispatch(type(model)) is not _read.dispatch(object)
 
 
 def read_model(model: Any, domain: Domain) -> Model:
@@ -125,17 +127,6 @@ def giving_tables(are_sparse: Callable[[], bool]) -> Iterator[None]:
 def plain_labels(labels: Any) -> tuple[Any, ...]:
     """Return class labels as Python values."""
     return tuple(np.asarray(labels).tolist())
-
-
-def supported() -> list[str]:
-    """Return the classes that can be read, of all libraries whose readers import here."""
-    for module in itertools.chain(*READERS.values()):
-        try:
-            importlib.import_module(module)
-        except ImportError:
-            continue
-    kinds = [kind for kind in _read.registry if package_of(kind) in READERS]
-    return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
 
 
 @_read.register
