@@ -14,8 +14,6 @@ To add one:
 
 from __future__ import annotations
 
-import importlib
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
