@@ -26,6 +26,7 @@ __all__ = [
     "first_of",
     "float_ends",
     "is_left",
+    "last_float",
     "number_of",
     "pieces_of",
     "present",
@@ -191,6 +192,18 @@ def _float_between(low: Bound, high: Bound) -> float | None:
     near = [middle, float(high[0]), float(low[0])]
     near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
     return next((x for x in near if not is_left(Fraction(x), low) and is_left(Fraction(x), high)), None)
+
+
+def last_float(bound: Bound) -> Bound:
+    """Return the bound that tells the same floats apart and is one itself, the last on its left.
+
+    Examples
+    --------
+    >>> last_float((Fraction(1), False)) == (1 - Fraction(1, 2**53), True)
+    True
+    """
+    near = float(bound[0])
+    return Fraction(near if is_left(Fraction(near), bound) else float(np.nextafter(near, -np.inf))), True
 
 
 def is_left(number: Fraction, bound: Bound) -> bool:

@@ -42,7 +42,8 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     explanation
         What :meth:`Explainer.explain` returned, or what was read from its JSON.
     model
-        The model that was explained: of scikit-learn, XGBoost or LightGBM, a Python function, a table or a circuit.
+        The model that was explained: of scikit-learn, XGBoost, LightGBM, CatBoost or interpret, in ONNX, a Python
+        function, a table or a circuit.
     budget
         ``nodes``: how many points of the model and how many steps of a proof one check may use (20,000 and 100,000
         unless given); ``seconds``: for all checks together. What they do not suffice for is sampled, and the report

@@ -30,7 +30,6 @@ from tests.support.more_kinds import NAMES, kind
 from tests.support.oracle import Judge, space_of
 from tests.support.random_problems import KINDS, random_truth
 
-WITH_GAPS = tuple(name for name in NAMES if "gaps" in name)
 BOUNDS = [(Fraction(1), True), (Fraction(2), False)]
 FEATURES = (
     ax.Real("r", 0, 3, missing=Fraction(1, 7)),

@@ -44,6 +44,7 @@ class _Made:
     affine: Affine | None = _SAME  # the exact map of what is not missing; None where it has none
     encoded: bool = False  # whether it may be anything; if not, it never decreases
     sparse: bool = False  # whether it is in a table that keeps no zeros
+    touched: bool = False  # whether numbers that are not missing went through some operation
 
 
 class _Transforms:
@@ -160,7 +161,7 @@ def _through(step: Any, made: list[_Made]) -> list[_Made] | None:
     if name in ("ColumnTransformer", "FeatureUnion"):
         return _side_by_side(step, made)
     if name == "Binarizer" or (name == "KBinsDiscretizer" and step.encode == "ordinal"):
-        return [replace(m, affine=None) for m in made]
+        return [replace(m, affine=None, touched=True) for m in made]
     if name in _WIDTHS:
         sparse = getattr(step, "sparse_output", getattr(step, "encode", "") == "onehot")
         wide = zip(made, _WIDTHS[name](step), strict=True)
@@ -181,7 +182,8 @@ def _function(step: Any, made: list[_Made]) -> list[_Made] | None:
     """Return columns after a function of NumPy, which looks at each number by itself."""
     if not isinstance(step.func, np.ufunc) or step.kw_args:
         return None
-    return [replace(m, affine=None, encoded=m.encoded or step.func not in _ROUNDING) for m in made]
+    rough = step.func not in _ROUNDING
+    return [replace(m, affine=None, encoded=m.encoded or rough, touched=True) for m in made]
 
 
 def _imputed(step: Any, made: list[_Made]) -> list[_Made]:
@@ -195,7 +197,7 @@ def _imputed(step: Any, made: list[_Made]) -> list[_Made]:
         marks = step.indicator_ if step.add_indicator else None
     # What is not missing has 0 in all of them.
     chosen = [] if marks is None else marks.features_.tolist()
-    return found + [replace(plain[k], affine=None if plain[k].encoded else _ZERO) for k in chosen]
+    return found + [replace(plain[k], affine=None if plain[k].encoded else _ZERO, touched=True) for k in chosen]
 
 
 def _scaled(step: Any, made: list[_Made]) -> list[_Made] | None:
@@ -205,6 +207,8 @@ def _scaled(step: Any, made: list[_Made]) -> list[_Made] | None:
         centre, shifts, divides = ("mean_", "with_mean", "with_std")
         if name == "RobustScaler":
             centre, shifts, divides = ("center_", "with_centering", "with_scaling")
+        if not getattr(step, shifts) and not getattr(step, divides):
+            return made
         means = getattr(step, centre).tolist() if getattr(step, shifts) else [0.0] * n
         scales = step.scale_.tolist() if getattr(step, divides) else [1.0] * n
         affine = [(1 / Fraction(s), -Fraction(m) / Fraction(s)) for m, s in zip(means, scales, strict=True)]
@@ -216,9 +220,8 @@ def _scaled(step: Any, made: list[_Made]) -> list[_Made] | None:
         return None
     clips = bool(getattr(step, "clip", False))
     # A sparse table is multiplied by rounded inverses, so these are not its maps.
-    return [
-        replace(m, affine=None if clips or m.sparse else _after(m.affine, a)) for m, a in zip(made, affine, strict=True)
-    ]
+    maps = [None if clips or m.sparse else _after(m.affine, a) for m, a in zip(made, affine, strict=True)]
+    return [replace(m, affine=a, touched=True) for m, a in zip(made, maps, strict=True)]
 
 
 def _after(first: Affine | None, second: Affine) -> Affine | None:
@@ -250,10 +253,13 @@ def _side_by_side(step: Any, made: list[_Made]) -> list[_Made] | None:
     for name, inner, selection in parts:
         chosen = [made[k] for k in _chosen(selection, names, len(made))]
         part = _through(inner, chosen) if chosen else []
-        weight = (step.transformer_weights or {}).get(name, 1)
-        if part is None or weight <= 0:
+        weight = (step.transformer_weights or {}).get(name)
+        if part is None or (weight is not None and weight <= 0):
             return None
-        found += [replace(m, affine=_after(m.affine, (Fraction(weight), Fraction(0)))) for m in part]
+        if weight is not None:
+            by = Fraction(weight), Fraction(0)
+            part = [replace(m, affine=_after(m.affine, by), touched=True) for m in part]
+        found += part
     sparse = any(m.sparse for m in found) if union else bool(step.sparse_output_)
     return [replace(m, sparse=sparse) for m in found]
 
@@ -301,8 +307,14 @@ def _corner(domain: Domain) -> Codes:
 
 
 def _pulled_back(form: TreeForm, made: Sequence[_Made], domain: Domain, through: _Transforms) -> TreeForm | None:
-    """Return trees whose thresholds on scaled columns are in the user's units."""
-    scaled = {k for k, seen in enumerate(form.columns) if seen.entries is None and made[k].affine != _SAME}
+    """Return trees whose thresholds on scaled columns are in the user's units.
+
+    A threshold may lie between two neighbouring floats. Only where a feature has one column, which is the feature
+    itself, is it kept as it is; elsewhere it is moved to the float before it, which is what can be found out.
+    """
+    owners = [seen.feature for seen in form.columns]
+    moves = [made[k].touched or owners.count(i) > 1 for k, i in enumerate(owners)]
+    scaled = {k for k, seen in enumerate(form.columns) if seen.entries is None and moves[k]}
     nodes = (pair for tree in form.trees for pair in zip(tree.column, tree.split, strict=True))
     tests = {(k, split) for k, split in nodes if k in scaled and split is not None}
     # Lists of categories are not moved through a scaler.
@@ -366,7 +378,10 @@ def _moved(tree: OwnTree, moved: dict[tuple[int, Bound], Bound]) -> OwnTree:
 
 def _inverse(affine: Affine | None, bound: Bound) -> float:
     """Return about where a bound is in the user's units: a place to begin."""
-    return float((bound[0] - affine[1]) / affine[0]) if affine is not None and affine[0] else 0.0
+    try:
+        return float((bound[0] - affine[1]) / affine[0]) if affine is not None and affine[0] else 0.0
+    except OverflowError:
+        return 0.0
 
 
 def _back(

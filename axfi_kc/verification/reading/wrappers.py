@@ -11,8 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.verification.reading.columns import Seen
+from axfi_kc.verification.reading.columns import Seen, Split
 from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name
+from axfi_kc.verification.spaces import last_float
 
 __all__ = ["wrapped_form"]
 
@@ -36,7 +37,7 @@ def wrapped_form(model: Any, domain: Domain, columns: tuple[Seen, ...], read: Re
     members = [(member, _subset(model, k, columns)) for k, member in enumerate(_members(model))]
     if not members:
         return None
-    forms = [read(member, domain, seen) for member, seen in members]
+    forms = [_on_floats(read(member, domain, seen)) for member, seen in members]
     trees = [form for form in forms if isinstance(form, TreeForm)]
     if len(trees) == len(forms):
         return _side_by_side(trees)
@@ -58,6 +59,20 @@ def _subset(model: Any, k: int, columns: tuple[Seen, ...]) -> tuple[Seen, ...]:
     """Return the columns that member k is given: some models give each a choice of them."""
     chosen = getattr(model, "estimators_features_", None)
     return columns if chosen is None else tuple(columns[int(c)] for c in chosen[k])
+
+
+def _on_floats(form: Form | None) -> Form | None:
+    """Return a form that tests columns which a member is given more than once at floats, as such are compared."""
+    if not isinstance(form, TreeForm):
+        return form
+    owners = [seen.feature for seen in form.columns if seen.entries is None]
+    twice = {k for k, seen in enumerate(form.columns) if seen.entries is None and owners.count(seen.feature) > 1}
+
+    def moved(column: int, split: Split | None) -> Split | None:
+        return last_float(split) if column in twice and isinstance(split, tuple) else split
+
+    trees = (replace(t, split=tuple(map(moved, t.column, t.split))) for t in form.trees)
+    return replace(form, trees=tuple(trees)) if twice else form
 
 
 def _side_by_side(forms: Iterable[TreeForm]) -> TreeForm:
