@@ -190,12 +190,24 @@ def _met_roughly(step: Step, thresholds: Floats, first: int, last: int) -> Keys:
     # second one nothing will.
     starts = np.maximum(_last_up_to(step, sign, sign * thresholds - slack, first, last), first)
     stops = np.minimum(_last_up_to(step, sign, sign * thresholds + slack, first, last) + 1, last)
-    found = [np.zeros(0, np.int64)]
-    for t, start, stop in zip(thresholds, starts.tolist(), stops.tolist(), strict=True):
-        window = _window(step, start, stop)
-        left = step.at(_float(window)) <= t
-        found.append(window[:-1][left[1:] != left[:-1]])
+    sizes = stops - starts + 1
+    _check_few(step, starts, sizes)
+    found, first_of_block = [np.zeros(0, np.int64)], 0
+    for end in range(1, len(thresholds) + 1):
+        block = slice(first_of_block, end)
+        # Many small windows at once, or a large one by itself.
+        if end == len(thresholds) or int(sizes[first_of_block : end + 1].sum()) > _MOST_TRIED:
+            found.append(_changes_within(step, thresholds[block], starts[block], sizes[block]))
+            first_of_block = end
     return np.concatenate(found)
+
+
+def _changes_within(step: Step, thresholds: Floats, starts: Keys, sizes: Keys) -> Keys:
+    """Return the floats of each threshold's window behind which ``result <= threshold`` changes."""
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    keys = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + starts[owner]
+    left = step.at(_float(keys)) <= thresholds[owner]
+    return keys[:-1][(left[1:] != left[:-1]) & (owner[1:] == owner[:-1])]
 
 
 def _last_up_to(step: Step, sign: float, limits: Floats, first: int, last: int) -> Keys:
@@ -209,14 +221,15 @@ def _last_up_to(step: Step, sign: float, limits: Floats, first: int, last: int) 
     return found
 
 
-def _window(step: Step, start: int, stop: int) -> Keys:
-    if stop - start > _MOST_TRIED:
-        x = float(_float(np.array([start]))[0])
+def _check_few(step: Step, starts: Keys, sizes: Keys) -> None:
+    """Raise where more floats would have to be tried than can be."""
+    widest = int(np.argmax(sizes)) if len(sizes) else 0
+    if len(sizes) and sizes[widest] > _MOST_TRIED:
         raise UnsupportedModelError(
-            f"{step.where} is too flat near {x:.6g} for its rounding to be followed, with {stop - start:,} floats to "
-            "try; scale the column (StandardScaler) instead, or bin it (KBinsDiscretizer)."
+            f"{step.where} is too flat near {float(_float(starts[[widest]])[0]):.6g} for its rounding to be followed, "
+            f"with {int(sizes[widest]):,} floats to try; scale the column (StandardScaler) instead, or bin it "
+            "(KBinsDiscretizer)."
         )
-    return np.arange(start, stop + 1, dtype=np.int64)
 
 
 def _floats_near(first: int, last: int) -> Floats:

@@ -66,7 +66,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import is_missing
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Model
-from axfi_kc.models.own_predict import check_inherited, library_of
+from axfi_kc.models.own_predict import check_inherited, column_names, library_of, named_columns
 
 __all__: list[str] = []
 
@@ -88,9 +88,14 @@ def _pipeline(model: Any, domain: Domain) -> Model:
         raise UnsupportedModelError(
             f"A pipeline must end in a model, but its last step {name!r} is {final!r}; add the fitted model."
         )
-    if hasattr(model, "n_features_in_"):
-        check_width(model, domain)
     columns = [replace(column, sparse=gets_sparse_tables()) for column in columns_of(domain)]
+    used = column_names(model)
+    if used is not None and domain.columns == used:
+        # What is not used has no column in the domain, and nothing but "drop" gets to see its place.
+        known = dict(zip(used, columns, strict=True))
+        columns = [known.get(str(name)) for name in model.feature_names_in_]  # type: ignore[misc]
+    elif hasattr(model, "n_features_in_"):
+        check_width(model, domain)
     for step, transformer in transformers:
         columns = _through(transformer, columns, domain, f"Pipeline step {step!r}")
     names = [str(n) for n in getattr(final, "feature_names_in_", _names(columns, domain))]
@@ -122,6 +127,20 @@ def _check_nan_in_sparse(final: Any, columns: Columns) -> None:
             f"{type(final).__name__} does not take missing values in a sparse table, which the steps before it make; "
             "set sparse_output=False in the encoder, or sparse_threshold=0 in the ColumnTransformer."
         )
+
+
+@column_names.register
+def _names_of_used(model: Pipeline) -> tuple[str, ...] | None:
+    """Return the columns that a pipeline was fitted on, without those that a ColumnTransformer at its start drops."""
+    names = getattr(model, "feature_names_in_", None)
+    first = model.steps[0][1] if model.steps else None
+    if names is None or not isinstance(first, ColumnTransformer):
+        return None if names is None else named_columns(names)
+    texts, kept = [str(n) for n in names], set()
+    for _, step, selection in first.transformers_:
+        if not (isinstance(step, str) and step == "drop"):
+            kept.update(_indices(selection, texts, len(texts)))
+    return tuple(text for k, text in enumerate(texts) if k in kept)
 
 
 def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:
@@ -324,13 +343,13 @@ def _powered(transformer: PowerTransformer, columns: Columns, domain: Domain, wh
     check_fitted(transformer, "lambdas_")
     _check_dense(transformer, columns, where)
     name = f"{where} (PowerTransformer)"
-    plain = copy.copy(transformer)
-    plain.standardize = False  # the power rounds as it likes, what follows rounds correctly: two steps
-    made, lambdas = [], [float(n) for n in transformer.lambdas_]
+    made: Columns = []
     for k, column in enumerate(columns):
         _check_positive(transformer, column, domain, name)
-        ask = _column_of(plain, k, filler=1.0)
-        made.append(then(column, domain, Step(ask, name, error=_error_of_power(lambdas[k]), why="bends its column")))
+        alone = _nameless(transformer, n_features_in_=1, lambdas_=transformer.lambdas_[k : k + 1])
+        alone.standardize = False  # the power rounds as it likes, what follows rounds correctly: two steps
+        error = _error_of_power(float(transformer.lambdas_[k]))
+        made.append(then(column, domain, Step(_results_of(alone), name, error=error, why="bends its column")))
     if not transformer.standardize:
         return made
     scaler = transformer._scaler
@@ -360,10 +379,11 @@ def _ranked(transformer: QuantileTransformer, columns: Columns, domain: Domain, 
     _check_dense(transformer, columns, where)
     name = f"{where} (QuantileTransformer)"
     error = _error_of_normal if transformer.output_distribution == "normal" else _error_of_uniform
-    return [
-        then(column, domain, Step(_column_of(transformer, k, filler=0.0), name, error=error, why="bends its column"))
-        for k, column in enumerate(columns)
-    ]
+    made: Columns = []
+    for k, column in enumerate(columns):
+        alone = _nameless(transformer, n_features_in_=1, quantiles_=transformer.quantiles_[:, [k]])
+        made.append(then(column, domain, Step(_results_of(alone), name, error=error, why="bends its column")))
+    return made
 
 
 def _error_of_uniform(results: Floats) -> Floats:
@@ -375,23 +395,17 @@ def _error_of_normal(results: Floats) -> Floats:
     return 2.0**-49 * (1 + math.sqrt(2 * math.pi) * np.exp(results**2 / 2))
 
 
-def _column_of(transformer: Any, k: int, *, filler: float) -> Callable[[Floats], Floats]:
-    """Return what the library's own transform makes of numbers in column k."""
-    asked = _nameless(transformer)
-
-    def at(x: Floats) -> Floats:
-        table = np.full((len(x), asked.n_features_in_), filler)
-        table[:, k] = x
-        return np.asarray(asked.transform(table), dtype=np.float64)[:, k]
-
-    return at
+def _results_of(transformer: Any) -> Callable[[Floats], Floats]:
+    """Return what the library's own transform makes of the one column it has."""
+    return lambda x: np.asarray(transformer.transform(x[:, np.newaxis].copy()), dtype=np.float64)[:, 0]
 
 
-def _nameless(transformer: Any) -> Any:
-    """Return a transformer that takes and gives plain arrays."""
+def _nameless(transformer: Any, **fitted: Any) -> Any:
+    """Return a transformer that takes and gives plain arrays, some of what it was fitted to replaced."""
     asked = copy.copy(transformer)
     vars(asked).pop("feature_names_in_", None)
     vars(asked).pop("_sklearn_output_config", None)
+    vars(asked).update(fitted)
     return asked
 
 

@@ -161,9 +161,9 @@ def random_codes(domain: Domain, n: int, seed: int = 2) -> np.ndarray:
 
 def _models(kind: str) -> Any:
     if kind == "xgboost":
-        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=8, max_depth=3)
+        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1)
     if kind == "lightgbm":
-        return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=8, max_depth=3, verbose=-1)
+        return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=8, max_depth=3, verbose=-1, n_jobs=1)
     return {
         "forest": RandomForestClassifier(8, max_depth=5, random_state=0),
         "histogram": HistGradientBoostingClassifier(max_iter=8),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 
 import numpy as np
@@ -327,15 +328,47 @@ def test_members_that_predict_by_themselves_are_refused() -> None:
             ax.read_model(model.fit(X, y), DOMAIN)
 
 
-def test_bagging_obeys_a_number_of_members_that_is_set_later() -> None:
-    for make, target in ((ensemble.BaggingRegressor, "number"), (ensemble.BaggingClassifier, "three")):
-        model = make(n_estimators=6, random_state=0).fit(X, cases.targets(cases.score(X), target))
-        model.set_params(n_estimators=3)
-        ours, theirs = ax.read_model(model, DOMAIN).outputs_at(X), model.predict(X).tolist()
-        if target == "number":
-            assert max(abs(float(a) - b) for a, b in zip(ours, theirs, strict=True)) < 1e-12
-        else:
-            assert ours == theirs
+ASKED = {
+    "GridSearchCV": ("grid search", [{"refit": False}]),
+    "RandomizedSearchCV": ("random search", [{"refit": False}]),
+    "FixedThresholdClassifier": (
+        "threshold of logistic",
+        [{"threshold": 0.6}, {"threshold": "auto"}, {"pos_label": 0}, {"response_method": "decision_function"}],
+    ),
+    "TunedThresholdClassifierCV": ("tuned threshold of logistic", [{"response_method": "decision_function"}]),
+    "BaggingClassifier": ("bagging", [{"n_estimators": 1}, {"n_estimators": 2}]),
+    "BaggingRegressor": ("bagged regression", [{"n_estimators": 1}, {"n_estimators": 2}, {"n_estimators": 9}]),
+    "VotingClassifier": (
+        "hard vote",
+        [{"voting": "soft"}, {"weights": [1, 2, 2, 0]}, {"voting": "soft", "weights": [1, 5, 1, 9]}, {"weights": [1]}],
+    ),
+    "VotingRegressor": ("voting regression", [{"weights": [1, 2, 5]}, {"weights": [1, 2]}]),
+}
+
+
+def same(outputs: list, others: list) -> bool:
+    pairs = zip(outputs, others, strict=True)
+    return all(abs(float(a) - b) < 1e-9 if isinstance(b, float) else a == b for a, b in pairs)
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_asked_is_obeyed_or_refused(name: str) -> None:
+    case, settings = ASKED[name]
+    model, acted = CASES[case].fitted_to_grid(0), 0
+    before = model.predict(GRID).tolist()
+    for setting in settings:
+        changed = copy.deepcopy(model).set_params(**setting)
+        try:
+            after = changed.predict(GRID).tolist()
+        except Exception:  # the library refuses to predict by these, whatever it raises
+            with pytest.raises(UnsupportedModelError):
+                ax.read_model(changed, SMALL)
+            acted += 1
+            continue
+        ours = ax.read_model(changed, SMALL).outputs_at(GRID)
+        assert same(ours, after), setting
+        acted += not same(after, before)
+    assert acted
 
 
 def test_adaboost_takes_no_missing_values_but_bagging_does() -> None:
