@@ -524,6 +524,14 @@ _KINDS: dict[str, Callable[[], Kind]] = {
     "grid search behind imputers": _imputed(
         _around("model_selection", "GridSearchCV", _SMALL_TREE, param_grid={"max_depth": [4]}, cv=2), MIXED_THREE
     ),
+    "bagging behind imputers": _imputed(
+        _around("ensemble", "BaggingClassifier", _SMALL_TREE, n_estimators=3, random_state=0), MIXED_THREE
+    ),
+    "search of linear behind imputers": _imputed(
+        _around("model_selection", "GridSearchCV", _LOGISTIC, param_grid={"C": [0.5]}, cv=2),
+        MIXED_TWO,
+        numbers=_sklearn("preprocessing", "StandardScaler"),
+    ),
     "bagging with gaps": _on_numbers(
         _around("ensemble", "BaggingClassifier", _SMALL_TREE, n_estimators=3, max_features=0.7, random_state=0),
         THREE,

@@ -23,6 +23,7 @@ from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, library_of, n
 from axfi_kc.verification.reading.columns import Excepted, Seen, Split, columns_of, cuts_of, goes_left
 from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
 from axfi_kc.verification.reading.sklearn import Affine, is_linear, linear_form, takes_maps
+from axfi_kc.verification.reading.wrappers import handed_over
 from axfi_kc.verification.spaces import Bound, first_of, float_ends, present
 
 __all__ = ["pipeline_form"]
@@ -82,7 +83,7 @@ def pipeline_form(
 ) -> Form | None:
     """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
     made = _through_all(model.steps[:-1], [_Made(k) for k in _places(model, domain)])
-    final = model.steps[-1][1]
+    final = handed_over(model.steps[-1][1])
     if made is None or len(model.steps) < 2:
         return None
     linear = is_linear(final)
@@ -101,9 +102,12 @@ def pipeline_form(
     bare = _knows_xgboost(final) and through.is_sparse()
     if bare and library_of(final) != "xgboost":
         return None
-    form = read(final, domain, tuple(map(_without_zeros, columns)) if bare else columns)
-    form = _with_zeros_missing(form) if bare and isinstance(form, TreeForm) else form
-    return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else None
+    seen = tuple(map(_without_zeros, columns)) if bare else columns
+    form = read(final, domain, seen)
+    if not isinstance(form, TreeForm) or form.columns != seen:
+        return None
+    holed = _with_zeros_missing(form) if bare else form
+    return None if holed is None else _pulled_back(holed, made, domain, through)
 
 
 def _places(model: Any, domain: Domain) -> list[int]:

@@ -15,7 +15,7 @@ from axfi_kc.verification.reading.columns import Seen, Split
 from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name
 from axfi_kc.verification.spaces import last_float
 
-__all__ = ["wrapped_form"]
+__all__ = ["handed_over", "wrapped_form"]
 
 
 Read = Callable[[Any, Domain, tuple[Seen, ...]], Form | None]
@@ -29,20 +29,25 @@ _COMMITTEES = (
 
 def wrapped_form(model: Any, domain: Domain, columns: tuple[Seen, ...], read: Read) -> Form | None:
     """Return a model that asks others; None where nothing is known of these. `read` reads them."""
+    name, inner, members = class_name(model), handed_over(model), _members(model)
+    if inner is not model:
+        return read(inner, domain, columns)
+    places = [_places(model, k, len(columns)) for k in range(len(members))]
+    given = [tuple(columns[c] for c in places[k]) for k in range(len(members))]
+    forms = [read(member, domain, seen) for member, seen in zip(members, given, strict=True)]
+    trees = [_on_floats(form, seen) for form, seen in zip(forms, given, strict=True) if isinstance(form, TreeForm)]
+    if forms and len(trees) == len(forms):
+        return _side_by_side(columns, zip(trees, given, places, strict=True))
+    lines = [form for form in forms if isinstance(form, LinearForm)]
+    return _LINES[name](model, lines) if name in _LINES and lines and len(lines) == len(forms) else None
+
+
+def handed_over(model: Any) -> Any:
+    """Return the model that a search found, or that is frozen; any other as it is."""
     name = class_name(model)
     if name in _SEARCHES:
-        return read(model.best_estimator_, domain, columns)
-    if name == "FrozenEstimator":
-        return read(model.estimator, domain, columns)
-    members = [(member, _subset(model, k, columns)) for k, member in enumerate(_members(model))]
-    if not members:
-        return None
-    forms = [_on_floats(read(member, domain, seen)) for member, seen in members]
-    trees = [form for form in forms if isinstance(form, TreeForm)]
-    if len(trees) == len(forms):
-        return _side_by_side(trees)
-    lines = [form for form in forms if isinstance(form, LinearForm)]
-    return _LINES[name](model, lines) if name in _LINES and len(lines) == len(forms) else None
+        return handed_over(model.best_estimator_)
+    return handed_over(model.estimator) if name == "FrozenEstimator" else model
 
 
 def _members(model: Any) -> list[Any]:
@@ -55,18 +60,18 @@ def _members(model: Any) -> list[Any]:
     return list(model.estimators_) if name in _COMMITTEES else []
 
 
-def _subset(model: Any, k: int, columns: tuple[Seen, ...]) -> tuple[Seen, ...]:
-    """Return the columns that member k is given: some models give each a choice of them."""
+def _places(model: Any, k: int, n_columns: int) -> list[int]:
+    """Return which columns member k is given: some models give each a choice of them."""
     chosen = getattr(model, "estimators_features_", None)
-    return columns if chosen is None else tuple(columns[int(c)] for c in chosen[k])
+    return list(range(n_columns)) if chosen is None else [int(c) for c in chosen[k]]
 
 
-def _on_floats(form: Form | None) -> Form | None:
+def _on_floats(form: TreeForm, given: tuple[Seen, ...]) -> TreeForm:
     """Return a form that tests columns which a member is given more than once at floats, as such are compared."""
-    if not isinstance(form, TreeForm):
+    if form.columns != given:
         return form
-    owners = [seen.feature for seen in form.columns if seen.entries is None]
-    twice = {k for k, seen in enumerate(form.columns) if seen.entries is None and owners.count(seen.feature) > 1}
+    owners = [seen.feature for seen in given if seen.entries is None]
+    twice = {k for k, seen in enumerate(given) if seen.entries is None and owners.count(seen.feature) > 1}
 
     def moved(column: int, split: Split | None) -> Split | None:
         return last_float(split) if column in twice and isinstance(split, tuple) else split
@@ -75,15 +80,19 @@ def _on_floats(form: Form | None) -> Form | None:
     return replace(form, trees=tuple(trees)) if twice else form
 
 
-def _side_by_side(forms: Iterable[TreeForm]) -> TreeForm:
-    """Return the trees of all members, whose scores mean nothing together."""
+def _side_by_side(
+    columns: tuple[Seen, ...], members: Iterable[tuple[TreeForm, tuple[Seen, ...], list[int]]]
+) -> TreeForm:
+    """Return the trees of all members, whose scores mean nothing together, over the columns that are given."""
     trees: list[OwnTree] = []
-    columns: list[Seen] = []
-    for form in forms:
-        start = len(columns)
-        trees += [replace(t, column=tuple(c if c < 0 else c + start for c in t.column)) for t in form.trees]
-        columns += form.columns
-    return TreeForm(tuple(trees), (), None, tuple(columns))
+    known = list(columns)
+    for form, given, places in members:
+        own = places
+        if form.columns != given:  # it has made columns of its own
+            own = list(range(len(known), len(known) + len(form.columns)))
+            known += form.columns
+        trees += [replace(t, column=tuple(c if c < 0 else own[c] for c in t.column)) for t in form.trees]
+    return TreeForm(tuple(trees), (), None, tuple(known))
 
 
 Scores = tuple[Fraction, ...]
