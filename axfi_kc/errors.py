@@ -97,8 +97,8 @@ class MissingExtraError(AxfiError, ImportError):
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """Return the error that names the pip command for `extra`."""
-        return cls(f"{purpose} needs {package}, which is not installed: pip install 'axfi-kc[{extra}]'.")
+        """Return the error that names the pip command; that of the package works wherever axfi_kc came from."""
+        return cls(f"{purpose} needs {package}, which is not installed: pip install {package} (part of our [{extra}]).")
 
 
 class BudgetError(AxfiError, RuntimeError):

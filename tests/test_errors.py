@@ -156,7 +156,7 @@ def test_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) ->
 
     batch = explainer().explain_batch(X)
     monkeypatch.setattr(builtins, "__import__", without_pandas)
-    with pytest.raises(errors.MissingExtraError, match=r"pip install 'axfi-kc\[frames\]'"):
+    with pytest.raises(errors.MissingExtraError, match=r"pip install pandas \(part of our \[frames\]\)"):
         batch.scores()
 
 

@@ -304,7 +304,7 @@ def _explained_tumour() -> tuple[Any, Any]:
         from sklearn.datasets import load_breast_cancer
         from sklearn.tree import DecisionTreeClassifier
     except ImportError as error:
-        raise MissingExtraError.of("scikit-learn", "all", "The demo") from error
+        raise MissingExtraError.of("scikit-learn", "demo", "The demo") from error
     from axfi_kc.domain.domain import Domain
     from axfi_kc.explanations.explainer import Explainer
 

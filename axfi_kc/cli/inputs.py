@@ -31,6 +31,7 @@ __all__ = [
     "add_explainer",
     "add_inputs",
     "add_json",
+    "add_missing",
     "explainer_of",
     "file_kind",
     "given",
@@ -135,13 +136,17 @@ def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
     return load_circuit(path, domain(), code=code)
 
 
-def load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:
-    """Return the model in a file; a pickle must be allowed."""
+def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float = math.nan) -> Any:
+    """Return the model in a file; a pickle must be allowed, and `missing` is what XGBoost's files do not hold."""
     kind = file_kind(path)
     if kind == "xgboost":
         from axfi_kc.compilers import read_xgboost
 
-        return read_xgboost(path, domain)
+        return read_xgboost(path, domain, missing=missing)
+    if not math.isnan(missing):
+        raise UnsupportedModelError(
+            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
+        )
     if kind == "lightgbm":
         from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
@@ -194,6 +199,7 @@ def load_skops(path: Path) -> Any:
 
 _MODEL = "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit ({}), or a pickle"
 _TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
+_MISSING = "the number that an XGBoost model takes for missing, as given to it in training; its files do not hold it"
 _PICKLE = "load a pickled model. A pickle runs whatever code its maker put in; load only files you trust"
 
 
@@ -231,6 +237,11 @@ def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str
     return command
 
 
+def add_missing(command: argparse.ArgumentParser) -> None:
+    """Add ``--missing``."""
+    command.add_argument("--missing", type=float, default=math.nan, metavar="NUMBER", help=_MISSING)
+
+
 def add_json(command: argparse.ArgumentParser) -> None:
     """Add ``--json``."""
     command.add_argument("--json", action="store_true", help="print JSON; exact fractions are strings such as '1/3'")
@@ -242,6 +253,7 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     command.add_argument("model", type=Path, help=f"{model}; or results that batch wrote" if or_results else model)
     command.add_argument("data", type=Path, nargs="?" if or_results else None, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
+    add_missing(command)
     command.add_argument(
         "--bits",
         choices=CODES,
@@ -283,7 +295,8 @@ def given(options: argparse.Namespace) -> Given:
         model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
         return Given(model, model.domain, data)
     domain = _domain(source, options)
-    return Given(load_model(options.model, domain, allow_pickle=options.allow_pickle), domain, data)
+    model = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
+    return Given(model, domain, data)
 
 
 def _features(table: Any, path: Path, target: str | None) -> Any:

@@ -40,6 +40,7 @@ __all__ = [
     "plain_predictor",
     "predictor",
     "predicts",
+    "table_of",
     "table_predictor",
 ]
 
@@ -258,7 +259,7 @@ def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | N
 
     def predict(codes: Codes) -> list[Any]:
         try:
-            return _plain(model.predict(_table(model, domain, codes, categories)))
+            return _plain(model.predict(table_of(model, domain, codes, categories=categories)))
         except (TypeError, ValueError) as error:
             raise UnsupportedModelError(
                 f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain "
@@ -268,7 +269,8 @@ def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | N
     return predict
 
 
-def _table(model: Any, domain: Domain, codes: Codes, categories: Sequence[int] | None) -> Any:
+def table_of(model: Any, domain: Domain, codes: Codes, *, categories: Sequence[int] | None = None) -> Any:
+    """Return points as a table: a frame if the model knows names, or if there are words; parameters as above."""
     blocks = blocks_of(domain, codes)
     names = getattr(model, "feature_names_in_", None)
     if names is None and all(block.dtype.kind in "biuf" for block in blocks):

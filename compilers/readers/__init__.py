@@ -12,6 +12,9 @@ To add one:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import singledispatch
 from typing import Any
 
@@ -23,7 +26,7 @@ from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
 from axfi_kc.models.own_predict import READERS, check_inherited, import_readers
 
-__all__ = ["check_own_predict", "plain_labels", "read_model", "reads"]
+__all__ = ["check_own_predict", "gets_sparse_tables", "giving_tables", "plain_labels", "read_model", "reads"]
 
 
 READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
@@ -91,6 +94,27 @@ def check_own_predict(model: Any) -> None:
 
 reads = _read.register
 """Decorator: ``@reads(SomeModelClass)`` registers a function from (model, domain) to a form."""
+
+
+_SPARSE: ContextVar[Callable[[], bool]] = ContextVar("sparse", default=lambda: False)
+
+
+def gets_sparse_tables() -> bool:
+    """Tell whether the model that is being read gets sparse tables from what surrounds it.
+
+    For libraries that take what such a table leaves out, zeros, for missing; a pipeline says so by `giving_tables`.
+    """
+    return _SPARSE.get()()
+
+
+@contextmanager
+def giving_tables(are_sparse: Callable[[], bool]) -> Iterator[None]:
+    """Read models that are given tables; `are_sparse`, which is asked only where it matters, says of what kind."""
+    token = _SPARSE.set(are_sparse)
+    try:
+        yield
+    finally:
+        _SPARSE.reset(token)
 
 
 def plain_labels(labels: Any) -> tuple[Any, ...]:

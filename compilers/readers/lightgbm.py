@@ -26,13 +26,6 @@ from axfi_kc.models.own_predict import (
 
 __all__: list[str] = []
 
-# Parameters, and what else LightGBM calls them, that change what predict gives and are no part of the trees.
-_IN_PREDICT = (
-    *("pred_early_stop", "predict_raw_score", "is_predict_raw_score", "predict_rawscore", "raw_score"),
-    *("predict_leaf_index", "leaf_index", "is_predict_leaf_index", "predict_contrib", "contrib", "is_predict_contrib"),
-    *("start_iteration_predict", "num_iteration_predict"),
-)
-
 
 @reads(lgb.Booster)
 def _booster(model: Any, domain: Domain) -> TreeSum:
@@ -66,11 +59,11 @@ def _fitted(model: Any) -> Any:
         name = type(model).__name__
         raise UnfittedModelError(f"Expected a fitted {name}, but this one has not been fitted; call fit first.")
     check_own_predict(model.booster_)
-    acting = next((name for name in _IN_PREDICT if model.get_params().get(name) not in (None, False, 0, -1)), None)
-    if acting is not None:
+    # Of all parameters the one that an estimator hands on to predict and that changes what comes of the trees there.
+    if model.get_params().get("pred_early_stop") not in (None, False, "false", "-"):
         raise UnsupportedModelError(
-            f"{type(model).__name__} has {acting}, which acts in predict and is not read; train it without, or give a "
-            "Python function over a finite domain."
+            f"{type(model).__name__} has pred_early_stop, by which predict leaves out trees where it sees fit, so that "
+            "there is no sum to explain; set it to False, or give a Python function over a finite domain."
         )
     return model.booster_
 

@@ -10,15 +10,16 @@ and predictions agree on every float64 input.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from axfi_kc.compilers.readers import read_model, reads
+from axfi_kc.compilers.readers import gets_sparse_tables, giving_tables, read_model, reads
 from axfi_kc.compilers.readers.pipeline_columns import (
     Column,
     Step,
@@ -31,9 +32,10 @@ from axfi_kc.compilers.readers.pipeline_columns import (
 )
 from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Model
-from axfi_kc.models.own_predict import check_inherited
+from axfi_kc.models.own_predict import check_inherited, table_of
 
 __all__: list[str] = []
 
@@ -59,7 +61,19 @@ def _pipeline(model: Any, domain: Domain) -> Model:
             "this domain; make the domain from the data the pipeline was fitted on."
         )
     inner = inner_of(domain, columns, names)
-    return pulled_back(read_model(final, inner.domain), inner, domain)
+    with giving_tables(partial(_gives_sparse, model, domain, is_sparse=gets_sparse_tables())):
+        form = read_model(final, inner.domain)
+    return pulled_back(form, inner, domain)
+
+
+def _gives_sparse(model: Any, domain: Domain, *, is_sparse: bool) -> bool:
+    """Tell whether a pipeline, given sparse tables if `is_sparse`, gives such to its model: it transforms a point."""
+    codes = [0.0 if isinstance(f, Categorical) else float(f.low) for f in domain.features]
+    table = table_of(model, domain, np.array([codes]))
+    table = csr_matrix(table) if is_sparse else table
+    for _, step in model.steps[:-1]:
+        table = table if step is None or step == "passthrough" else step.transform(table)
+    return issparse(table)
 
 
 def _through(transformer: Any, columns: Columns, domain: Domain, where: str) -> Columns:

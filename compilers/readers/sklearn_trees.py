@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn._loss.link import IdentityLink
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -171,10 +172,10 @@ def _prior(model: Any) -> npt.NDArray[np.float64]:
     return model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
 
 
-def _stages(model: Any, *, sign: float = 1.0) -> list[TreeNodes]:
+def _stages(model: Any) -> list[TreeNodes]:
     n_scores = model.estimators_.shape[1]
     return [
-        nodes_of(e.tree_, spread(sign * (model.learning_rate * e.tree_.value[:, 0, 0]), k, n_scores))
+        nodes_of(e.tree_, spread(model.learning_rate * e.tree_.value[:, 0, 0], k, n_scores))
         for stage in model.estimators_
         for k, e in enumerate(stage)
     ]
@@ -186,12 +187,9 @@ def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
     check_width(model, domain)
     labels = plain_labels(model.classes_)
     base = [Fraction(float(b)) for b in _prior(model)]
-    if len(base) > 1:
-        return TreeSum.of(domain, _stages(model), rule=Argmax(labels), base=base)
-    # The library gives a score of exactly 0 to the second class; so "above zero" is asked of
-    # the negated score, for the first class.
-    first, second = labels
-    return TreeSum.of(domain, _stages(model, sign=-1.0), rule=Positive((second, first)), base=[-base[0]])
+    # The library gives a score of exactly 0 to the second class.
+    rule = Argmax(labels) if len(base) > 1 else Positive((labels[0], labels[1]), closed=True)
+    return TreeSum.of(domain, _stages(model), rule=rule, base=base)
 
 
 @reads(GradientBoostingRegressor)
@@ -294,10 +292,11 @@ def _histogram_classifier(model: Any, domain: Domain) -> TreeSum:
 
 @reads(HistGradientBoostingRegressor)
 def _histogram_regressor(model: Any, domain: Domain) -> TreeSum:
-    if model.loss not in _IDENTITY_LOSSES:
+    trees, base = _trees_and_base(model, domain)
+    # The loss of the fit, which predict asks: the parameter may have been set since.
+    if not isinstance(model._loss.link, IdentityLink):
         raise UnsupportedModelError(
-            f"HistGradientBoostingRegressor(loss={model.loss!r}) predicts the exponential of a sum of trees, "
+            f"{type(model).__name__} with {type(model._loss).__name__} predicts the exponential of a sum of trees, "
             f"which has no exact form; fit it with one of the losses {', '.join(_IDENTITY_LOSSES)}."
         )
-    trees, base = _trees_and_base(model, domain)
     return TreeSum.of(domain, trees, rule=Score(), base=base)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
-from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
+from axfi_kc.compilers.readers import check_own_predict, gets_sparse_tables, plain_labels, reads
 from axfi_kc.compilers.readers.checks import (
     parse_json,
 )
@@ -34,7 +33,11 @@ from axfi_kc.models.own_predict import (
 
 def _file_of(booster: Any) -> tuple[XGBoostFile, tuple[float, ...]]:
     """Return what the booster would save, and the margins the library starts from."""
-    raw = bytes(booster.save_raw("json"))
+    try:
+        raw = bytes(booster.save_raw("json"))
+    except xgb.core.XGBoostError as error:  # set_params can leave a booster that neither predicts nor saves
+        reason = str(error).strip().splitlines()[0][-120:]
+        raise UnsupportedModelError(f"XGBoost cannot save this model ({reason}); train it again.") from error
     return parse_document(parse_json(raw, trusted=True)), _library_base(raw)
 
 
@@ -68,12 +71,17 @@ def _fitted(model: Any) -> Any:
             f"Expected a fitted {name}, but this one has not been fitted; call fit first."
         ) from error
     check_own_predict(booster)
-    if not math.isnan(model.missing):
-        raise UnsupportedModelError(
-            f"{type(model).__name__}(missing={model.missing!r}) sends that number where missing values go, which is "
-            "not read; train it with missing=nan, or give a Python function over a finite domain."
-        )
     return booster
+
+
+def _missing(model: Any) -> dict[str, Any]:
+    """Return what an estimator's ``predict`` takes for missing, besides NaN."""
+    if not isinstance(model.missing, int | float | np.number):
+        raise UnsupportedModelError(
+            f"{type(model).__name__}(missing=...) should be a number or nan, but {model.missing!r} was found, which "
+            "predict refuses; set a number."
+        )
+    return {"missing": float(model.missing), "is_sparse": gets_sparse_tables()}
 
 
 @reads(xgb.Booster)
@@ -93,7 +101,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
         )
     # predict compares what the objective outputs with 0.5: for logitraw that is the margin itself.
     threshold = Fraction(1, 2) if file.objective == "binary:logitraw" else Fraction(0)
-    return sum_of_file(file, domain, Reading(labels=labels, base=base, threshold=threshold))
+    return sum_of_file(file, domain, Reading(labels=labels, base=base, threshold=threshold, **_missing(model)))
 
 
 @reads(xgb.XGBRegressor)
@@ -104,7 +112,7 @@ def _regressor(model: Any, domain: Domain) -> TreeSum:
             f"{type(model).__name__} with objective {file.objective!r} predicts a probability or a class number, "
             "which has no exact form as a regression; train an XGBClassifier, or use 'reg:squarederror'."
         )
-    return sum_of_file(file, domain, Reading(base=base))
+    return sum_of_file(file, domain, Reading(base=base, **_missing(model)))
 
 
 @predicts(xgb.XGBModel)

@@ -67,7 +67,7 @@ for ask in (batch.to_frame, batch.importance, batch.scores, e.to_frame):
     try:
         ask()
     except ax.errors.MissingExtraError as error:
-        assert "pip install 'axfi-kc[frames]'" in str(error)
+        assert "pip install pandas" in str(error)
     else:
         raise SystemExit("a table without pandas")
 """

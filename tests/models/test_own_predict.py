@@ -247,9 +247,7 @@ HIDDEN = {
     "_hstack": lambda: make_pipeline(Halved([("all", "passthrough", [0, 1, 2])]), LogisticRegression()),
     "transformer_weights": lambda: make_pipeline(_weighted(), LogisticRegression()),
     "starts from Tilted": lambda: GradientBoostingRegressor(n_estimators=2, init=Tilted()),
-    "missing=0.0": lambda: xgb_classifier(missing=0.0),
     "pred_early_stop": lambda: lgb_classifier(pred_early_stop=True),
-    "num_iteration_predict": lambda: lgb_classifier(num_iteration_predict=1),
 }
 
 
