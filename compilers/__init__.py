@@ -11,6 +11,7 @@ from axfi_kc.compilers.model_circuits import compile_circuit
 from axfi_kc.compilers.model_diagrams import compile_mdd
 from axfi_kc.compilers.readers import read_model
 from axfi_kc.compilers.readers.onnx_files import read_onnx
+from axfi_kc.compilers.readers.outputs import output_of
 from axfi_kc.compilers.readers.xgboost_files import read_xgboost
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "compile_linear",
     "compile_mdd",
     "compile_target",
+    "output_of",
     "read_model",
     "read_onnx",
     "read_xgboost",

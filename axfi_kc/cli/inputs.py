@@ -43,7 +43,22 @@ __all__ = [
 ]
 
 
-_TRUSTED = ("sklearn.tree._tree.Tree",)  # compiled classes of scikit-learn that hold nothing but arrays
+_TRUSTED = (
+    "sklearn.tree._tree.Tree",  # a compiled class that holds nothing but arrays
+    # What scikit-learn's wrappers hold besides models. These have attributes, and do nothing when they are loaded.
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.metrics._classification.balanced_accuracy_score",
+    "sklearn.metrics._scorer._CurveScorer",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.utils._bunch.Bunch",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 

@@ -74,6 +74,11 @@ _ACTING = (
     "call_func_on_transformers",
     "map_infrequent_categories",
     "process_params",
+    "collect_probas",
+    "weights_not_none",
+    "get_median_predict",
+    "get_response_method",
+    "compute_proba_from_decision",
 )
 
 
@@ -86,7 +91,7 @@ def library_class(model: Any) -> type | None:
     """Return the class of a library that a model is, or inherits from; None for what no library made.
 
     Mixins of one library go with models of another (scikit-learn's with XGBoost's), so the first class that can
-    predict counts, or else the first that can transform.
+    predict counts, or else the first that can transform, or fit: some predict through the model they hold only.
 
     Examples
     --------
@@ -96,8 +101,9 @@ def library_class(model: Any) -> type | None:
     ('DecisionTreeClassifier', 'sklearn', None)
     """
     known = [kind for kind in type(model).__mro__ if package_of(kind) in READERS]
-    own = type(model) if type(model) in known else None  # a model that is data, such as a graph, has neither method
-    return next((kind for method in ("predict", "transform") for kind in known if hasattr(kind, method)), own)
+    own = type(model) if type(model) in known else None  # a model that is data, such as a graph, has no method
+    methods = ("predict", "transform", "fit")
+    return next((kind for method in methods for kind in known if hasattr(kind, method)), own)
 
 
 def library_of(model: Any) -> str | None:

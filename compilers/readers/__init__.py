@@ -7,11 +7,15 @@ To add one:
 2. enter the library's top-level package and your module in ``READERS`` below;
 3. if ``model.predict(table)`` is not how the library is asked, say how: ``@predicts(Class)`` of
    :mod:`axfi_kc.models.own_predict`;
-4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it.
+4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it;
+5. if wrappers may ask it for probabilities, say how it computes them: ``@answers(Class)`` or ``@totals(Class)`` of
+   :mod:`axfi_kc.compilers.readers.responses`.
 """
 
 from __future__ import annotations
 
+import importlib
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,7 +28,7 @@ from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
-from axfi_kc.models.own_predict import READERS, check_inherited, import_readers
+from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
 
 __all__ = ["check_own_predict", "gets_sparse_tables", "giving_tables", "plain_labels", "read_model", "reads"]
 
@@ -39,6 +43,9 @@ READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
+    "axfi_kc.compilers.readers.sklearn_wrappers",
+    "axfi_kc.compilers.readers.sklearn_committees",
+    "axfi_kc.compilers.readers.sklearn_outputs",
 )
 READERS["xgboost"] = ("axfi_kc.compilers.readers.xgboost",)
 
@@ -120,6 +127,17 @@ def giving_tables(are_sparse: Callable[[], bool]) -> Iterator[None]:
 def plain_labels(labels: Any) -> tuple[Any, ...]:
     """Return class labels as Python values."""
     return tuple(np.asarray(labels).tolist())
+
+
+def supported() -> list[str]:
+    """Return the classes that can be read, of all libraries whose readers import here."""
+    for module in itertools.chain(*READERS.values()):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            continue
+    kinds = [kind for kind in _read.registry if package_of(kind) in READERS]
+    return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
 
 
 @_read.register

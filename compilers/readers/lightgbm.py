@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
 from axfi_kc.compilers.readers.lightgbm_files import objective_kind, parse_lightgbm, read_lightgbm, sum_of_text
+from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import TreeSum
@@ -66,6 +69,31 @@ def _fitted(model: Any) -> Any:
             "there is no sum to explain; set it to False, or give a Python function over a finite domain."
         )
     return model.booster_
+
+
+@answers(lgb.LGBMClassifier)
+def _answer(model: Any, method: str, column: int) -> Answer:
+    text = parse_lightgbm(_fitted(model).model_to_string())
+    if not text.objective or text.objective[0] != "binary":
+        raise UnsupportedModelError(
+            f"The probabilities of LGBMClassifier with objective {text.objective} are not read; train it with "
+            "objective 'binary'."
+        )
+    steepness = next((float(w.removeprefix("sigmoid:")) for w in text.objective if w.startswith("sigmoid:")), 1.0)
+
+    def ask(scores: npt.NDArray[np.float64]) -> Any:
+        # The library's operations, with the exponential of the C library that it also calls.
+        second = np.array([1.0 / (1.0 + _exp(-steepness * score)) for score in scores.tolist()])
+        return np.stack([1.0 - second, second], axis=1)
+
+    return signed(ask if method == "predict_proba" else lambda scores: scores, column)
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
 
 
 @predicts(lgb.LGBMModel)

@@ -92,8 +92,8 @@ def nodes_of(tree: Any, values: np.ndarray[Any, Any], *, missing: bool = False) 
 def _one_output(model: Any) -> None:
     if model.n_outputs_ != 1:
         raise UnsupportedModelError(
-            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
-            "with a tree fitted to it alone."
+            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time: "
+            "axfi_kc.output_of(model, k) gives the model of output k."
         )
 
 
@@ -133,8 +133,8 @@ def _check_forest(model: Any, domain: Domain) -> None:
     check_fitted(model, "estimators_")
     if model.n_outputs_ != 1:
         raise UnsupportedModelError(
-            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
-            "with a forest fitted to it alone."
+            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time: "
+            "axfi_kc.output_of(model, k) gives the model of output k."
         )
     check_width(model, domain)
     for tree in model.estimators_:

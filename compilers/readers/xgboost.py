@@ -14,6 +14,7 @@ from axfi_kc.compilers.readers import check_own_predict, gets_sparse_tables, pla
 from axfi_kc.compilers.readers.checks import (
     parse_json,
 )
+from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.compilers.readers.xgboost_files import Reading, XGBoostFile, objective_kind, parse_document, sum_of_file
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
@@ -43,12 +44,21 @@ def _file_of(booster: Any) -> tuple[XGBoostFile, tuple[float, ...]]:
 
 def _library_base(raw: bytes) -> tuple[float, ...]:
     """Return the margins of the model without its trees: what the library itself adds first."""
+    empty = _without_trees(raw)
+    if empty is None:
+        return ()
+    margins = empty.predict(xgb.DMatrix(np.zeros((1, empty.num_features())), nthread=1), output_margin=True)
+    return tuple(np.asarray(margins, dtype=np.float64).reshape(-1).tolist())
+
+
+def _without_trees(raw: bytes) -> Any:
+    """Return the booster without its trees; None for one that has none."""
     document = json.loads(raw)
     learner = document["learner"]
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster).get("model", {})
     if "trees" not in model:
-        return ()
+        return None
     model["trees"], model["tree_info"] = [], []
     model["gbtree_model_param"]["num_trees"] = "0"
     if "iteration_indptr" in model:
@@ -56,10 +66,29 @@ def _library_base(raw: bytes) -> tuple[float, ...]:
     learner["gradient_booster"] = {"name": "gbtree", "model": model}
     learner["learner_model_param"]["boost_from_average"] = "0"  # else an empty model awaits training
     learner["feature_names"], learner["feature_types"] = [], []
-    empty = xgb.Booster({"nthread": 1}, model_file=bytearray(json.dumps(document).encode()))
-    width = int(learner["learner_model_param"]["num_feature"])
-    margins = empty.predict(xgb.DMatrix(np.zeros((1, width)), nthread=1), output_margin=True)
-    return tuple(np.asarray(margins, dtype=np.float64).reshape(-1).tolist())
+    return xgb.Booster({"nthread": 1}, model_file=bytearray(json.dumps(document).encode()))
+
+
+@answers(xgb.XGBClassifier)
+def _answer(model: Any, method: str, column: int) -> Answer:
+    booster = _fitted(model)
+    empty = _without_trees(bytes(booster.save_raw("json")))
+    objective = str(json.loads(booster.save_config())["learner"]["objective"]["name"])
+    if empty is None or objective != "binary:logistic" or method != "predict_proba":
+        raise UnsupportedModelError(
+            f"The answers of {type(model).__name__} by {method} with objective {objective!r} are not read; train it "
+            "with objective 'binary:logistic', and ask for predict_proba."
+        )
+
+    def ask(scores: npt.NDArray[np.float64]) -> Any:
+        # A model without trees has the margin that it is given: the library's own float32 sigmoid does the rest.
+        limits = np.finfo(np.float32)
+        margins = np.clip(scores, float(limits.min), float(limits.max)).astype(np.float32)
+        table = xgb.DMatrix(np.zeros((len(scores), empty.num_features())), base_margin=margins, nthread=1)
+        second = empty.predict(table)
+        return np.stack([1.0 - second, second], axis=1)
+
+    return signed(ask, column)
 
 
 def _fitted(model: Any) -> Any:
