@@ -23,7 +23,7 @@ from axfi_kc.domain import grid
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
-from axfi_kc.errors import AxfiError
+from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
 from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
@@ -82,6 +82,7 @@ sys.modules.update({(path := f"{__name__}.{old}"): _OldPath(path, module) for ol
 __all__ = [
     "AXp",
     "AxfiError",
+    "AxfiWarning",
     "Batch",
     "Budget",
     "CXp",

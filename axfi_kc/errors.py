@@ -9,6 +9,7 @@ from __future__ import annotations
 
 __all__ = [
     "AxfiError",
+    "AxfiWarning",
     "BudgetError",
     "CircuitError",
     "ConstantModelError",
@@ -30,6 +31,10 @@ __all__ = [
 
 class AxfiError(Exception):
     """Base of every error raised on purpose by axfi_kc."""
+
+
+class AxfiWarning(UserWarning):
+    """Something was left out that the caller may have meant to be used."""
 
 
 class DomainError(AxfiError, ValueError):
@@ -85,7 +90,7 @@ class VerificationError(AxfiError, ValueError):
 
 
 class IncompleteError(AxfiError, ValueError):
-    """The answer needs all CXps, but only some were asked for (``max_size``)."""
+    """The answer needs what is not known: all CXps, or the model of a saved explanation."""
 
 
 class CircuitError(AxfiError, ValueError):

@@ -15,6 +15,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.targets import CODES
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.errors import (
     AxfiError,
     CircuitError,
@@ -32,6 +33,7 @@ __all__ = [
     "add_inputs",
     "add_json",
     "add_missing",
+    "add_on_error",
     "explainer_of",
     "file_kind",
     "given",
@@ -151,6 +153,13 @@ def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
     return load_circuit(path, domain(), code=code)
 
 
+def _check_missing(path: Path, kind: str, missing: float) -> None:
+    if kind != "xgboost" and not math.isnan(missing):
+        raise UnsupportedModelError(
+            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
+        )
+
+
 def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float = math.nan) -> Any:
     """Return the model in a file; a pickle must be allowed, and `missing` is what XGBoost's files do not hold."""
     kind = file_kind(path)
@@ -158,10 +167,7 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float
         from axfi_kc.compilers import read_xgboost
 
         return read_xgboost(path, domain, missing=missing)
-    if not math.isnan(missing):
-        raise UnsupportedModelError(
-            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
-        )
+    _check_missing(path, kind, missing)
     if kind == "lightgbm":
         from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
@@ -170,6 +176,11 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float
         from axfi_kc.compilers import read_onnx
 
         return read_onnx(path, domain)
+    return _library_model(path, kind, allow_pickle=allow_pickle)
+
+
+def _library_model(path: Path, kind: str, *, allow_pickle: bool) -> Any:
+    """Return a model that a library saved as an object, in a skops file or a pickle."""
     if kind == "skops":
         return load_skops(path)
     if not allow_pickle:
@@ -300,6 +311,22 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
         help=f"what to score features by, sorted by the first: {', '.join(SCORES)} [{' '.join(DEFAULT_SCORES)}]",
     )
     group.add_argument("--seconds", type=float, metavar="S", help="stop with what is certain after S seconds per row")
+    group.add_argument(
+        "--class-names",
+        nargs="+",
+        metavar="NAME",
+        help="how to call the classes: a name each, in the order of their labels, or LABEL=NAME",
+    )
+
+
+def add_on_error(command: argparse.ArgumentParser) -> None:
+    """Add what to do about a row that cannot be explained."""
+    command.add_argument(
+        "--on-error",
+        choices=["raise", "skip"],
+        default="raise",
+        help="a row outside the domain, of a wrong type or within rounding of a tie: stop, or skip it [%(default)s]",
+    )
 
 
 def given(options: argparse.Namespace) -> Given:
@@ -309,9 +336,31 @@ def given(options: argparse.Namespace) -> Given:
     if file_kind(options.model) == "circuit":
         model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
         return Given(model, model.domain, data)
+    _check_missing(options.model, file_kind(options.model), options.missing)
+    names = _model_columns(options.model, allow_pickle=options.allow_pickle)
+    if names is not None:
+        data, source = columns_named(data, names), columns_named(source, names)
     domain = _domain(source, options)
     model = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
     return Given(model, domain, data)
+
+
+def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
+    """Return the columns that the model in a file was trained on; None where the file does not say."""
+    from axfi_kc.models.own_predict import column_names, import_readers, named_columns
+
+    kind = file_kind(path)
+    if kind == "xgboost":
+        from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
+
+        return parse_xgboost(path).names or None
+    if kind == "lightgbm":
+        from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
+
+        return named_columns(parse_lightgbm(lightgbm_text(path)).names)
+    model = _library_model(path, kind, allow_pickle=allow_pickle)
+    import_readers(model)
+    return column_names(model)
 
 
 def _features(table: Any, path: Path, target: str | None) -> Any:
@@ -361,4 +410,16 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         weights=options.weights,
         max_size=options.max_size,
         budget=None if options.seconds is None else Budget(seconds=options.seconds),
+        class_names=_class_names(inputs, options.class_names),
     )
+
+
+def _class_names(inputs: Given, texts: list[str] | None) -> Any:
+    """Return names of classes as the explainer takes them: in the labels' order, or by label."""
+    if texts is None or not all("=" in text for text in texts):
+        return texts
+    from axfi_kc.compilers import read_model
+
+    labels = {str(label): label for label in read_model(inputs.model, inputs.domain).labels}
+    pairs = [text.split("=", 1) for text in texts]
+    return {labels.get(label, label): name for label, name in pairs}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
 from axfi_kc.engines import Engine, engine_for
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
 
@@ -54,6 +55,8 @@ class Problem:
         Which outputs count as similar.
     own
         The model's own ``predict``, which is asked before a counterfactual is printed.
+    class_names
+        The name of each class that has one.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Problem:
     output: Hashable
     similarity: Similarity
     own: OwnPredict = field(default=OwnPredict(), repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
@@ -91,6 +95,10 @@ class Problem:
     def instance(self) -> dict[str, Any]:
         """The instance, as ``{feature name: value}``."""
         return dict(zip(self.domain.names, self.domain.decode(self.codes), strict=True))
+
+    def name_of(self, output: Any) -> Any:
+        """Return the name of an output; the output itself where it has none."""
+        return name_of(output, self.class_names)
 
     def is_dissimilar(self, output: Any) -> bool:
         """Tell whether `output` differs from the instance's own."""

@@ -194,6 +194,12 @@ class LinearModel(Model):
             scores[:, k] = added + np.left_shift(constant, points.shifts.astype(object))
         return scores, points.shifts
 
+    def scores_at(self, codes: Codes) -> list[list[Fraction]]:
+        """Return the exact scores, before the rule, at points given by their codes, a row each."""
+        numerators, shifts = self.numerators_at(codes)
+        pairs = zip(numerators.tolist(), shifts.tolist(), strict=True)
+        return [[Fraction(k, self.denominator << q) for k in row] for row, q in pairs]
+
     def outputs_at(self, codes: Codes) -> list[Any]:
         """Return the outputs at points given by their codes, a row each."""
         numerators, shifts = self.numerators_at(codes)

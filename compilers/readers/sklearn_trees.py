@@ -33,7 +33,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, differing, spread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
@@ -55,12 +55,13 @@ def check_fitted(model: Any, attribute: str) -> None:
 
 def check_width(model: Any, domain: Domain) -> None:
     """Raise unless the domain describes as many columns as the model was fitted on."""
-    if len(domain.columns) != model.n_features_in_:
-        raise DomainError(
-            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}; "
-            "make the domain from the data the model was fitted on."
-        )
     trained = getattr(model, "feature_names_in_", None)
+    if len(domain.columns) != model.n_features_in_:
+        names = None if trained is None else [str(n) for n in trained]
+        raise DomainError(
+            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}"
+            f"{differing(names, domain)}; make the domain from the data the model was fitted on."
+        )
     if trained is not None and tuple(map(str, trained)) != domain.columns:
         odd = next((a, b) for a, b in zip(map(str, trained), domain.columns, strict=True) if a != b)
         raise DomainError(
@@ -73,6 +74,11 @@ def takes_missing(model: Any) -> bool:
     """Tell whether a tree predicts where values are missing, by what scikit-learn asks before it does."""
     asks = getattr(model, "_support_missing_values", None)  # since 1.3
     return asks is not None and bool(asks(np.zeros((1, 1))))
+
+
+def _check_domain(model: Any, domain: Domain) -> None:
+    check_width(model, domain)
+    check_float32(domain, model)
 
 
 def nodes_of(tree: Any, values: np.ndarray[Any, Any], *, missing: bool = False) -> TreeNodes:
@@ -102,7 +108,7 @@ def _one_output(model: Any) -> None:
 def _classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
-    check_width(model, domain)
+    _check_domain(model, domain)
     nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Argmax(plain_labels(model.classes_)))
 
@@ -112,7 +118,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
 def _regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
-    check_width(model, domain)
+    _check_domain(model, domain)
     nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Score())
 
@@ -136,7 +142,7 @@ def _check_forest(model: Any, domain: Domain) -> None:
             f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time: "
             "axfi_kc.output_of(model, k) gives the model of output k."
         )
-    check_width(model, domain)
+    _check_domain(model, domain)
     for tree in model.estimators_:
         check_own_predict(tree)
 
@@ -184,7 +190,7 @@ def _stages(model: Any) -> list[TreeNodes]:
 @reads(GradientBoostingClassifier)
 def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
-    check_width(model, domain)
+    _check_domain(model, domain)
     labels = plain_labels(model.classes_)
     base = [Fraction(float(b)) for b in _prior(model)]
     # The library gives a score of exactly 0 to the second class.
@@ -195,7 +201,7 @@ def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
 @reads(GradientBoostingRegressor)
 def _boosted_regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
-    check_width(model, domain)
+    _check_domain(model, domain)
     base = [Fraction(float(b)) for b in _prior(model)]
     return TreeSum.of(domain, _stages(model), rule=Score(), base=base)
 

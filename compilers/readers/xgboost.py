@@ -11,9 +11,7 @@ import numpy.typing as npt
 import xgboost as xgb
 
 from axfi_kc.compilers.readers import check_own_predict, gets_sparse_tables, plain_labels, reads
-from axfi_kc.compilers.readers.checks import (
-    parse_json,
-)
+from axfi_kc.compilers.readers.checks import check_float32, parse_json
 from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.compilers.readers.xgboost_files import Reading, XGBoostFile, objective_kind, parse_document, sum_of_file
 from axfi_kc.domain.domain import Domain
@@ -115,6 +113,7 @@ def _missing(model: Any) -> dict[str, Any]:
 
 @reads(xgb.Booster)
 def _booster(model: Any, domain: Domain) -> TreeSum:
+    check_float32(domain, model)  # a DMatrix refuses what the estimators take for infinity
     file, base = _file_of(model)
     return sum_of_file(file, domain, Reading(iterations="all", base=base))
 

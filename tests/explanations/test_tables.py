@@ -16,12 +16,12 @@ from tests.support.paper_example import DOMAIN, ONES, batch, paper
 
 
 def test_frame_of_an_explanation() -> None:
-    frame = paper("count").to_frame()
+    frame = paper("count").to_frame(exact=True)
     assert list(frame.index) == ["x1", "x2", "x3"]
     assert frame["shapley"].to_dict() == paper("count").scores("shapley")
     assert frame["cxps"].tolist() == [2, 2, 2]
     assert frame["value"].tolist() == [2, 1, 2]
-    assert paper("count").to_frame(kinds=["banzhaf"], exact=False)["banzhaf"].dtype == float
+    assert paper("count").to_frame(kinds=["banzhaf"])["banzhaf"].dtype == float
 
 
 def test_frame_and_importance_of_a_batch() -> None:

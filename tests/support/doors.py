@@ -74,14 +74,14 @@ def _page(html: str, rows: int) -> list[dict[str, Fraction]]:
 
 DOORS: dict[str, Door] = {
     "Explanation.to_frame": lambda made, X, kind, _: [
-        e.to_frame(kinds=[kind])[kind].to_dict() for e in made.explain_batch(X)
+        e.to_frame(kinds=[kind], exact=True)[kind].to_dict() for e in made.explain_batch(X)
     ],
     "to_json": lambda made, X, kind, _: stated_scores(_saved(made, X, kind), kind),
     "SavedExplanation.scores": lambda made, X, kind, _: [
         ax.Explanation.from_json(e.to_json()).scores(kind) for e in made.explain_batch(X)
     ],
     "SavedExplanation.to_frame": lambda made, X, kind, _: [
-        e.to_frame(kinds=[kind])[kind].to_dict() for e in _saved(made, X, kind)
+        e.to_frame(kinds=[kind], exact=True)[kind].to_dict() for e in _saved(made, X, kind)
     ],
     "Batch.scores": lambda made, X, kind, _: records(made.explain_batch(X).scores(kind)),
     "Batch.to_frame": lambda made, X, kind, _: records(made.explain_batch(X).to_frame(kind, exact=True)),

@@ -8,7 +8,7 @@ put to the model. What is printed is short, and has been put to the model's own 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -22,6 +22,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
 from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, printed_at, range_condition
@@ -71,6 +72,8 @@ class Counterfactual:
     printed
         The same for people: a point close to it, in the shortest decimals that are dissimilar; None if the model's
         own ``predict`` finds nothing dissimilar because of its rounding.
+    class_names
+        The name of each class that has one.
     """
 
     changes: dict[str, tuple[Any, Any]]
@@ -78,13 +81,14 @@ class Counterfactual:
     output: Any
     distance: Fraction
     printed: Printed | None = field(repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the change in words."""
         if self.printed is None:
             return self.words
         moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
-        return f"{self.words}: {shown(self.printed.output)} (for instance {moves})"
+        return f"{self.words}: {shown(name_of(self.printed.output, self.class_names))} (for instance {moves})"
 
     @property
     def words(self) -> str:
@@ -288,6 +292,7 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
         output=output,
         distance=example.distance,
         printed=_printed(problem, example.members, example.codes, account),
+        class_names=problem.class_names,
     )
 
 

@@ -48,6 +48,8 @@ class _Transforms:
         self._steps = pipeline[:-1]
         self._domain = domain
         self._names = getattr(pipeline, "feature_names_in_", None)
+        if self._names is not None and len(self._names) != len(domain.columns):
+            self._names = domain.columns  # without what the pipeline drops
 
     def at(self, codes: Codes) -> npt.NDArray[np.float64]:
         """Return the columns that the model sees at points of the domain."""
@@ -71,7 +73,7 @@ def pipeline_form(
     model: Any, domain: Domain, read: Callable[[Any, Domain, tuple[Seen, ...]], Form | None]
 ) -> Form | None:
     """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
-    made = _through_all(model.steps[:-1], [_Made(k) for k in range(len(domain.columns))])
+    made = _through_all(model.steps[:-1], [_Made(k) for k in _places(model, domain)])
     final = model.steps[-1][1]
     if made is None or len(model.steps) < 2:
         return None
@@ -86,6 +88,15 @@ def pipeline_form(
     linear = linear_form(final, domain, columns, maps) if all(m.affine or m.encoded for m in made) else None
     form = linear or read(final, domain, columns)
     return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else linear
+
+
+def _places(model: Any, domain: Domain) -> list[int]:
+    """Return where each column of a pipeline is in the domain; -1 for one that it drops and the domain lacks."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", domain.columns)]
+    if len(names) == len(domain.columns):
+        return list(range(len(names)))
+    place = {name: k for k, name in enumerate(domain.columns)}
+    return [place.get(name, -1) for name in names]
 
 
 def _knows_xgboost(model: Any) -> bool:
