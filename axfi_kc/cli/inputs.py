@@ -358,6 +358,8 @@ def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
         from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 
         return named_columns(parse_lightgbm(lightgbm_text(path)).names)
+    if kind == "onnx":
+        return None  # its inputs have names, and seldom a column each
     model = _library_model(path, kind, allow_pickle=allow_pickle)
     import_readers(model)
     return column_names(model)
