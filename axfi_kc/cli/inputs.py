@@ -359,7 +359,7 @@ def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
 
         return named_columns(parse_lightgbm(lightgbm_text(path)).names)
     if kind == "onnx":
-        return None  # its inputs have names, its columns need not
+        return None  # its inputs have names, and seldom a column each
     model = _library_model(path, kind, allow_pickle=allow_pickle)
     import_readers(model)
     return column_names(model)

@@ -14,6 +14,8 @@ To add one:
 
 from __future__ import annotations
 
+import importlib
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,7 +28,7 @@ from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
-from axfi_kc.models.own_predict import READERS, check_inherited, import_readers
+from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
 
 __all__ = ["check_own_predict", "gets_sparse_tables", "giving_tables", "plain_labels", "read_model", "reads"]
 
@@ -125,6 +127,17 @@ def giving_tables(are_sparse: Callable[[], bool]) -> Iterator[None]:
 def plain_labels(labels: Any) -> tuple[Any, ...]:
     """Return class labels as Python values."""
     return tuple(np.asarray(labels).tolist())
+
+
+def supported() -> list[str]:
+    """Return the classes that can be read, of all libraries whose readers import here."""
+    for module in itertools.chain(*READERS.values()):
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            continue
+    kinds = [kind for kind in _read.registry if package_of(kind) in READERS]
+    return sorted(f"{package_of(kind)}.{kind.__name__}" for kind in kinds)
 
 
 @_read.register

@@ -27,7 +27,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, Split, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
-from axfi_kc.models.own_predict import Codes, Predict, blocks_of, compares, predicts
+from axfi_kc.models.own_predict import Codes, Predict, blocks_of, column_names, compares, predicts
 
 __all__: list[str] = []
 
@@ -338,3 +338,10 @@ def _ask(model: Any, domain: Domain) -> Predict:
 @compares(cb.CatBoost)
 def _compare(model: Any, domain: Domain) -> Predict:
     return _ask(model, domain)
+
+
+@column_names.register(cb.CatBoost)
+def _names(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns; those of an array are called by their numbers."""
+    names = tuple(map(str, model.feature_names_)) if model.is_fitted() else ()
+    return None if names == tuple(map(str, range(len(names)))) else names

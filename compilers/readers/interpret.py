@@ -27,7 +27,7 @@ from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.domain.grid import Cut, Split
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
-from axfi_kc.models.own_predict import Codes, Predict, blocks_of, compares, frame_of, predicts
+from axfi_kc.models.own_predict import Codes, Predict, blocks_of, column_names, compares, frame_of, predicts
 
 __all__: list[str] = []
 
@@ -147,8 +147,7 @@ def _trees(model: Any, domain: Domain, n_scores: int) -> list[TreeNodes]:
 
 def _checked_base(model: Any, domain: Domain) -> list[Fraction]:
     check_fitted(model, "has_fitted_")
-    names = [str(name) for name in model.feature_names_in_]
-    check_columns(domain, len(names), None if all(map(_UNNAMED.fullmatch, names)) else names)
+    check_columns(domain, len(model.feature_names_in_), _names(model))
     return [Fraction(float(b)) for b in np.asarray(model.intercept_).reshape(-1)]
 
 
@@ -205,3 +204,13 @@ def _texts(block: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
 def _text(code: Any) -> str:
     """Return a category by its text, as which the library knows it; where one may be missing, numbers are floats."""
     return str(int(code)) if isinstance(code, bool | float) else str(code)
+
+
+@column_names.register(ExplainableBoostingClassifier)
+@column_names.register(ExplainableBoostingRegressor)
+@column_names.register(DPExplainableBoostingClassifier)
+@column_names.register(DPExplainableBoostingRegressor)
+def _names(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns, unless the library made them up."""
+    names = tuple(map(str, getattr(model, "feature_names_in_", ())))
+    return None if all(map(_UNNAMED.fullmatch, names)) else names

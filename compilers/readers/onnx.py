@@ -186,7 +186,7 @@ def _head(model: Any, made: dict[str, Any], name: str) -> tuple[tuple[Any, ...],
             cast = _FLOAT
         elif kind != "Identity":
             raise UnsupportedModelError(
-                f"The ONNX model has {kind} before its {_OPERATORS[0][:4]} or Linear operator, which is not read; give "
+                f"The ONNX model has {kind} before its TreeEnsemble or Linear operator, which is not read; give "
                 "the pipeline that was converted instead."
             )
         name = node.input[0]
@@ -590,7 +590,8 @@ def _session(model: Any) -> Callable[[Mapping[str, Any]], Any]:
     except ImportError:
         from onnx.reference import ReferenceEvaluator
 
-        return lambda feeds: ReferenceEvaluator(model).run(None, dict(feeds))[0]
+        reference = ReferenceEvaluator(model)
+        return lambda feeds: reference.run(None, dict(feeds))[0]
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     except Exception as error:  # its exceptions have no base of their own

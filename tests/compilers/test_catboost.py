@@ -11,6 +11,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.models.own_predict import column_names
 from tests.support.reader_checks import check_explanations, check_predictions, points_around, some_points
 
 cb = pytest.importorskip("catboost", reason="CatBoost is not installed")
@@ -267,6 +268,13 @@ def test_what_is_refused() -> None:
         ax.read_model(cb.CatBoostClassifier(), DOMAIN)
     with pytest.raises(DomainError, match="4 columns, but the domain describes 3"):
         ax.read_model(cb.CatBoostClassifier(**SETTINGS).fit(X, BINARY), ax.Domain(DOMAIN.features[:3]))
+
+
+def test_names_of_columns() -> None:
+    named = cb.CatBoostRegressor(**SETTINGS).fit(pd.DataFrame(X, columns=list("abcd")), Z)
+    assert column_names(named) == ("a", "b", "c", "d")
+    assert column_names(cb.CatBoostRegressor(**SETTINGS).fit(X, Z)) is None
+    assert column_names(cb.CatBoostRegressor()) is None
 
 
 def test_constant_model() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.models.own_predict import column_names
 from tests.support.reader_checks import check_explanations, check_predictions, points_around, some_points
 
 glassbox = pytest.importorskip("interpret.glassbox", reason="interpret-core is not installed")
@@ -118,6 +119,8 @@ def test_columns_without_names() -> None:
     model = Regressor(**SETTINGS).fit(numbers, Z)
     domain = ax.Domain.from_data(numbers, integer=["x2"])
     check(model, domain)
+    assert (column_names(model), column_names(Regressor())) == (None, None)
+    assert column_names(Regressor(**SETTINGS).fit(TABLE, Z)) == tuple(TABLE.columns)
     assert ax.read_model(model, domain).predict(numbers)[0] == pytest.approx(model.predict(numbers)[0])
 
 

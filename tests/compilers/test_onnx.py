@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -332,6 +333,14 @@ def test_explanations_are_those_of_brute_force(seed) -> None:
     linear = {"coefficients": rng.normal(size=9).tolist(), "intercepts": rng.normal(size=3).tolist()}
     model = made("LinearClassifier", classlabels_ints=[1, 2, 3], post_transform="SOFTMAX", **linear)
     check_explanations(model, whole, some_points(whole, 4, seed=seed))
+
+
+def test_without_onnxruntime_the_reference_is_asked(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    lists = random_trees(np.random.default_rng(0), n_trees=3, n_scores=3)
+    model = made("TreeEnsembleClassifier", classlabels_int64s=[4, 5, 6], **lists)
+    codes = points_around(HOLES, thresholds(model), n=50)
+    assert predictor(model, HOLES)(codes) == ax.read_model(model, HOLES).outputs_at(codes)
 
 
 def test_the_command_line_takes_files(tmp_path, capsys) -> None:

@@ -77,6 +77,21 @@ def test_the_least_sum_of_an_inlier_is_the_one_of_predict() -> None:
             assert abs(margin) < Fraction(1, 10**10)
 
 
+def test_training_points_on_the_offset_are_inliers() -> None:
+    """The offset is the score of one of them; in exact arithmetic its sum need not be the float that was compared."""
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2), ax.Integer("c", 0, 1)])
+    codes = np.array([domain.encode_point(point) for point in domain.points()])
+    ties = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        table = np.column_stack([rng.binomial(3, 0.3, 81), rng.integers(0, 3, 81), rng.random(81) < 0.2])
+        model = IsolationForest(n_estimators=30, random_state=seed, max_samples=16, contamination=0.25).fit(table)
+        read = ax.read_model(model, domain)
+        assert read.outputs_at(codes) == model.predict(codes).tolist()
+        ties += any(abs(score) <= read.rounding_error for (score,) in read.scores_at(codes))
+    assert ties > 3
+
+
 @pytest.mark.parametrize("offset", [-1.5, -1.0, 0.0, 0.5])
 def test_offsets_that_leave_one_class(offset) -> None:
     model = IsolationForest(n_estimators=5, random_state=0).fit(X)
