@@ -107,7 +107,9 @@ def library_class(model: Any) -> type | None:
     ('DecisionTreeClassifier', 'sklearn', None)
     """
     known = [kind for kind in type(model).__mro__ if package_of(kind) in READERS]
-    return next((kind for method in ("predict", "transform", "fit") for kind in known if hasattr(kind, method)), None)
+    own = type(model) if type(model) in known else None  # a model that is data, such as a graph, has no method
+    methods = ("predict", "transform", "fit")
+    return next((kind for method in methods for kind in known if hasattr(kind, method)), own)
 
 
 def library_of(model: Any) -> str | None:
