@@ -179,7 +179,7 @@ class Explainer(Manners):
         self.delta = delta
         self.weights = weights
         self.max_size = max_size
-        self.budget = budget or Budget()
+        self.budget = _checked_budget(budget)
         self.target = target
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
@@ -350,6 +350,12 @@ class Explainer(Manners):
         if 0 in counts and self.max_size is None and self._similarity.delta is None:
             raise _constant(found.outputs[counts.index(0)])  # a class that nothing can change
         return found
+
+
+def _checked_budget(budget: Any) -> Budget:
+    if budget is None or isinstance(budget, Budget):
+        return budget or Budget()
+    raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {budget!r} was given.")
 
 
 def _check_max_size(max_size: Any) -> None:
