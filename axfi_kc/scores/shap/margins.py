@@ -116,6 +116,7 @@ class _Term:
 @_scores.register
 def _of_trees(model: TreeSum, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     scale = model.rule.scale if isinstance(model.rule, Score) else Fraction(1)
+    scale = scale / model.n_trees if model.is_average else scale
     # Bases are constants, and a constant has no SHAP score.
     values, leaves = model.values[:, position], account.paced(_leaves(model))
     terms = [_term(model.grid, scale * Fraction(float(values[leaf])), literals) for leaf, literals in leaves]
