@@ -18,6 +18,7 @@ __all__ = ["Table", "as_table", "infer_features", "listing", "one_row", "unknown
 
 
 _EMPIRICAL_BINS = 10
+_LARGE = 100_000  # values of a table of which one copy, column by column, costs less than many passes across it
 Column = npt.NDArray[Any]
 
 
@@ -189,6 +190,8 @@ def _present(name: str, column: Column) -> tuple[Column, Fraction]:
     if column.dtype.kind not in "fO":
         return column, Fraction(0)
     missing = np.isnan(column) if column.dtype.kind == "f" else np.array([is_missing(v) for v in column.tolist()])
+    if not missing.any():
+        return column, Fraction(0)
     if missing.all():
         raise DomainError(f"Column {name!r} is missing in every row, so it has no values; leave it out.")
     return column[~missing], Fraction(int(missing.sum()), len(column))
@@ -221,6 +224,8 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
     data = np.asarray(X)
     if data.ndim != 2:
         raise DomainError(f"Expected a two-dimensional table, but an array of shape {data.shape} was given.")
+    if data.size > _LARGE and data.dtype.kind != "O":
+        data = np.asfortranarray(data)  # each column is gone through several times
     labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
     if len(labels) != data.shape[1]:
         raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
@@ -264,10 +269,11 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     # As good as unbounded: the probe only checks that all values are finite numbers.
     probe = Real(name, -(2**1023), 2**1023)
     numbers = probe.encode(column)
-    low, high = bounds if bounds is not None else (float(numbers.min()), float(numbers.max()))
-    if numbers.min() < low or numbers.max() > high:
+    least, most = float(numbers.min()), float(numbers.max())
+    low, high = bounds if bounds is not None else (least, most)
+    if least < low or most > high:
         raise DomainError(
-            f"Feature {name!r} runs from {shown(numbers.min())} to {shown(numbers.max())} in the data, "
+            f"Feature {name!r} runs from {shown(least)} to {shown(most)} in the data, "
             f"outside the bounds ({low}, {high}); widen them."
         )
     return low, high

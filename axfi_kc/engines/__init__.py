@@ -36,8 +36,9 @@ from axfi_kc.engines.found import (
 )
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.possible import PossibleEngine
+from axfi_kc.engines.samples.engine import SampleEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
-from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, TableModel, TreeSum
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Samples, Similarity, TableModel, TreeSum
 
 __all__ = [
     "ENGINES",
@@ -99,6 +100,7 @@ ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
     TreeSum: _of_trees,
     LinearModel: LinearEngine,
     CircuitModel: CircuitEngine,
+    Samples: SampleEngine,
 }
 
 

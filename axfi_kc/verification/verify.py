@@ -12,7 +12,7 @@ from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature
-from axfi_kc.errors import AxfiError
+from axfi_kc.errors import AxfiError, UnsupportedModelError
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
@@ -23,6 +23,7 @@ __all__ = ["verify"]
 
 
 _SETS_TRIED = 300  # where completeness is sampled
+_AMONG_ROWS = "Samples"  # the neutral form of a data set
 _COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
 
 
@@ -64,6 +65,11 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     <Report: proved; 43 proved, 0 sampled, 0 failed; function read through predict alone>
     """
     allowance = Allowance.of(budget)
+    if getattr(explanation, "model_kind", None) == _AMONG_ROWS:
+        raise UnsupportedModelError(
+            "An explanation among the rows of a data set is about these rows alone, but verify asks a model about the "
+            "whole domain; compare it with the rows themselves."
+        )
     claim = Claim.of(explanation, allowance)
     searches = Searches(claim, model, allowance, seed=seed)
     checks = [

@@ -21,11 +21,13 @@ def decide(point: tuple[int, ...]) -> int:
 def test_a_constrained_domain_has_rows_with_and_without() -> None:
     frame = ax.compare_sizes(decide, DOMAIN.where(at_most_one("a", "b", "c")), orders=["given"], vtrees=["right"])
     assert frame["agrees"].all()
-    both = {how: rows for how, rows in frame.groupby("constraints")}
+    both = dict(frame.groupby("constraints"))
     assert set(both) == {"with", "without"}
     # At most one of a, b, c: eight possible points, of which d and one more are three.
-    assert set(both["with"]["count"]) == {3} and set(both["with"]["probability"]) == {Fraction(3, 8)}
-    assert set(both["without"]["count"]) == {11} and set(both["without"]["probability"]) == {Fraction(11, 16)}
+    assert set(both["with"]["count"]) == {3}
+    assert set(both["with"]["probability"]) == {Fraction(3, 8)}
+    assert set(both["without"]["count"]) == {11}
+    assert set(both["without"]["probability"]) == {Fraction(11, 16)}
     mpl.use("Agg")
     names = [text.get_text() for text in plot_sizes(frame).get_yticklabels()]
     assert names[:2] == ["mdd, given, with constraints", "mdd, given, without constraints"]
@@ -33,7 +35,8 @@ def test_a_constrained_domain_has_rows_with_and_without() -> None:
 
 def test_without_constraints_there_is_one_row_each() -> None:
     frame = ax.compare_sizes(decide, DOMAIN, targets=["mdd"], orders=["given"])
-    assert len(frame) == 1 and frame["constraints"].isna().all()
+    assert len(frame) == 1
+    assert frame["constraints"].isna().all()
 
 
 def test_a_compiled_model_counts_and_measures_possible_points() -> None:

@@ -52,9 +52,7 @@ def _numbers(rng: Random, f: Any, values: Sequence[Any]) -> Any:
 def _compared(rng: Random, domain: Domain, values: Sequence[Sequence[Any]]) -> Rule:
     i = rng.randrange(len(domain))
     number, sign = _numbers(rng, domain.features[i], values[i]), rng.choice(("<", "<=", ">", ">="))
-    return Rule(
-        SIGNS[sign](feature(domain.names[i]), number), lambda x: x[i] is not None and SIGNS[sign](x[i], number)
-    )
+    return Rule(SIGNS[sign](feature(domain.names[i]), number), lambda x: x[i] is not None and SIGNS[sign](x[i], number))
 
 
 def _member(rng: Random, domain: Domain, values: Sequence[Sequence[Any]]) -> Rule:

@@ -24,7 +24,13 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
-from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, printed_at, range_condition
+from axfi_kc.explanations.counterfactuals.printed import (
+    Condition,
+    Printed,
+    printed_at,
+    printed_row,
+    range_condition,
+)
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
     Choices,
@@ -37,7 +43,7 @@ from axfi_kc.explanations.counterfactuals.regions import (
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel, Similarity, TreeSum
+from axfi_kc.models import LinearModel, Samples, Similarity, TreeSum
 
 __all__ = [
     "Counterfactual",
@@ -267,6 +273,21 @@ def _codes_of_linear(
     return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
 
 
+@_codes.register
+def _codes_of_samples(
+    model: Samples, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> list[float] | None:
+    """Return the nearest row, or one of the rows, that a CXp stands for: nothing else exists."""
+    strange = ~model.similar(problem.output, problem.similarity.delta)
+    mask = np.uint64(sum(1 << i for i in members))
+    rows = model.codes[strange & (model.differences(problem.codes) == mask)][:, members]
+    account.look()
+    if seed is not None:
+        return Random(seed).choice(rows.tolist())  # noqa: S311 - no secret
+    features, own = [problem.domain.features[i] for i in members], problem.codes[list(members)].tolist()
+    return min(np.unique(rows, axis=0).tolist(), key=lambda row: sum(map(change, features, own, row)))
+
+
 def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
     axes, own = problem.model.grid.axes, problem.cells
     return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i])) for i in members]
@@ -293,6 +314,8 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
     """Return what to print of a point; None if the library's rounding hides every change tried."""
+    if isinstance(problem.model, Samples):  # a row is printed as it is: near it there is nothing
+        return printed_row(problem, members, codes)
     # Of trees that were read from a file there is no predict to ask, but how far their library rounds is known.
     is_asked = problem.own.ask is not None or not isinstance(problem.model, TreeSum)
     judge = problem if is_asked else _with_margin(problem, 1)
