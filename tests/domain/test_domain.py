@@ -147,5 +147,5 @@ def test_whole_numbers_are_encoded_from_whole_arrays() -> None:
     table = np.array([[0, -1], [3, 3]])
     assert domain.encode(table).tolist() == table.tolist()
     assert domain.encode(table.astype(np.uint8)[1:]).tolist() == [[3, 3]]
-    with pytest.raises(DomainError, match="'a' must be an integer from 0 to 3, but 4.0 was found"):
+    with pytest.raises(DomainError, match=r"'a' must be an integer from 0 to 3, but 4.0 was found"):
         domain.encode(table + 1)
