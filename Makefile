@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
+DEMO := $(VENV)/.demo
 
 .PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange benchmarks clean
 
-demo: $(STAMP)
+# What the demo imports; where everything is installed, that will do.
+demo: $(if $(wildcard $(STAMP)),$(STAMP),$(DEMO))
 	$(BIN)/axfi-kc demo
 
 test: lint types layers docs unit
@@ -71,6 +73,12 @@ paper: .venv-paper/.installed
 	$(PYTHON) -m venv .venv-paper
 	.venv-paper/bin/python -m pip install --quiet --upgrade pip
 	.venv-paper/bin/python -m pip install --quiet --editable ".[benchmarks,orange]"
+	touch $@
+
+$(DEMO): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[demo]"
 	touch $@
 
 $(STAMP): pyproject.toml

@@ -16,14 +16,26 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits import circuit, queries, targets
 from axfi_kc.circuits import files as formats
 from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
-from axfi_kc.compilers import read_model, read_xgboost
+from axfi_kc.compilers import output_of, read_model, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
 from axfi_kc.domain import grid
+from axfi_kc.domain.constraints import (
+    Constraint,
+    allowed,
+    at_least_one,
+    at_most_one,
+    check,
+    exactly_one,
+    feature,
+    observed,
+)
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
-from axfi_kc.errors import AxfiError
+from axfi_kc.domain.region import Region
+from axfi_kc.domain.rules import Rule, mine_rules
+from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
 from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
@@ -82,6 +94,7 @@ sys.modules.update({(path := f"{__name__}.{old}"): _OldPath(path, module) for ol
 __all__ = [
     "AXp",
     "AxfiError",
+    "AxfiWarning",
     "Batch",
     "Budget",
     "CXp",
@@ -90,6 +103,7 @@ __all__ = [
     "CircuitModel",
     "Comparison",
     "CompiledModel",
+    "Constraint",
     "Counterfactual",
     "Domain",
     "Explainer",
@@ -98,26 +112,37 @@ __all__ = [
     "Integer",
     "Problem",
     "Real",
+    "Region",
     "Report",
+    "Rule",
     "SavedBatch",
     "SavedExplanation",
     "TableModel",
     "Uniform",
     "Weights",
     "__version__",
+    "allowed",
+    "at_least_one",
+    "at_most_one",
     "axioms",
     "banzhaf_like",
+    "check",
     "compare",
     "compare_sizes",
     "compile_model",
     "covered_points",
     "errors",
+    "exactly_one",
+    "feature",
     "find_axps",
     "find_counterfactual",
     "find_cxps",
     "is_waxp",
     "is_wcxp",
     "load_circuit",
+    "mine_rules",
+    "observed",
+    "output_of",
     "queries",
     "read_model",
     "read_nnf",

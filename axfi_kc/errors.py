@@ -9,6 +9,7 @@ from __future__ import annotations
 
 __all__ = [
     "AxfiError",
+    "AxfiWarning",
     "BudgetError",
     "CircuitError",
     "ConstantModelError",
@@ -30,6 +31,10 @@ __all__ = [
 
 class AxfiError(Exception):
     """Base of every error raised on purpose by axfi_kc."""
+
+
+class AxfiWarning(UserWarning):
+    """Something was left out that the caller may have meant to be used."""
 
 
 class DomainError(AxfiError, ValueError):
@@ -85,7 +90,7 @@ class VerificationError(AxfiError, ValueError):
 
 
 class IncompleteError(AxfiError, ValueError):
-    """The answer needs all CXps, but only some were asked for (``max_size``)."""
+    """The answer needs what is not known: all CXps, or the model of a saved explanation."""
 
 
 class CircuitError(AxfiError, ValueError):
@@ -97,8 +102,8 @@ class MissingExtraError(AxfiError, ImportError):
 
     @classmethod
     def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
-        """Return the error that names the pip command for `extra`."""
-        return cls(f"{purpose} needs {package}, which is not installed: pip install 'axfi-kc[{extra}]'.")
+        """Return the error that names the pip command; that of the package works wherever axfi_kc came from."""
+        return cls(f"{purpose} needs {package}, which is not installed: pip install {package} (part of our [{extra}]).")
 
 
 class BudgetError(AxfiError, RuntimeError):

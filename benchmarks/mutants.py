@@ -74,6 +74,7 @@ NAMES = [
     "axfi_kc.engines.linear.kernels",
     "axfi_kc.engines.linear.weights",
     "axfi_kc.engines.linear.half_spaces",
+    "axfi_kc.engines.linear.mixtures",
     "axfi_kc.engines.linear.union_weights",
     "axfi_kc.engines.linear.weights",
     "axfi_kc.engines.linear.covers",

@@ -10,6 +10,7 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.compilers.model_circuits import compile_circuit
 from axfi_kc.compilers.model_diagrams import compile_mdd
 from axfi_kc.compilers.readers import read_model
+from axfi_kc.compilers.readers.outputs import output_of
 from axfi_kc.compilers.readers.xgboost_files import read_xgboost
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "compile_linear",
     "compile_mdd",
     "compile_target",
+    "output_of",
     "read_model",
     "read_xgboost",
 ]

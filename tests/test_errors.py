@@ -6,7 +6,9 @@ import builtins
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -30,8 +32,8 @@ def explainer(**options) -> ax.Explainer:
         ([20, 9.9, 0], "'bmi' must be a number from 10 to 50, but 9.9 was found"),
         ([20, math.inf, 0], "'bmi' must be a number"),
         ([20, 20, 3], "'race' must be one of 0, 1, 2, but 3"),
-        ([20, math.nan, 0], "'bmi' is NaN"),
-        ([math.nan, 20, 0], "'age' is NaN"),
+        ([20, math.nan, 0], "'bmi' is missing"),
+        ([math.nan, 20, 0], "'age' is missing"),
         ([20, "tall", 0], "'bmi' takes numbers, but 'tall' was found"),
         ([20, 20], "Expected 3 values per point, but 2 were given"),
         ([20, 20, 0, 0], "Expected 3 values per point, but 4 were given"),
@@ -46,13 +48,15 @@ def test_points_outside_the_domain(point, words: str) -> None:
 
 
 def test_nan_is_outside_a_categorical_feature() -> None:
-    with pytest.raises(errors.DomainError, match="'race' must be one of"):
+    with pytest.raises(errors.DomainError, match="'race' is missing"):
         explainer().explain([20, 20, math.nan])
 
 
 def test_unknown_feature_name() -> None:
-    with pytest.raises(errors.UnknownFeatureError, match=r"no feature 'Age'.*'age', 'bmi', 'race'"):
+    with pytest.raises(errors.DomainError, match=r"no value for feature 'age'.*found: 'Age', 'bmi', 'race'"):
         explainer().explain({"Age": 20, "bmi": 20, "race": 0})
+    with pytest.raises(errors.DomainError, match=r"no value for features 'bmi', 'race'; give one for each of the 3"):
+        explainer().explain({"age": 20})
     with pytest.raises(errors.UnknownFeatureError, match="no feature 'sex'"):
         explainer().explain(X[0]).forest.value({"sex"})
     with pytest.raises(errors.UnknownFeatureError, match="set of feature names"):
@@ -156,12 +160,118 @@ def test_missing_extra_names_the_pip_command(monkeypatch: pytest.MonkeyPatch) ->
 
     batch = explainer().explain_batch(X)
     monkeypatch.setattr(builtins, "__import__", without_pandas)
-    with pytest.raises(errors.MissingExtraError, match=r"pip install 'axfi-kc\[frames\]'"):
+    with pytest.raises(errors.MissingExtraError, match=r"pip install pandas \(part of our \[frames\]\)"):
         batch.scores()
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+def test_warnings_are_known_by_their_class() -> None:
+    assert issubclass(errors.AxfiWarning, UserWarning)
+
+
+@pytest.mark.parametrize("name", [name for name in errors.__all__ if not name.endswith("Warning")])
 def test_every_error_is_an_axfi_error(name: str) -> None:
     kind = getattr(errors, name)
     assert issubclass(kind, errors.AxfiError)
     assert name == "AxfiError" or len(kind.__mro__) > len(errors.AxfiError.__mro__) + 1
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ([1], "but list was returned, which has no hash"),
+        (np.array([1]), "but ndarray was returned, which has no hash"),
+        (math.nan, "but NaN was found"),
+        (np.float32("nan"), "but NaN was found"),
+    ],
+)
+def test_outputs_that_are_no_labels(output, words: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1)])
+    with pytest.raises(errors.DomainError, match=words):
+        ax.Explainer(lambda p: output if p[0] else 0, domain)
+
+
+def test_a_function_gets_a_tuple_of_values() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Categorical("b", "xy"), ax.Integer("c", 0, 0, missing=0.5)])
+    seen: set[tuple] = set()
+
+    def function(point: tuple) -> bool:
+        assert type(point) is tuple
+        assert [type(v) for v in point[:2]] == [int, str]
+        seen.add(point)
+        return point[0] == 1 and point[2] is None
+
+    assert ax.Explainer(function, domain).explain({"a": 1, "b": "x", "c": None}).prediction is True
+    assert seen == set(domain.points())
+    assert {point[2] for point in seen} == {0, None}
+
+
+def test_verify_gives_a_function_the_same_points() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Categorical("b", "xy")])
+    seen: set[tuple] = set()
+
+    def function(point: tuple) -> bool:
+        assert [type(v) for v in point] == [int, str]
+        seen.add(point)
+        return point[0] == 1 and point[1] == "x"
+
+    e = ax.Explainer(function, domain).explain((1, "x"))
+    seen.clear()
+    assert ax.verify(e, function).ok
+    assert seen
+    assert seen <= set(domain.points())
+
+
+@pytest.mark.parametrize("suffix", ["nnf", "cnf", "dddmp", "json", "sdd"])
+def test_a_circuit_file_that_is_not_there(tmp_path, suffix: str) -> None:
+    with pytest.raises(errors.ModelFileError, match="There is no file"):
+        ax.load_circuit(tmp_path / f"none.{suffix}", DOMAIN)
+
+
+LARGE = ax.Domain([ax.Real("x", 0, 1e39), ax.Real("y", 0, 1)])
+
+
+@pytest.mark.parametrize("name", ["tree", "forest", "boosting"])
+def test_domains_beyond_what_predict_takes(name: str) -> None:
+    model = {
+        "tree": DecisionTreeClassifier(random_state=0),
+        "forest": RandomForestClassifier(2, random_state=0),
+        "boosting": GradientBoostingClassifier(n_estimators=2),
+    }[name].fit([[0, 0], [1, 1], [2, 0], [3, 1]], [0, 0, 1, 1])
+    with pytest.raises(ValueError, match="too large"), np.errstate(over="ignore"):
+        model.predict([[1e39, 0]])
+    with pytest.raises(errors.DomainError, match=r"float32 holds.*feature 'x' up to 1e\+39; narrow the domain"):
+        ax.Explainer(model, LARGE)
+    largest = float(np.nextafter(2.0**128 - 2.0**103, 0))
+    e = ax.Explainer(model, ax.Domain([ax.Real("x", 0, largest), ax.Real("y", 0, 1)])).explain([largest, 0])
+    assert e.prediction == model.predict([[largest, 0]])[0]
+
+
+def test_domains_beyond_what_a_booster_takes() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(np.array([[0.0, 0], [1, 1], [2, 0], [3, 1]] * 5), label=[0, 0, 1, 1] * 5)
+    booster = xgboost.train({"objective": "binary:logistic"}, data, 2)
+    with pytest.raises(errors.DomainError, match="float32 holds"):
+        ax.Explainer(booster, LARGE)
+
+
+def test_histogram_boosting_compares_in_float64() -> None:
+    model = HistGradientBoostingClassifier(min_samples_leaf=1, max_iter=2)
+    model.fit([[0, 0], [1e38, 1], [1e39, 0], [3e39, 1]] * 5, [0, 0, 1, 1] * 5)
+    explainer = ax.Explainer(model, ax.Domain([ax.Real("x", 0, 1e40), ax.Real("y", 0, 1)]))
+    assert explainer.explain([1e40, 0]).prediction == model.predict([[1e40, 0]])[0]
+
+
+def test_a_method_is_no_function_of_one_point() -> None:
+    with pytest.raises(
+        errors.UnsupportedModelError, match=r"DecisionTreeClassifier.predict takes a table; give the mod"
+    ):
+        ax.Explainer(TREE.predict, ax.Domain([ax.Integer("a", 0, 1)]))
+
+
+def test_a_domain_of_other_columns_says_which() -> None:
+    table = pd.DataFrame({"a": [0, 1, 2, 3], "b": [1, 0, 1, 0], "id": [7, 8, 9, 10]})
+    model = DecisionTreeClassifier().fit(table[["a", "b"]], [0, 0, 1, 1])
+    with pytest.raises(errors.DomainError, match=r"describes 3 \(with 'id', which the model does not know\); make"):
+        ax.Explainer(model, ax.Domain.from_data(table))
+    with pytest.raises(errors.DomainError, match=r"describes 1 \(without 'a'\); make"):
+        ax.Explainer(model, ax.Domain.from_data(table[["b"]]))

@@ -8,10 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json, explainer_of, given
+from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json, add_on_error, explainer_of, given
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words
 from axfi_kc.scores import DEFAULT_SCORES
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -79,14 +80,15 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
-    lines = [f"prediction: {plain(explanation.prediction)}", "", *_score_lines(explanation, kinds, limit)]
+    lines = [f"prediction: {plain(answer_words(explanation))}", "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
         for c in cxps
     ]
     header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
-    lines += ["", *text_table(header, rows[:limit], total=explanation.cxp_count)]
+    listed = text_table(header, rows[:limit], total=explanation.cxp_count)
+    lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
     lines += _change_lines(explanation, limit)
     if explanation.max_size is None:
         lines += ["", *_axp_lines(explanation, limit)]
@@ -100,19 +102,23 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     rows = [(n, plain(values[n]), *(amount(found[n], digits=6) for found in scores)) for n in ranked]
     lines = text_table(("feature", "value", *kinds), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
-    return [*lines, f"The other {others} features are irrelevant: they score 0."] if others else lines
+    why = "irrelevant"
+    if explanation.max_size is not None:
+        why = f"in no CXp of at most {counted(explanation.max_size, 'feature')}"
+    return [*lines, f"The other {others} features are {why}: they score 0."] if others else lines
 
 
 def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
     """Return the nearest change of each of the heaviest CXps, as it is printed."""
     from axfi_kc.explanations.counterfactuals import nearest_change
 
+    names = explanation.class_names
     found = (nearest_change(explanation, cxp) for cxp in explanation.heaviest_cxps()[:limit])
     return [
         {
             "words": change.words,
             "changes": {name: {"from": old, "to": new} for name, old, new in change.moves},
-            "output": None if change.printed is None else plain(change.printed.output),
+            "output": None if change.printed is None else plain(name_of(change.printed.output, names)),
         }
         for change in found
         if change is not None
@@ -154,6 +160,7 @@ def add_batch(commands: Any) -> None:
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    add_on_error(command)
     add_json(command)
 
 
@@ -163,13 +170,17 @@ def _run_batch(options: argparse.Namespace) -> None:
         explainer = explainer_of(inputs, options)
     data = inputs.rows(options.rows)
     if options.out is None:
-        batch = explainer.explain_batch(data, n_jobs=options.n_jobs)
+        batch = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
     else:
-        batch = explainer.explain_to(options.out, data, kinds=options.score, n_jobs=options.n_jobs)
+        batch = explainer.explain_to(
+            options.out, data, kinds=options.score, n_jobs=options.n_jobs, on_error=options.on_error
+        )
     means = {kind: _means(batch, inputs.domain.names, kind) for kind in options.score}
     if options.json:
         out = None if options.out is None else str(options.out)
-        print_json({"rows": len(batch), "out": out, **{f"mean_{kind}": found for kind, found in means.items()}})
+        skipped = {str(label): why for label, why in batch.skipped.items()}
+        averages = {f"mean_{kind}": found for kind, found in means.items()}
+        print_json({"rows": len(batch), "skipped": skipped, "out": out, **averages})
         return
     first = means[options.score[0]]
     ranked = [name for name in sorted(first, key=lambda name: -first[name]) if any(m[name] for m in means.values())]
@@ -177,6 +188,14 @@ def _run_batch(options: argparse.Namespace) -> None:
     head = ("feature", *(f"mean {kind}" for kind in means))
     print(f"{counted(len(batch), 'row')} explained" + ("" if options.out is None else f", results in {options.out}"))
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
+    _print_skipped(batch, options.limit)
+
+
+def _print_skipped(batch: Any, limit: int) -> None:
+    """Say which rows were skipped, and why, if there are any."""
+    if batch.skipped:
+        rows = [(plain(label), why) for label, why in batch.skipped.items()]
+        print("", *text_table(("row", "skipped because"), rows[:limit], total=len(rows)), sep="\n")
 
 
 def _means(batch: Any, names: tuple[str, ...], kind: str) -> dict[str, Fraction]:
@@ -211,6 +230,7 @@ def add_report(commands: Any) -> None:
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
+    add_on_error(command)
     add_json(command)
 
 
@@ -220,10 +240,13 @@ def _run_report(options: argparse.Namespace) -> None:
     explained = _saved(options.model) if options.data is None else _reported(options)
     with working("writing"):
         write_report(explained, options.out, title=options.title, kinds=options.score)
+    skipped = getattr(explained, "skipped", {})
     if options.json:
-        print_json({"wrote": str(options.out)})
+        print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})
     else:
         print_written([options.out])
+        if skipped:
+            _print_skipped(explained, len(skipped))
 
 
 def _saved(path: Path) -> Any:
@@ -241,7 +264,7 @@ def _reported(options: argparse.Namespace) -> Any:
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
-        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs)
+        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs, on_error=options.on_error)
     with working("explaining"):
         return explainer.explain(row)
 
@@ -285,7 +308,7 @@ def _run_demo(options: argparse.Namespace) -> None:
     print(
         f"A decision tree with {model.get_n_leaves()} leaves on scikit-learn's breast cancer data "
         "(569 tumours, 30 measurements).\n"
-        f"Why does it call tumour {_ROW} {explanation.prediction}? Every number below is exact.\n"
+        f"Why does it call tumour {_ROW} {explanation.prediction_name}? Every number below is exact.\n"
     )
     print(explanation_text(explanation))
     heaviest = max(explanation.cxps, key=lambda c: c.weight)
@@ -304,7 +327,7 @@ def _explained_tumour() -> tuple[Any, Any]:
         from sklearn.datasets import load_breast_cancer
         from sklearn.tree import DecisionTreeClassifier
     except ImportError as error:
-        raise MissingExtraError.of("scikit-learn", "all", "The demo") from error
+        raise MissingExtraError.of("scikit-learn", "demo", "The demo") from error
     from axfi_kc.domain.domain import Domain
     from axfi_kc.explanations.explainer import Explainer
 

@@ -96,10 +96,15 @@ def _xgboost(path: Path) -> dict[str, Any]:
         "objective": read.objective,
         "trees": len(read.trees),
         "nodes": sum(len(t.column) for t in read.trees),
-        "classes": read.n_classes,
+        "classes": _classes(read),
         "columns": read.n_columns,
         "column names": list(read.names)[:50],
     }
+
+
+def _classes(read: Any) -> int:
+    """Return how many classes a model of XGBoost tells apart: a file counts them only if they are more than two."""
+    return max(read.n_classes, 2 if read.objective.startswith("binary:") else 0)
 
 
 def _lightgbm(path: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -14,7 +15,11 @@ from zipfile import BadZipFile
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.targets import CODES
+from axfi_kc.domain.constraint_text import constraint_from_text
+from axfi_kc.domain.constraints import Constraint, constraint_of
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.from_tables import columns_named
+from axfi_kc.domain.region import NORMS, UNITS, Region
 from axfi_kc.errors import (
     AxfiError,
     CircuitError,
@@ -31,6 +36,8 @@ __all__ = [
     "add_explainer",
     "add_inputs",
     "add_json",
+    "add_missing",
+    "add_on_error",
     "explainer_of",
     "file_kind",
     "given",
@@ -42,7 +49,22 @@ __all__ = [
 ]
 
 
-_TRUSTED = ("sklearn.tree._tree.Tree",)  # compiled classes of scikit-learn that hold nothing but arrays
+_TRUSTED = (
+    "sklearn.tree._tree.Tree",  # a compiled class that holds nothing but arrays
+    # What scikit-learn's wrappers hold besides models. These have attributes, and do nothing when they are loaded.
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
+    "sklearn.metrics._classification.balanced_accuracy_score",
+    "sklearn.metrics._scorer._CurveScorer",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.model_selection._split.KFold",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.utils._bunch.Bunch",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 
@@ -135,17 +157,30 @@ def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
     return load_circuit(path, domain(), code=code)
 
 
-def load_model(path: Path, domain: Domain, *, allow_pickle: bool) -> Any:
-    """Return the model in a file; a pickle must be allowed."""
+def _check_missing(path: Path, kind: str, missing: float) -> None:
+    if kind != "xgboost" and not math.isnan(missing):
+        raise UnsupportedModelError(
+            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
+        )
+
+
+def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float = math.nan) -> Any:
+    """Return the model in a file; a pickle must be allowed, and `missing` is what XGBoost's files do not hold."""
     kind = file_kind(path)
     if kind == "xgboost":
         from axfi_kc.compilers import read_xgboost
 
-        return read_xgboost(path, domain)
+        return read_xgboost(path, domain, missing=missing)
+    _check_missing(path, kind, missing)
     if kind == "lightgbm":
         from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
         return read_lightgbm(lightgbm_text(path), domain)
+    return _library_model(path, kind, allow_pickle=allow_pickle)
+
+
+def _library_model(path: Path, kind: str, *, allow_pickle: bool) -> Any:
+    """Return a model that a library saved as an object, in a skops file or a pickle."""
     if kind == "skops":
         return load_skops(path)
     if not allow_pickle:
@@ -190,6 +225,7 @@ def load_skops(path: Path) -> Any:
 
 _MODEL = "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit ({}), or a pickle"
 _TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
+_MISSING = "the number that an XGBoost model takes for missing, as given to it in training; its files do not hold it"
 _PICKLE = "load a pickled model. A pickle runs whatever code its maker put in; load only files you trust"
 
 
@@ -227,6 +263,11 @@ def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str
     return command
 
 
+def add_missing(command: argparse.ArgumentParser) -> None:
+    """Add ``--missing``."""
+    command.add_argument("--missing", type=float, default=math.nan, metavar="NUMBER", help=_MISSING)
+
+
 def add_json(command: argparse.ArgumentParser) -> None:
     """Add ``--json``."""
     command.add_argument("--json", action="store_true", help="print JSON; exact fractions are strings such as '1/3'")
@@ -238,6 +279,7 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     command.add_argument("model", type=Path, help=f"{model}; or results that batch wrote" if or_results else model)
     command.add_argument("data", type=Path, nargs="?" if or_results else None, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
+    add_missing(command)
     command.add_argument(
         "--bits",
         choices=CODES,
@@ -251,6 +293,17 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     group.add_argument("--real", nargs="+", default=[], metavar="COLUMN", help="columns of real numbers")
     group.add_argument("--bounds", nargs="+", default=[], metavar="COLUMN=LOW:HIGH", help="e.g. age=18:90")
     group.add_argument("--one-hot", nargs="+", default=[], metavar="NAME=COLUMN,COLUMN", help="columns of one feature")
+    group.add_argument(
+        "--where", nargs="+", default=[], metavar="CONSTRAINT", help="e.g. \"age >= 18 or married == 'no'\""
+    )
+    group.add_argument(
+        "--rules",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="constraints: what rules --out wrote, or a circuit",
+    )
     group.add_argument("--measures", choices=["uniform", "empirical"], default="uniform", help="[%(default)s]")
 
 
@@ -269,6 +322,34 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
         help=f"what to score features by, sorted by the first: {', '.join(SCORES)} [{' '.join(DEFAULT_SCORES)}]",
     )
     group.add_argument("--seconds", type=float, metavar="S", help="stop with what is certain after S seconds per row")
+    group.add_argument(
+        "--class-names",
+        nargs="+",
+        metavar="NAME",
+        help="how to call the classes: a name each, in the order of their labels, or LABEL=NAME",
+    )
+    add_region(command)
+
+
+def add_region(command: argparse.ArgumentParser) -> None:
+    """Add how far one may go from an instance."""
+    group = command.add_argument_group("region", "how far one may go from a row; anywhere, unless said")
+    group.add_argument("--frozen", nargs="+", default=[], metavar="FEATURE", help="features that keep their value")
+    group.add_argument("--only-up", nargs="+", default=[], metavar="FEATURE", help="features that may only grow")
+    group.add_argument("--only-down", nargs="+", default=[], metavar="FEATURE", help="features that may only fall")
+    group.add_argument("--radius", type=float, metavar="R", help="no further than this")
+    group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
+    group.add_argument("--unit", choices=UNITS, default="value", help="what R is measured in [%(default)s]")
+
+
+def add_on_error(command: argparse.ArgumentParser) -> None:
+    """Add what to do about a row that cannot be explained."""
+    command.add_argument(
+        "--on-error",
+        choices=["raise", "skip"],
+        default="raise",
+        help="a row outside the domain, of a wrong type or within rounding of a tie: stop, or skip it [%(default)s]",
+    )
 
 
 def given(options: argparse.Namespace) -> Given:
@@ -277,9 +358,32 @@ def given(options: argparse.Namespace) -> Given:
     source = data if options.domain is None else _features(read_table(options.domain), options.domain, options.target)
     if file_kind(options.model) == "circuit":
         model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
-        return Given(model, model.domain, data)
-    domain = _domain(source, options)
-    return Given(load_model(options.model, domain, allow_pickle=options.allow_pickle), domain, data)
+        return Given(model, _constrained(model.domain, options), data)
+    _check_missing(options.model, file_kind(options.model), options.missing)
+    names = _model_columns(options.model, allow_pickle=options.allow_pickle)
+    if names is not None:
+        data, source = columns_named(data, names), columns_named(source, names)
+    domain = _constrained(_domain(source, options), options)
+    model = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
+    return Given(model, domain, data)
+
+
+def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
+    """Return the columns that the model in a file was trained on; None where the file does not say."""
+    from axfi_kc.models.own_predict import column_names, import_readers, named_columns
+
+    kind = file_kind(path)
+    if kind == "xgboost":
+        from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
+
+        return parse_xgboost(path).names or None
+    if kind == "lightgbm":
+        from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
+
+        return named_columns(parse_lightgbm(lightgbm_text(path)).names)
+    model = _library_model(path, kind, allow_pickle=allow_pickle)
+    import_readers(model)
+    return column_names(model)
 
 
 def _features(table: Any, path: Path, target: str | None) -> Any:
@@ -300,6 +404,36 @@ def _domain(table: Any, options: argparse.Namespace) -> Domain:
         one_hot=dict(_one_hot(text) for text in options.one_hot),
         measures=options.measures,
     )
+
+
+def _constrained(domain: Domain, options: argparse.Namespace) -> Domain:
+    """Return the domain with the constraints that were given as text, or in a file of rules or a circuit."""
+    rules: list[Any] = [constraint_from_text(text) for text in options.where]
+    for path in options.rules:
+        if path.suffix == ".json":
+            rules += _rules_in(path)
+        else:
+            rules.append(load_circuit(path, domain.unconstrained))
+    return domain.where(*rules) if rules else domain
+
+
+def _rules_in(path: Path) -> list[Constraint]:
+    """Return the constraints in a file that ``axfi-kc rules --out`` wrote, or what a person left of it."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return [constraint_of(entry["constraint"]) for entry in document["rules"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DomainError(
+            f"{path} holds no rules ({error!r}); make it with axfi-kc rules DATA --out {path}."
+        ) from error
+
+
+def _region(options: argparse.Namespace) -> Region | None:
+    """Return how far one may go from an instance; None if nothing was said."""
+    asked = {"frozen": options.frozen, "only_up": options.only_up, "only_down": options.only_down}
+    if options.radius is None and not any(asked.values()):
+        return None
+    return Region(**asked, radius=options.radius, norm=options.norm, unit=options.unit)
 
 
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
@@ -329,4 +463,17 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         weights=options.weights,
         max_size=options.max_size,
         budget=None if options.seconds is None else Budget(seconds=options.seconds),
+        class_names=_class_names(inputs, options.class_names),
+        within=_region(options),
     )
+
+
+def _class_names(inputs: Given, texts: list[str] | None) -> Any:
+    """Return names of classes as the explainer takes them: in the labels' order, or by label."""
+    if texts is None or not all("=" in text for text in texts):
+        return texts
+    from axfi_kc.compilers import read_model
+
+    labels = {str(label): label for label in read_model(inputs.model, inputs.domain).labels}
+    pairs = [text.split("=", 1) for text in texts]
+    return {labels.get(label, label): name for label, name in pairs}

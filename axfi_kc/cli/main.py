@@ -8,18 +8,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from axfi_kc._version import __version__
 from axfi_kc.cli.compile import add_compile, add_sizes
 from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
 from axfi_kc.cli.info import add_info
+from axfi_kc.cli.rules import add_rules
 from axfi_kc.cli.verify import add_verify
-from axfi_kc.errors import AxfiError
+from axfi_kc.errors import AxfiError, AxfiWarning
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (add_explain, add_batch, add_report, add_verify, add_sizes, add_compile, add_info, add_demo)
+_COMMANDS = (add_explain, add_batch, add_report, add_verify, add_sizes, add_compile, add_rules, add_info, add_demo)
 DONE, BAD_INPUT, INTERRUPTED = 0, 1, 130  # and 2, bad usage, which argparse uses
 _EPILOG = """\
 examples:
@@ -39,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status (0 done, 1 bad input, 2 bad usage, 130 interrupted)."""
     options = parser().parse_args(arguments)
     try:
-        options.run(options)
+        with _warnings_in_one_line():
+            options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -50,6 +55,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("axfi-kc: interrupted.", file=sys.stderr)
         return INTERRUPTED
     return DONE
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print each of our warnings once, in a line without the place in the code."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, AxfiWarning):
+            usual(message, category, *place, **more)
+        elif str(message) not in told:
+            told.add(str(message))
+            print(f"axfi-kc: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        usual, warnings.showwarning = warnings.showwarning, show
+        warnings.simplefilter("always", AxfiWarning)
+        yield
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import math
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.cli.inputs import add_command, add_json, file_kind, load_circuit_model, load_model
+from axfi_kc.cli.inputs import add_command, add_json, add_missing, file_kind, load_circuit_model, load_model
 from axfi_kc.cli.text import print_json, working
 from axfi_kc.domain.domain import Domain
-from axfi_kc.errors import MissingExtraError, ModelFileError, ResultFileError, VerificationError
+from axfi_kc.errors import MissingExtraError, ModelFileError, ResultFileError, UnsupportedModelError, VerificationError
 
 __all__ = ["add_verify"]
 
@@ -32,6 +33,7 @@ def add_verify(commands: Any) -> None:
     command.add_argument("result", type=Path, help="the JSON of one explanation, or the .jsonl or .parquet of a batch")
     command.add_argument("model", type=Path, help="the model that was explained, as for explain")
     command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
+    add_missing(command)
     command.add_argument("--rows", type=int, metavar="N", help="of a batch, only the first N rows")
     command.add_argument("--seconds", type=float, metavar="S", help="what S seconds do not suffice for is sampled")
     command.add_argument("--points", type=int, metavar="N", help="points and steps per check [20000, 100000]")
@@ -82,14 +84,30 @@ def _model(options: argparse.Namespace, domain: Domain) -> Any:
     if kind == "circuit":
         return load_circuit_model(options.model, lambda: domain)
     if kind == "xgboost":
-        from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
-
-        best = parse_xgboost(options.model).best_iteration  # our checks come first: XGBoost's parser trusts its input
-        booster = _booster(options.model, "xgboost", "XGBoost")
-        return booster if best is None else booster[: best + 1]
-    read = load_model(options.model, domain, allow_pickle=options.allow_pickle)
+        return _xgboost(options.model, options.missing)
+    read = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
     # LightGBM's parser trusts its input too, so our own has taken the text before.
     return _booster(options.model, "lightgbm", "LightGBM") if kind == "lightgbm" else read
+
+
+def _xgboost(path: Path, missing: float) -> Any:
+    """Return the model in a file as XGBoost predicts with it: an estimator where a number counts as missing."""
+    from axfi_kc.compilers.readers.xgboost_files import objective_kind, parse_xgboost
+
+    file = parse_xgboost(path)  # our checks come first: XGBoost's parser trusts its input
+    booster = _booster(path, "xgboost", "XGBoost")
+    if math.isnan(missing):
+        return booster if file.best_iteration is None else booster[: file.best_iteration + 1]
+    if file.objective == "binary:logitraw":
+        raise UnsupportedModelError(
+            "With --missing an estimator of XGBoost is asked, and it compares margins of binary:logitraw with 0.5, not "
+            "with 0, as explain does for a file; train with binary:logistic."
+        )
+    library = import_module("xgboost")
+    kind = library.XGBRegressor if objective_kind(file) == "identity" else library.XGBClassifier
+    estimator = kind(missing=missing)
+    estimator.load_model(path)
+    return estimator
 
 
 def _booster(path: Path, package: str, library: str) -> Any:

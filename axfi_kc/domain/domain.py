@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain.constraints import Constraint, as_constraint
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.from_tables import as_table, infer_features, one_row, unknown
+from axfi_kc.domain.from_tables import Table, as_table, infer_features, one_row, unknown
 from axfi_kc.domain.measures import Number
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
@@ -245,7 +245,46 @@ class Domain:
         numbers = self._numbers(X, 2)
         if numbers is not None:
             return numbers
+        return self._encoded(as_table(X, self.features))
+
+    def encode_rows(self, X: Any, *, all_rows: bool = True) -> tuple[npt.NDArray[np.float64], dict[int, DomainError]]:
+        """Return the codes of the points in `X`, as :meth:`encode` does, and what is wrong with which row.
+
+        Parameters
+        ----------
+        X
+            As for :meth:`encode`.
+        all_rows
+            Whether to look for all rows that are wrong, or for the first only.
+
+        Raises
+        ------
+        DomainError
+            For the wrong columns; what is wrong with a row is returned.
+
+        Notes
+        -----
+        Linear in the number of values; a row that is wrong costs its logarithm more.
+        """
+        numbers = self._numbers(X, 2)
+        if numbers is not None:
+            return numbers, {}
         table = as_table(X, self.features)
+        wrong: dict[int, DomainError] = {}
+        codes = np.full((table.rows, len(self)), np.nan)
+        spans = [(0, table.rows)]
+        while spans and (all_rows or not wrong):
+            start, stop = spans.pop()
+            try:
+                codes[start:stop] = self._encoded(table.between(start, stop))
+            except DomainError as error:
+                middle = (start + stop) // 2
+                # Halved until one row is left; the first half is looked at next.
+                spans += [(middle, stop), (start, middle)] if stop - start > 1 else []
+                wrong |= {start: error} if stop - start == 1 else {}
+        return codes, wrong
+
+    def _encoded(self, table: Table) -> npt.NDArray[np.float64]:
         codes = np.empty((table.rows, len(self)), dtype=np.float64)
         for i, feature in enumerate(self.features):
             if feature.name in table.columns:

@@ -9,6 +9,7 @@ value: its code is NaN, on view it is None, and it has a probability of its own.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -25,6 +26,7 @@ __all__ = ["Categorical", "Feature", "Integer", "Real", "is_missing"]
 
 Codes = npt.NDArray[np.float64]
 _LARGEST_INTEGER = 2**53  # beyond it float64, in which models compare, skips integers
+_LARGEST_FLOAT = Fraction(sys.float_info.max)
 _NOTHING = ("NAType", "NaTType")  # what pandas has in the place of a missing value, known by name: it is an extra
 
 
@@ -58,13 +60,13 @@ def _as_floats(name: str, column: npt.NDArray[Any], missing: Fraction) -> Codes:
             "encode it as a number or declare the feature categorical."
         ) from error
     if not missing and np.isnan(numbers).any():
-        raise _refused_missing(name, int(np.flatnonzero(np.isnan(numbers))[0]))
+        raise _refused_missing(name)
     return numbers
 
 
-def _refused_missing(name: str, row: int) -> DomainError:
+def _refused_missing(name: str) -> DomainError:
     return DomainError(
-        f"Feature {name!r} is missing (NaN) in row {row}, but its domain has no missing values; allow them with a "
+        f"Feature {name!r} is missing (NaN), but its domain has no missing values; allow them with a "
         "share of their own (missing=0.1), or read the domain off data that have some (Domain.from_data)."
     )
 
@@ -199,8 +201,8 @@ class Categorical:
         try:
             return np.array([position[v] for v in items], dtype=np.float64)
         except (KeyError, TypeError):
-            row, wrong = next((n, v) for n, v in enumerate(items) if not isinstance(v, Hashable) or v not in position)
-        raise _refused_missing(self.name, row) if is_missing(wrong) else _outside(self, wrong)
+            wrong = next(v for v in items if not isinstance(v, Hashable) or v not in position)
+        raise _refused_missing(self.name) if is_missing(wrong) else _outside(self, wrong)
 
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
@@ -324,7 +326,14 @@ class Real:
     ) -> None:
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least > most:
-            raise DomainError(f"Real feature {name!r} needs low <= high, but ({low}, {high}) was given.")
+            raise DomainError(
+                f"Real feature {name!r} needs low <= high, but ({shown(least)}, {shown(most)}) was given."
+            )
+        if max(abs(least), abs(most)) > _LARGEST_FLOAT:
+            raise DomainError(
+                f"Real feature {name!r} must stay within float64, about 1.8e308, but ({shown(least)}, {shown(most)}) "
+                "was given; give it narrower bounds."
+            )
         if histogram is not None and (histogram.edges[0], histogram.edges[-1]) != (least, most):
             raise DomainError(
                 f"The histogram of {name!r} must run from {low} to {high}, "

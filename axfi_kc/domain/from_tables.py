@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -12,13 +15,26 @@ import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
-from axfi_kc.errors import DomainError, UnknownFeatureError
+from axfi_kc.errors import AxfiWarning, DomainError, UnknownFeatureError
 
-__all__ = ["Table", "as_table", "infer_features", "listing", "one_row", "unknown"]
+__all__ = [
+    "Table",
+    "as_table",
+    "columns_named",
+    "infer_features",
+    "is_frame",
+    "listing",
+    "one_row",
+    "unknown",
+    "warn_ignored",
+]
 
 
 _EMPIRICAL_BINS = 10
 _LARGE = 100_000  # values of a table of which one copy, column by column, costs less than many passes across it
+_FEW = 50  # different texts that need not repeat: a small table has few rows
+_TIMES = (date, time, timedelta)  # and what derives from them: datetime, and pandas' own
+_MOST_WEIGHTS = 1 << 22  # of an integer feature: one for each of its values
 Column = npt.NDArray[Any]
 
 
@@ -35,8 +51,13 @@ class Table:
             raise UnknownFeatureError(f"The data have no column {name!r}; they have {listing(list(self.columns))}.")
         return self.columns[name]
 
+    def between(self, start: int, stop: int) -> Table:
+        """Return the rows ``start:stop``."""
+        return Table({name: column[start:stop] for name, column in self.columns.items()}, stop - start)
 
-def _is_frame(X: Any) -> bool:
+
+def is_frame(X: Any) -> bool:
+    """Tell whether `X` is a data frame of some library."""
     # By what it can do and not by its type, so that no data frame library has to be imported.
     return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
 
@@ -56,11 +77,10 @@ def _frame_values(X: Any) -> dict[str, Column]:
 
 def as_table(X: Any, features: Sequence[Feature]) -> Table:
     """Return `X` as columns named after the features or model columns of `features`."""
-    if _is_frame(X):
+    if is_frame(X):
         return _known(Table(_frame_values(X), len(X)), features)
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
-        names = [str(n) for n in X[0]]
-        return _known(Table({n: _object_column([row[n] for row in X]) for n in names}, len(X)), features)
+        return _known(_of_dicts(X), features)
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever number lies beneath
         X = np.ma.filled(X.astype(np.float64), np.nan)
     data = np.asarray(X)
@@ -102,19 +122,62 @@ def unknown(name: object, names: Sequence[str]) -> UnknownFeatureError:
 
 
 def _known(table: Table, features: Sequence[Feature]) -> Table:
-    """Return `table` after checking that each of its columns means something to `features`."""
-    known = {*_names(features), *_columns(features)}
-    strange = next((n for n in table.columns if n not in known), None)
-    if strange is not None:
-        raise unknown(strange, _names(features))
-    missing = next(
-        (f for f in features if f.name not in table.columns and not set(f.columns) <= set(table.columns)), None
-    )
-    if missing is not None:
+    """Return the columns of `table` that mean something to `features`, after checking that none is missing."""
+    have = set(table.columns)
+    missing = [f.name for f in features if f.name not in have and not have.issuperset(f.columns)]
+    if missing:
         raise DomainError(
-            f"The point has no value for feature {missing.name!r}; give one for each of the {len(features)} features."
+            f"The point has no value for feature{'s' * (len(missing) > 1)} {listing(missing)}; give one for each of "
+            f"the {len(features)} features (found: {listing(list(table.columns))})."
         )
+    known = {*_names(features), *_columns(features)}
+    warn_ignored([n for n in table.columns if n not in known])
     return table
+
+
+def warn_ignored(columns: Sequence[str]) -> None:
+    """Warn, in one line, of columns that are not used, if there are any."""
+    if not columns:
+        return
+    frame, depth = sys._getframe(), 1
+    # The line to point to is the caller's own, the first outside this library.
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "axfi_kc":
+        frame, depth = frame.f_back, depth + 1
+    words = f"Columns that are no features are ignored: {listing(columns)}."
+    warnings.warn(words, AxfiWarning, stacklevel=depth)
+
+
+def _of_dicts(rows: Sequence[Mapping[Any, Any]]) -> Table:
+    names = list(rows[0])
+    short = next(((k, n) for k, row in enumerate(rows) for n in names if n not in row), None)
+    if short is not None:
+        raise DomainError(
+            f"Row {short[0]} has no value for {short[1]!r}, which row 0 has; give each row the same keys."
+        )
+    return Table({str(n): _object_column([row[n] for row in rows]) for n in names}, len(rows))
+
+
+def columns_named(X: Any, names: Sequence[str]) -> Any:
+    """Return the columns of a frame that are called `names`, in their order; other columns with a warning are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> list(columns_named(pd.DataFrame({"b": [1], "a": [2]}), ["a", "b"]))
+    ['a', 'b']
+    """
+    found = {str(label): label for label in X.columns}
+    # LightGBM writes the spaces in names as underscores.
+    found = {str(label).replace(" ", "_"): label for label in X.columns} | found
+    missing = [n for n in names if n not in found]
+    if missing:
+        raise DomainError(
+            f"The model was trained on column{'s' * (len(missing) > 1)} {listing(missing)}, which the table lacks; it "
+            f"has {listing([str(label) for label in X.columns])}."
+        )
+    chosen = [found[n] for n in names]
+    warn_ignored([str(label) for label in X.columns if label not in chosen])
+    return X[chosen]
 
 
 def _object_column(values: list[Any]) -> Column:
@@ -128,7 +191,7 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
     """Return one point, however given, as a table of one row."""
     if isinstance(x, Mapping):
         return [x]
-    if _is_frame(x):
+    if is_frame(x):
         if len(x) != 1:
             raise DomainError(f"Expected one point, but a table of {len(x)} rows was given; use explain_batch.")
         return x
@@ -178,7 +241,7 @@ def infer_features(
                 owned = [c for c in labels if owner.get(c) == owner[label]]
                 features.append(_one_hot(owner[label], owned))
             continue
-        kind = kind_of.get(label) or known.get(label) or _kind_of_dtype(column)
+        kind = kind_of.get(label) or known.get(label) or _inferred_kind(label, column)
         measure = words if isinstance(words, str) else words.get(label, "uniform")
         present, share = _present(label, column)
         features.append(_MAKERS[kind](label, present, bound_of.get(label), measure, share_of.get(label, share)))
@@ -202,7 +265,7 @@ def _declared_kinds(X: Any) -> dict[str, str]:
 
     With missing values in them, whole numbers come out of a frame as floats or as objects.
     """
-    if not _is_frame(X):
+    if not is_frame(X):
         return {}
     kinds = {str(name): _declared_kind(X[name].dtype) for name in X.columns}
     return {name: kind for name, kind in kinds.items() if kind is not None}
@@ -216,7 +279,7 @@ def _declared_kind(dtype: Any) -> str | None:
 
 
 def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
-    if _is_frame(X):
+    if is_frame(X):
         columns = _frame_columns(X)
         if names is not None:
             raise DomainError("A DataFrame has names of its own; rename its columns instead of giving `names`.")
@@ -241,8 +304,34 @@ def _label(column: str | int, labels: Sequence[str]) -> str:
     raise UnknownFeatureError(f"There is no column {column!r}; the columns are {listing(labels)}.")
 
 
-def _kind_of_dtype(column: Column) -> str:
-    return {"i": "integer", "u": "integer", "f": "real"}.get(column.dtype.kind, "categorical")
+def _inferred_kind(name: str, column: Column) -> str:
+    """Return the kind of a column that nobody has declared; dates and ids have none."""
+    kind = {"i": "integer", "u": "integer", "f": "real"}.get(column.dtype.kind, "categorical")
+    if kind == "categorical":
+        _check_no_dates(name, column)
+        _check_no_ids(name, column)
+    return kind
+
+
+def _check_no_dates(name: str, column: Column) -> None:
+    found = (
+        column[0] if column.dtype.kind in "mM" else next((v for v in column.tolist() if isinstance(v, _TIMES)), None)
+    )
+    if found is not None:
+        raise DomainError(
+            f"Column {name!r} should hold numbers or categories, but it holds dates or times ({found}); turn them into "
+            "numbers, such as days since the first, as for the model, or leave the column out."
+        )
+
+
+def _check_no_ids(name: str, column: Column) -> None:
+    texts = [v for v in column.tolist() if isinstance(v, str)]
+    distinct = len(set(texts))
+    if distinct > _FEW and 2 * distinct > len(texts):
+        raise DomainError(
+            f"Column {name!r} should hold categories, but it has {distinct} different texts in {len(texts)} rows, as "
+            f"names and ids do; leave the column out, or declare it with categorical=[{name!r}] if the model uses it."
+        )
 
 
 def _one_hot(name: str, owned: Sequence[str]) -> Categorical:
@@ -286,6 +375,11 @@ def _integer(
     feature = Integer(name, low, high)  # type: ignore[arg-type]
     numbers = feature.encode(column)
     if measure == "empirical":
+        if feature.size > _MOST_WEIGHTS:
+            raise DomainError(
+                f"Empirical weights are one per value, but feature {name!r} has {feature.size} values, from "
+                f"{feature.low} to {feature.high}; declare it real (real=[{name!r}]), or leave its measure uniform."
+            )
         counts = np.bincount((numbers - feature.low).astype(np.int64), minlength=feature.size)
         return Integer(name, feature.low, feature.high, weights=counts.tolist(), missing=missing)
     return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure), missing=missing)

@@ -25,7 +25,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
 from axfi_kc.errors import DomainError, UnsupportedModelError
 
-__all__ = ["Axis", "Cut", "Grid", "Split", "float32_cuts"]
+__all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "float32_cuts"]
 
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
@@ -50,8 +50,20 @@ class Cut:
         return self.value if self.closed else math.nextafter(self.value, -math.inf)
 
 
-Split = Cut | frozenset[Any]
-"""How a test splits a column: left of a cut, or within a set of the domain's codes."""
+@dataclass(frozen=True, slots=True)
+class Holed:
+    """A cut with a hole: numbers right of `low` and left of `high` do not obey it, but go where missing values go.
+
+    XGBoost's ``missing=0`` and LightGBM's ``zero_as_missing`` split in this way.
+    """
+
+    cut: Cut
+    low: Cut
+    high: Cut
+
+
+Split = Cut | Holed | frozenset[Any]
+"""How a test splits a column: left of a cut, which may have a hole, or within a set of the domain's codes."""
 
 
 def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
@@ -189,6 +201,11 @@ class Axis:
 
     def left_mask(self, component: int, split: Split, *, missing: bool = False) -> npt.NDArray[np.uint8]:
         """Return which cells a split of one of the feature's columns sends left; missing values if `missing`."""
+        if isinstance(split, Holed):
+            mask, below, through = (
+                self.left_mask(component, cut, missing=missing) for cut in (split.cut, split.low, split.high)
+            )
+            return np.where(below != through, np.uint8(missing), mask)
         mask = np.zeros(self.n_cells, np.uint8)
         if isinstance(self.feature, Categorical):
             if isinstance(split, Cut):

@@ -62,7 +62,7 @@ def shown(value: Any, *, digits: int | None = 6, quoted: bool = False) -> str:
     Parameters
     ----------
     value
-        A number, a label, or anything with a text. Integers and text are shown as they are.
+        A number, a label, or anything with a text. Integers and text are shown as they are, None as missing.
     digits
         How many digits of a number count; None for the exact number, with all its digits.
     quoted
@@ -76,6 +76,8 @@ def shown(value: Any, *, digits: int | None = 6, quoted: bool = False) -> str:
     ('1/3', "'red'")
     """
     plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None and not quoted:
+        return "missing"
     if isinstance(plain, bool) or not isinstance(plain, int | float | Fraction):
         return repr(plain) if quoted else str(plain)
     if isinstance(plain, int) or digits is None:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.domain.constraints import feature as term
+from axfi_kc.domain.constraints import Constraint, Member
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Number, Weights, exact, shown
 from axfi_kc.errors import DomainError
+from axfi_kc.json_text import number_text, value_text
 
-__all__ = ["NORMS", "UNITS", "Region", "clipped", "unit_of"]
+__all__ = ["NORMS", "UNITS", "Region", "check_region", "clipped", "unit_of"]
 
 
 NORMS = ("linf", "l1")
@@ -110,14 +111,18 @@ class Region:
             If the region is empty, leaves out the instance, or has probability 0.
         """
         self.check(domain)
-        features, frozen = [], []
+        features: list[Feature] = []
+        rules: list[Constraint] = []
         for feature, code in zip(domain.features, np.asarray(codes, dtype=np.float64).tolist(), strict=True):
-            if self._keeps(feature, code):
-                frozen.append(term(feature.name) == None)  # noqa: E711 - a comparison of the language of constraints
+            if not self._touches(feature):
                 features.append(feature)
+            elif isinstance(feature, Categorical) or math.isnan(code):
+                # Codes of categories are their positions, which stay what they are: here a constraint does it.
+                features.append(feature)
+                rules.append(Member(feature.name, self._values(feature, code)))
             else:
-                features.append(self._clipped(feature, code))
-        return domain.with_features(features).where(*frozen)
+                features.append(clipped(feature, self._span(feature, Fraction(code))))
+        return domain.with_features(features).where(*rules)
 
     def check(self, domain: Domain) -> None:
         """Raise unless every name is a feature of the domain, and directions are asked of numeric ones."""
@@ -135,29 +140,57 @@ class Region:
         moved = self.radius is not None and self.weight(name) != 0
         return moved or name in (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down)
 
+    def __repr__(self) -> str:
+        """Return what was given."""
+        return f"Region({', '.join(f'{name}={value}' for name, value in self._given.items())})"
+
+    def __str__(self) -> str:
+        """Return the region in words."""
+        words = [f"{', '.join(self.frozen)} frozen"] * bool(self.frozen)
+        words += [f"{name} in {_listed(values)}" for name, values in self.ranges]
+        words += [f"{name} only up" for name in self.only_up] + [f"{name} only down" for name in self.only_down]
+        if self.radius is not None:
+            unit = {"value": "", "range": " of each range", "std": " standard deviations"}[self.unit]
+            words.append(f"within {shown(self.radius)}{unit} ({self.norm})")
+        return "; ".join(words) or "anywhere"
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        given = {"frozen": list(self.frozen), "ranges": dict(self.ranges), "only_up": list(self.only_up)}
+        given |= {"only_down": list(self.only_down), "weights": {n: shown(w) for n, w in self.weights}}
+        kept = {name: value for name, value in given.items() if value}
+        if self.radius is not None:
+            kept |= {"radius": shown(self.radius), "norm": repr(self.norm), "unit": repr(self.unit)}
+        return kept
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "frozen": list(self.frozen),
+            "ranges": [[name, [value_text(v) for v in values]] for name, values in self.ranges],
+            "only_up": list(self.only_up),
+            "only_down": list(self.only_down),
+            "radius": None if self.radius is None else number_text(self.radius),
+            "norm": self.norm,
+            "unit": self.unit,
+            "weights": [[name, number_text(w)] for name, w in self.weights],
+        }
+
     def weight(self, name: str) -> Fraction:
         """Return what a feature's distance is multiplied by."""
         return dict(self.weights).get(name, Fraction(1))
 
-    def _keeps(self, feature: Feature, code: float) -> bool:
-        """Tell whether a missing value must stay missing."""
-        if not math.isnan(code) or not self._touches(feature):
-            return False
+    def _values(self, feature: Feature, code: float) -> tuple[Any, ...]:
+        """Return the categories that a feature may have; None alone if it must stay missing."""
+        if not math.isnan(code) and isinstance(feature, Categorical):
+            return self._categories(feature, code)
         if feature.name in dict(self.ranges):
             raise DomainError(
                 f"The instance's {feature.name!r} is missing, outside its range; leave the range out, or freeze it."
             )
-        return True
+        return (None,)
 
-    def _clipped(self, feature: Feature, code: float) -> Feature:
-        if not self._touches(feature):
-            return feature
-        if isinstance(feature, Categorical):
-            return clipped(feature, self._categories(feature, code))
-        low, high = self._span(feature, Fraction(code))
-        return clipped(feature, (low, high))
-
-    def _categories(self, feature: Categorical, code: float) -> list[Any]:
+    def _categories(self, feature: Categorical, code: float) -> tuple[Any, ...]:
         own = feature.values[int(code)]
         values = list(dict(self.ranges).get(feature.name, feature.values))
         odd = next((v for v in values if v not in feature.values), None)
@@ -168,7 +201,7 @@ class Region:
             values = [v for v in values if v == own]
         if own not in values:
             raise _outside(feature, own)
-        return [v for v in feature.values if v in values]
+        return tuple(v for v in feature.values if v in values)
 
     def _span(self, feature: Integer | Real, own: Fraction) -> _Span:
         """Return the least and the largest number that a feature may have."""
@@ -190,6 +223,13 @@ class Region:
         return low, high
 
 
+def check_region(given: object) -> Region:
+    """Return what was given, if it is a region."""
+    if isinstance(given, Region):
+        return given
+    raise DomainError(f"within takes a Region, such as Region(radius=0.1, unit='range'), but {given!r} was given.")
+
+
 def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
     if isinstance(given, str):
         raise DomainError(f"{what} takes a list of features, but the string {given!r} was given: use [{given!r}].")
@@ -200,6 +240,10 @@ def _outside(feature: Feature, own: Any) -> DomainError:
     return DomainError(
         f"The region leaves out the instance itself, whose {feature.name!r} is {shown(own)}; widen its range."
     )
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return "[" + ", ".join(shown(v) for v in values) + "]"
 
 
 def unit_of(feature: Integer | Real, unit: str) -> Fraction:
@@ -236,27 +280,14 @@ def _pieces(feature: Integer | Real) -> list[tuple[Fraction, Fraction, Fraction]
     return [(Fraction(feature.low), Fraction(feature.high), Fraction(1))]
 
 
-def clipped(feature: Feature, within: Sequence[Any]) -> Feature:
-    """Return a feature with some of its values, their measure conditioned; none of them is missing.
-
-    Parameters
-    ----------
-    feature
-        The feature.
-    within
-        Its values, or of a numeric one the least and the largest.
+def clipped(feature: Integer | Real, within: _Span) -> Feature:
+    """Return a numeric feature from one number to another, its measure conditioned; no value of it is missing.
 
     Examples
     --------
     >>> clipped(Integer("age", 0, 99, weights=range(100)), (1, 2)).measure.shares
     (Fraction(1, 3), Fraction(2, 3))
     """
-    if isinstance(feature, Categorical):
-        places = [feature.values.index(v) for v in within]
-        weights = None if not isinstance(feature.measure, Weights) else [feature.measure.shares[k] for k in places]
-        _check_mass(feature, weights)
-        codes = [feature.codes[k] for k in places]
-        return Categorical(feature.name, within, weights=weights, columns=feature.columns, codes=codes)
     low, high = within
     if isinstance(feature, Integer):
         first, last = math.ceil(low), math.floor(high)

@@ -36,6 +36,7 @@ from axfi_kc.engines.found import (
 )
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.possible import PossibleEngine
+from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.engines.samples.engine import SampleEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Samples, Similarity, TableModel, TreeSum
@@ -49,6 +50,7 @@ __all__ = [
     "ListedCxps",
     "Located",
     "Numerators",
+    "RegionEngine",
     "Share",
     "check_countable",
     "check_weights",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
+from axfi_kc.domain.constraints import check_possible
 from axfi_kc.domain.region import Region
 from axfi_kc.engines.found import Found, Located
 from axfi_kc.errors import IncompleteError
@@ -22,11 +23,8 @@ __all__ = ["RegionEngine", "within"]
 
 
 def within(model: Model, codes: npt.NDArray[np.float64], region: Region) -> tuple[Model, npt.NDArray[np.float64]]:
-    """Return a model over the region around an instance, and the instance's codes there."""
-    domain = region.around(model.domain, codes)
-    return restricted(model, domain), domain.encode_point(
-        dict(zip(domain.names, model.domain.decode(codes), strict=True))
-    )
+    """Return a model over the region around an instance, and the instance's codes there, which are the same."""
+    return restricted(model, region.around(model.domain, codes)), codes
 
 
 class RegionEngine:
@@ -39,13 +37,18 @@ class RegionEngine:
     region
         How far one may go.
     make
-        Makes the engine of the model that is left around an instance.
+        Makes the engine of the model that is left around an instance. A partial function or a method rather than a
+        lambda: engines are sent to workers.
     """
 
     def __init__(self, model: Model, region: Region, make: Callable[[Model], Engine]) -> None:
         region.check(model.domain)
         self._model, self._region, self._make = model, region, make
-        self.locate = model.cells_and_outputs
+
+    def locate(self, codes: npt.NDArray[np.float64]) -> Located:
+        """Return where instances lie and the model's outputs there; DomainError if one cannot exist."""
+        check_possible(self._model.domain, codes)
+        return self._model.cells_and_outputs(codes)
 
     @property
     def constant(self) -> Hashable | None:

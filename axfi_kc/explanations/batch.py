@@ -7,23 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import counted
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators
 from axfi_kc.errors import ResultFileError
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.files.document import data_of, stated_of
+from axfi_kc.explanations.files.document import class_names_of, data_of, stated_of
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
 from axfi_kc.explanations.files.stores import store_at
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
-from axfi_kc.json_text import number_of
+from axfi_kc.json_text import number_of, value_of
 from axfi_kc.models import Model, Similarity
+from axfi_kc.models.own_predict import OwnProbabilities
 from axfi_kc.scores import find_score, over_one_denominator, score_numerators
 
 __all__ = ["Batch", "SavedBatch", "read_results"]
@@ -37,6 +40,17 @@ class Batch(BatchViews, Sequence[Explanation]):
     """The explanations of several instances, in their order.
 
     An :class:`Explanation` is made when it is asked for; the batch itself holds integers.
+
+    Attributes
+    ----------
+    rows
+        The labels of the rows that were explained.
+    class_names
+        The name of each class that has one.
+    skipped
+        The labels of the rows that were skipped, and why.
+    within
+        How far one may go from each instance; None: anywhere.
     """
 
     _model: Model = field(repr=False)
@@ -47,6 +61,10 @@ class Batch(BatchViews, Sequence[Explanation]):
     budget: Budget
     rows: tuple[Any, ...] = field(repr=False)
     _own: OwnPredict = field(default=OwnPredict(), repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict, repr=False)
+    skipped: Mapping[Any, str] = field(default_factory=dict, repr=False)
+    _probabilities: OwnProbabilities | None = field(default=None, repr=False)
+    within: Region | None = None
 
     def __len__(self) -> int:
         """Return the number of instances."""
@@ -61,13 +79,16 @@ class Batch(BatchViews, Sequence[Explanation]):
         if isinstance(position, slice):
             return [self[k] for k in range(*position.indices(len(self)))]
         n = range(len(self))[position]
-        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, self._own)
+        own, names = self._own, self.class_names
+        problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, own, names)
+        problem = problem if self.within is None else problem.within(self.within)
         nodes = None if self._found.nodes is None else self._found.nodes[n]
-        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes)
+        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities)
 
     def __repr__(self) -> str:
         """Return the number of instances and of CXps."""
-        return f"<Batch: {len(self)} explanations, {sum(self.cxp_counts)} CXps>"
+        skipped = f", {counted(len(self.skipped), 'row')} skipped" if self.skipped else ""
+        return f"<Batch: {len(self)} explanations, {sum(self.cxp_counts)} CXps{skipped}>"
 
     @property
     def domain(self) -> Domain:
@@ -80,6 +101,12 @@ class Batch(BatchViews, Sequence[Explanation]):
         return list(self._found.outputs)
 
     @property
+    def probabilities(self) -> list[float | None] | None:
+        """The probability that the model's own ``predict_proba`` gives each prediction; None without such a method."""
+        found = None if self._probabilities is None else self._probabilities(self._codes)
+        return None if found is None else [p.get(y) for p, y in zip(found, self._found.outputs, strict=True)]
+
+    @property
     def cxp_counts(self) -> list[int]:
         """The number of CXps of each instance."""
         return self._found.counts
@@ -89,6 +116,16 @@ class Batch(BatchViews, Sequence[Explanation]):
         names = self.domain.names
         scores = score_numerators(self._found, [find_score(kind)], names, max_size=self.max_size, budget=self.budget)
         return scores[0]
+
+
+class _Record(NamedTuple):
+    """What a row of a file says, apart from its CXps."""
+
+    label: Any
+    prediction: Any
+    probability: float | None
+    cxps: int
+    scores: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +162,8 @@ class SavedBatch(BatchViews):
 
     def __repr__(self) -> str:
         """Return where the results are, and how far they go."""
-        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}>"
+        skipped = f", {counted(len(self.skipped), 'row')} skipped" if self.skipped else ""
+        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}{skipped}>"
 
     @property
     def is_complete(self) -> bool:
@@ -133,8 +171,8 @@ class SavedBatch(BatchViews):
         return len(self) == self.n_rows
 
     @cached_property
-    def _records(self) -> list[tuple[Any, Any, int, dict[str, Any]]]:
-        """Label, prediction, number of CXps and scores of each row."""
+    def _records(self) -> list[_Record]:
+        """What tables need of each row."""
         found = []
         for record in store_at(self.path).records():
             # Without the CXps, of which tables need the number alone: their Fractions would be most of the work.
@@ -142,23 +180,40 @@ class SavedBatch(BatchViews):
             cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
             if not isinstance(scores, dict):
                 raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
-            found.append((record.get("index"), data.prediction, len(cxps), scores))
+            found.append(_Record(record.get("index"), data.prediction, data.probability, len(cxps), scores))
         return found
 
     @property
     def rows(self) -> tuple[Any, ...]:  # type: ignore[override]
         """The rows' labels."""
-        return tuple(label for label, _, _, _ in self._records)
+        return tuple(record.label for record in self._records)
 
     @property
     def predictions(self) -> list[Any]:
         """The model's output at each instance."""
-        return [prediction for _, prediction, _, _ in self._records]
+        return [record.prediction for record in self._records]
+
+    @property
+    def probabilities(self) -> list[float | None] | None:
+        """The probability that the model itself gave each prediction; None if the file has none."""
+        found = [record.probability for record in self._records]
+        return None if all(p is None for p in found) else found
+
+    @cached_property
+    def class_names(self) -> dict[Any, str]:
+        """The name of each class that has one."""
+        return class_names_of(self._header)
+
+    @cached_property
+    def skipped(self) -> dict[Any, str]:
+        """The labels of the rows that were skipped, and why."""
+        entries = [listed(entry, "skipped row", most=2) for entry in self._header.get("skipped") or ()]
+        return {value_of(label): text_of(why, "reason for skipping a row") for label, why in entries}
 
     @property
     def cxp_counts(self) -> list[int]:
         """The number of CXps of each instance."""
-        return [count for _, _, count, _ in self._records]
+        return [record.cxps for record in self._records]
 
     def score_numerators(self, kind: str = "shapley") -> Numerators:
         """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly.
@@ -166,7 +221,7 @@ class SavedBatch(BatchViews):
         A score that was not written is computed from the CXps.
         """
         if kind in self._header["kinds"]:
-            rows = [self._stated(scores, kind) for _, _, _, scores in self._records]
+            rows = [self._stated(record.scores, kind) for record in self._records]
         else:
             score = find_score(kind)
             rows = [list(e.scores(score.name).values()) for e in self]

@@ -21,6 +21,7 @@ import numpy as np
 from axfi_kc.budget import Account, Budget, BudgetSpent, Watch
 from axfi_kc.domain.domain import values_of
 from axfi_kc.domain.features import Real
+from axfi_kc.domain.measures import amount, shown
 from axfi_kc.engines import CxpSets, ListedCxps, check_countable, check_weights
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.problem import Problem
@@ -43,7 +44,10 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+_LONGEST = 11  # letters of an exact weight that is shown in full
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class CXp:
     """A contrastive explanation: a minimal set of features whose change can change the output.
 
@@ -58,6 +62,12 @@ class CXp:
 
     features: tuple[str, ...]
     weight: Fraction | int
+
+    def __repr__(self) -> str:
+        """Return the features and the weight, which is rounded where its exact digits are many."""
+        whole = shown(self.weight, digits=None)
+        weight = f"={whole}" if len(whole) <= _LONGEST else f"≈{amount(self.weight)}"
+        return f"CXp(features={self.features!r}, weight{weight})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +230,7 @@ def find_cxps(
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2)])
     >>> problem = Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2))
     >>> find_cxps(problem)
-    (CXp(features=('a',), weight=Fraction(1, 2)), CXp(features=('b',), weight=Fraction(1, 3)))
+    (CXp(features=('a',), weight=1/2), CXp(features=('b',), weight=1/3))
     """
     account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
     found = weighted_cxps(problem, weights=weights, max_size=max_size, budget=budget)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,16 +14,34 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.from_tables import columns_named, is_frame
 from axfi_kc.domain.measures import Number, shown
-from axfi_kc.engines import Engine, Found, Located, check_countable, check_weights, engine_through
+from axfi_kc.domain.region import Region, check_region
+from axfi_kc.engines import (
+    Engine,
+    Found,
+    Located,
+    RegionEngine,
+    check_countable,
+    check_weights,
+    engine_through,
+)
 from axfi_kc.errors import ConstantModelError, DomainError
+from axfi_kc.explanations.answers import named_classes
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.problem import OwnPredict, Problem
-from axfi_kc.explanations.workers import in_workers, with_progress
+from axfi_kc.explanations.rows import Rows, rows_of
+from axfi_kc.explanations.workers import check_workers, in_workers, with_progress
 from axfi_kc.models import Model, Similarity
-from axfi_kc.models.own_predict import check_predictions, own_predictor
+from axfi_kc.models.own_predict import (
+    check_predictions,
+    column_names,
+    import_readers,
+    own_predictor,
+    own_probabilities,
+)
 from axfi_kc.scores import DEFAULT_SCORES, check_complete, find_scores
 
 __all__ = ["Explainer", "Manners"]
@@ -55,7 +74,7 @@ class Manners:
         >>> explainer = ax.Explainer(lambda p: p[0], domain, weights="count")
         >>> given = explainer.get_params()
         >>> list(given), given["weights"]
-        (['model', 'domain', 'delta', 'weights', 'max_size', 'budget', 'target'], 'count')
+        (['model', 'domain', 'delta', 'weights', 'max_size', 'budget', 'target', 'class_names', 'within'], 'count')
         """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
@@ -101,6 +120,7 @@ def _shown(value: Any) -> str:
 
 
 _ROWS_AT_ONCE = 256
+Codes = npt.NDArray[np.float64]
 
 
 class Explainer(Manners):
@@ -109,9 +129,10 @@ class Explainer(Manners):
     Parameters
     ----------
     model
-        A trained model, a neutral form, or a Python function over a finite domain.
+        A trained model, a neutral form, or a Python function of one point (a tuple of values) over a finite domain.
     domain
-        The space in which instances are explained.
+        The space in which instances are explained; or a table, of which :meth:`Domain.from_data` makes it from the
+        columns that the model was trained on.
     delta
         For regression: outputs at most this far apart count as similar.
     weights
@@ -128,6 +149,10 @@ class Explainer(Manners):
         ``axfi_kc.circuits.targets.TARGETS``: compile the circuit of each output met, once, and read the explanations
         off it; the results are the same, and the circuit of a large ensemble does not fit. Ordered ones, as the
         first two are, also hold more CXps than can be listed.
+    class_names
+        ``{label: name}``, or names in the labels' order: how classes are called wherever they are shown.
+    within
+        How far one may go from an instance: a :class:`~axfi_kc.domain.region.Region`. Only points there count.
 
     Raises
     ------
@@ -150,19 +175,20 @@ class Explainer(Manners):
     def __init__(
         self,
         model: Any,
-        domain: Domain,
+        domain: Domain | Any,
         *,
         delta: Number | None = None,
         weights: str = "ratio",
         max_size: int | None = None,
         budget: Budget | None = None,
         target: str = "auto",
+        class_names: Mapping[Any, str] | Sequence[str] | None = None,
+        within: Region | None = None,
     ) -> None:
         check_weights(weights)
-        if max_size is not None and max_size < 1:
-            raise DomainError(f"max_size must be a positive number of features, but {max_size} was given.")
+        _check_max_size(max_size)
         self.model = model
-        self.domain = domain
+        self.domain = domain = domain if isinstance(domain, Domain) else _domain_of(domain, model)
         self.delta = delta
         self.weights = weights
         self.max_size = max_size
@@ -170,17 +196,33 @@ class Explainer(Manners):
         self.target = target
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
+        self._probabilities = own_probabilities(model, domain)
+        self.class_names = named_classes(class_names, self._model) or None
         self._similarity = Similarity.of(self._model, delta)
-        self._engine: Engine = engine_through(target, self._model, self._similarity)
+        self.within = within
+        self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant)
 
+    def _engine_within(self, region: Region | None) -> Engine:
+        if region is None:
+            return engine_through(self.target, self._model, self._similarity)
+        make = partial(_engine_of, target=self.target, similarity=self._similarity)
+        return RegionEngine(self._model, check_region(region), make)
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
-        return {**vars(self), "model": self._model, "_predict": None}
+        return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
 
-    def explain(self, x: Any) -> Explanation:
+    def explain(self, x: Any, *, within: Region | None = None) -> Explanation:
         """Explain one instance: an array, a Series or a dict.
+
+        Parameters
+        ----------
+        x
+            The instance.
+        within
+            How far one may go from it; the explainer's own region by default.
 
         Raises
         ------
@@ -191,17 +233,23 @@ class Explainer(Manners):
         BudgetError
             If the budget was spent; it carries the CXps that are certain so far.
         """
+        if within is not None:
+            return Explainer(**{**self.get_params(), "within": within}).explain(x)
         codes = self.domain.encode_point(x)[np.newaxis]
         located = self._located(codes)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         found = self._find(codes, located)
         found.scale(account)
-        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, OwnPredict(self._predict))
+        own, names = OwnPredict(self._predict), self.class_names or {}
+        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
+        problem = problem if self.within is None else problem.within(self.within)
         nodes = None if found.nodes is None else found.nodes[0]
-        return Explanation(problem, self.max_size, found[0], self.budget, nodes)
+        return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities)
 
-    def explain_batch(self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None) -> Batch:
+    def explain_batch(
+        self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None, on_error: str = "raise"
+    ) -> Batch:
         """Explain the rows of a table.
 
         Parameters
@@ -213,20 +261,37 @@ class Explainer(Manners):
             ``joblib.parallel_config`` says.
         progress
             True: a progress bar. None: one after a second, if there is a terminal. False: none.
+        on_error
+            What to do about a row with a value outside the domain or of a wrong type, or within the library's rounding
+            of a tie: ``"raise"`` an error that names the row's label, or ``"skip"`` the row; the batch's ``skipped``
+            then says why.
 
         Notes
         -----
         Rows are processed together, so this is far faster than a loop over :meth:`explain`. The
         model goes to each worker once. Everything stays in memory; see :meth:`explain_to`.
         """
-        codes, labels = self._rows(X)
-        located = self._located(codes)
+        check_workers(n_jobs)
+        rows = self._rows(X, on_error)
+        codes, located = rows.codes, rows.located
         spans = [slice(k, k + _ROWS_AT_ONCE) for k in range(0, len(codes) or 1, _ROWS_AT_ONCE)]
         blocks = ((codes[s], None if located is None else (located[0][s], located[1][s])) for s in spans)
         sized = ((len(part), part) for part in in_workers(self._find, blocks, n_jobs=n_jobs))
         found = Found.joined(list(with_progress(sized, total=len(codes), progress=progress)))
-        own = OwnPredict(self._predict)
-        return Batch(self._model, self._similarity, codes, found, self.max_size, self.budget, labels, own)
+        return Batch(
+            self._model,
+            self._similarity,
+            codes,
+            found,
+            self.max_size,
+            self.budget,
+            rows.labels,
+            OwnPredict(self._predict),
+            class_names=self.class_names or {},
+            skipped=rows.skipped,
+            _probabilities=self._probabilities,
+            within=self.within,
+        )
 
     def explain_to(
         self,
@@ -236,6 +301,7 @@ class Explainer(Manners):
         kinds: Sequence[str] = DEFAULT_SCORES,
         n_jobs: int | None = None,
         progress: bool | None = None,
+        on_error: str = "raise",
     ) -> SavedBatch:
         """Explain the rows of a table into a file, going on where a stopped run was.
 
@@ -248,8 +314,8 @@ class Explainer(Manners):
             A DataFrame, an array, or a sequence of dicts.
         kinds
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
-        n_jobs, progress
-            As for :meth:`explain_batch`.
+        n_jobs, progress, on_error
+            As for :meth:`explain_batch`; the file, too, says which rows were skipped.
 
         Returns
         -------
@@ -273,12 +339,12 @@ class Explainer(Manners):
         ``joblib.parallel_config(backend="multiprocessing")`` forks them at once, which pays for runs
         of a few seconds.
         """
+        check_workers(n_jobs)
         scores = find_scores(kinds)
         if any(score.needs_all for score in scores):  # before there is a file
             check_complete(self.max_size, len(self.domain))
-        codes, labels = self._rows(X)
-        # For its check alone: workers have no predictor (see __getstate__) and locate the rows themselves.
-        self._located(codes)
+        # Checked, and asked for probabilities, here: workers have no model but the neutral one (see __getstate__).
+        rows = self._rows(X, on_error)
         run = Run(
             self._find,
             self._model,
@@ -288,10 +354,14 @@ class Explainer(Manners):
             max_size=self.max_size,
             scores=scores,
             budget=self.budget,
+            class_names=self.class_names or {},
+            skipped=rows.skipped,
+            within=self.within,
         )
-        return write_results(run, path, codes, labels, n_jobs=n_jobs, progress=progress)
+        found = None if self._probabilities is None else self._probabilities(rows.codes)
+        return write_results(run, path, rows.codes, rows.labels, probabilities=found, n_jobs=n_jobs, progress=progress)
 
-    def _located(self, codes: npt.NDArray[np.float64]) -> Located | None:
+    def _located(self, codes: Codes) -> Located | None:
         """Return where instances lie, with outputs that agree with the model's own ``predict``; None: not asked."""
         if self._predict is None:
             return None
@@ -299,21 +369,40 @@ class Explainer(Manners):
         check_predictions(self._predict, codes, located[1])  # before any search, which may be long
         return located
 
-    def _rows(self, X: Any) -> tuple[npt.NDArray[np.float64], tuple[Any, ...]]:
-        """Return the codes of the rows of a table, and their labels."""
-        codes = self.domain.encode(X)
-        return codes, tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
+    def _rows(self, X: Any, on_error: str) -> Rows:
+        return rows_of(X, self.domain, self._engine, self._predict, on_error=on_error)
 
-    def _find(self, codes: npt.NDArray[np.float64], located: Located | None = None) -> Found:
+    def _find(self, codes: Codes, located: Located | None = None) -> Found:
         options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
         found = self._engine.explain(codes, located=located, **options)
         check_countable(found, self.domain.features)
         counts = found.counts
         # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
-        # within delta, which is an answer and no fault of the model.
-        if 0 in counts and self.max_size is None and self._similarity.delta is None:
+        # within delta, and all of a region alike, which is an answer and no fault of the model.
+        if 0 in counts and self.max_size is None and self._similarity.delta is None and self.within is None:
             raise _constant(found.outputs[counts.index(0)])  # a class that nothing can change
         return found
+
+
+def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
+    return engine_through(target, model, similarity)
+
+
+def _check_max_size(max_size: Any) -> None:
+    is_whole = isinstance(max_size, int | np.integer) and not isinstance(max_size, bool)
+    if max_size is not None and (not is_whole or max_size < 1):
+        raise DomainError(f"max_size must be a positive whole number of features, or None, but {max_size!r} was given.")
+
+
+def _domain_of(table: Any, model: Any) -> Domain:
+    """Return the domain of the columns of a table that a model was trained on; of all, if it does not know them."""
+    import_readers(model)  # which know what columns their models ask for
+    names = column_names(model)
+    if names is None:
+        return Domain.from_data(table)
+    if is_frame(table):
+        return Domain.from_data(columns_named(table, names))
+    return Domain.from_data(table, names=names if np.shape(table)[1:] == (len(names),) else None)
 
 
 def _constant(output: Any) -> ConstantModelError:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import Number
 from axfi_kc.engines import LISTED, CxpSets
-from axfi_kc.errors import BudgetError, IncompleteError
+from axfi_kc.errors import BudgetError, DomainError, IncompleteError
+from axfi_kc.explanations.answers import margins_at, no_cxp_words
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.radius import critical_radius
 from axfi_kc.explanations.rounding import Rounding, rounding_of
 from axfi_kc.explanations.tables import Views
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import some_hitting_sets, sorted_sets
+from axfi_kc.models.own_predict import OwnProbabilities
 from axfi_kc.scores import check_complete, find_score, scores_of
 from axfi_kc.scores.forest import CXpForest
 
@@ -49,6 +55,7 @@ class Explanation(Views):
     _found: CxpSets = field(repr=False)
     _budget: Budget = field(default=Budget(), repr=False)
     nodes: int | None = None
+    _probabilities: OwnProbabilities | None = field(default=None, repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -64,6 +71,29 @@ class Explanation(Views):
     def prediction(self) -> Any:
         """The model's output at the instance."""
         return self.problem.output
+
+    @property
+    def class_names(self) -> Mapping[Any, str]:
+        """The name of each class that has one."""
+        return self.problem.class_names
+
+    @cached_property
+    def margin(self) -> dict[Hashable, Fraction] | None:
+        """The exact score of each class, of which the largest decides; None without such scores.
+
+        For boosted ensembles and linear models these are their margins (log-odds), for trees probabilities, for
+        forests the sums of their trees'. Where one score is compared with 0, the other class has its negative.
+        """
+        return margins_at(self.problem.model, self.problem.codes[np.newaxis])[0]
+
+    @cached_property
+    def probability(self) -> float | None:
+        """The probability that the model's own ``predict_proba`` gives its prediction; None without such a method.
+
+        A float, as the library computes it. The model is asked when this is first read.
+        """
+        found = None if self._probabilities is None else self._probabilities(self.problem.codes[np.newaxis])
+        return None if found is None else found[0].get(self.prediction)
 
     @property
     def model_kind(self) -> str:
@@ -252,7 +282,29 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent.
         """
+        if not self.cxp_count:
+            raise DomainError(no_cxp_words(self))
         account = self._account()
         # CXps that have names already cost nothing; others get theirs on this question's account, not on a new one.
         cxps = vars(self)["cxps"] if "cxps" in vars(self) else self._named_cxps(account)
         return counterfactual_of(self.problem, cxps, cxp, seed=seed, budget=account.rest())
+
+    def critical_radius(
+        self,
+        cxp: CXp | Iterable[str],
+        *,
+        norm: str | None = None,
+        unit: str | None = None,
+        weights: Mapping[str, Number] | None = None,
+    ) -> Fraction:
+        """Return the least radius at which a CXp appears; see :func:`axfi_kc.explanations.radius.critical_radius`.
+
+        Raises
+        ------
+        DomainError
+            If changing the features changes nothing at any radius.
+        BudgetError
+            If the explainer's budget was spent.
+        """
+        options: dict[str, Any] = {"norm": norm, "unit": unit, "weights": weights}
+        return critical_radius(self.problem, cxp, budget=self._budget, **options)

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from axfi_kc.domain.measures import abridged, amount, shown
+from axfi_kc.explanations.answers import surety_words
 
 if TYPE_CHECKING:
     from axfi_kc.explanations.explanation import Explanation
@@ -45,7 +46,8 @@ def explanation_html(explained: Explanation | SavedExplanation, kind: str) -> st
     unmoved = len(scores) - len(ranked)
     notes = [f"{hidden} more features with smaller scores"] if hidden else []
     notes += [f"{unmoved} features with score 0"] if unmoved else []
-    title = f"Why {abridged(shown(explained.prediction), _LONGEST)}?"
+    surety = surety_words(explained)
+    title = f"Why {abridged(shown(explained.prediction_name), _LONGEST)}?{f' ({surety})' if surety else ''}"
     table = _table(("feature", "value", f"{kind} score", ""), rows, right={1, 3})
     return _box(title, table + _note("; ".join(notes)) + _cxp_table(explained))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,10 @@ from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
+from axfi_kc.engines.regional import within
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
 
@@ -54,6 +57,11 @@ class Problem:
         Which outputs count as similar.
     own
         The model's own ``predict``, which is asked before a counterfactual is printed.
+    class_names
+        The name of each class that has one.
+    region, whole
+        The region around the instance that the problem is posed in, and the problem without it; None where there is
+        no region. Within one, the model and its domain are those that are left there.
 
     Examples
     --------
@@ -72,6 +80,9 @@ class Problem:
     output: Hashable
     similarity: Similarity
     own: OwnPredict = field(default=OwnPredict(), repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict)
+    region: Region | None = None
+    whole: Problem | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
@@ -82,6 +93,17 @@ class Problem:
         own = OwnPredict(own_predictor(model, domain))
         return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
 
+    def within(self, region: Region) -> Problem:
+        """Return the problem posed in a region around the instance.
+
+        Raises
+        ------
+        DomainError, UnknownFeatureError
+            If the region is empty, leaves out the instance, or has probability 0.
+        """
+        model, codes = within(self.model, self.codes, region)
+        return replace(self, model=model, codes=codes, region=region, whole=self)
+
     @property
     def domain(self) -> Domain:
         """The space of the problem."""
@@ -91,6 +113,10 @@ class Problem:
     def instance(self) -> dict[str, Any]:
         """The instance, as ``{feature name: value}``."""
         return dict(zip(self.domain.names, self.domain.decode(self.codes), strict=True))
+
+    def name_of(self, output: Any) -> Any:
+        """Return the name of an output; the output itself where it has none."""
+        return name_of(output, self.class_names)
 
     def is_dissimilar(self, output: Any) -> bool:
         """Tell whether `output` differs from the instance's own."""

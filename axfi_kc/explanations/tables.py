@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import lcm, sqrt
@@ -12,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
-from axfi_kc.errors import BudgetError, DomainError, MissingExtraError
+from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
+from axfi_kc.explanations.answers import name_of, no_cxp_words, surety_words
+from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
 from axfi_kc.explanations.cxps import AXp, CXp
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import some_hitting_sets
 from axfi_kc.scores import DEFAULT_SCORES
 
@@ -118,10 +122,16 @@ class Views:
         except BudgetError:
             top = "not within the budget"
         limit = "" if self.max_size is None else f" of at most {self.max_size} features"
+        surety = surety_words(self)
         return (
-            f"<{type(self).__name__}: prediction {shown(self.prediction, quoted=True)}, {self.cxp_count} CXps{limit}; "
-            f"shapley: {top}>"
+            f"<{type(self).__name__}: prediction {shown(self.prediction_name, quoted=True)}"
+            f"{f' ({surety})' if surety else ''}, {self.cxp_count} CXps{limit}; shapley: {top}>"
         )
+
+    @property
+    def prediction_name(self: Any) -> Any:
+        """The prediction as people call it: the name of its class, or itself if it has none."""
+        return name_of(self.prediction, self.class_names)
 
     def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:
         """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
@@ -190,21 +200,26 @@ class Views:
         return json.dumps(self.to_dict(axps=axps, kinds=kinds), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
-    def from_dict(document: Any, *, budget: Budget | None = None) -> SavedExplanation:
+    def from_dict(document: Any, *, model: Any = None, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_dict` described; see :meth:`from_json`."""
-        return explanation_of(document, SavedExplanation, budget=budget)
+        found = explanation_of(document, SavedExplanation, budget=budget)
+        if model is not None:
+            vars(found)["problem"] = _problem_of(found, model)
+        return found
 
     @staticmethod
-    def from_json(text: str | bytes, *, budget: Budget | None = None) -> SavedExplanation:
+    def from_json(text: str | bytes, *, model: Any = None, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_json` wrote.
 
-        It answers as the original does (prediction, cxps, axps, relevant, scores, forest), but
-        has no model, so it explains nothing new. Every score in it is computed once more from its CXps.
+        It answers as the original does (prediction, cxps, axps, relevant, scores, forest); given the model, it also
+        finds counterfactuals. Every score in it is computed once more from its CXps.
 
         Parameters
         ----------
         text
             The document.
+        model
+            The model that was explained, for counterfactuals; None: it is not needed.
         budget
             What checking each score may cost; None: a minute. Those of AXps may take long.
 
@@ -213,7 +228,7 @@ class Views:
         BudgetError
             If the budget was spent before a score was checked.
         ResultFileError
-            If `text` is damaged, of another format or version, or does not fit together.
+            If `text` is damaged, of another format or version, does not fit together, or is about another model.
 
         Examples
         --------
@@ -223,9 +238,9 @@ class Views:
         >>> ax.Explanation.from_json(e.to_json()).scores() == e.scores()
         True
         """
-        return Views.from_dict(parsed(text), budget=budget)
+        return Views.from_dict(parsed(text), model=model, budget=budget)
 
-    def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = True) -> pd.DataFrame:
+    def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = False) -> pd.DataFrame:
         """Return a row per feature: its value, its scores, and the number of its CXps.
 
         Parameters
@@ -247,11 +262,42 @@ class Views:
 
 
 class SavedExplanation(Views, SavedData):
-    """An explanation read from a file: everything but the model.
+    """An explanation read from a file: everything but the model, unless that was given as well.
 
     Made by ``Explanation.from_json``. Attributes and methods are those of
     :class:`axfi_kc.Explanation`, except the problem itself; `stated` has the scores as the file states them.
     """
+
+    problem: Problem | None = None
+
+    def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
+        """Return an adversarial example of a CXp, as :meth:`axfi_kc.Explanation.counterfactual` does.
+
+        Raises
+        ------
+        IncompleteError
+            If the explanation was read without its model.
+        """
+        if self.problem is None:
+            raise IncompleteError(
+                "A counterfactual has to be put to the model, but this explanation was read without one; read it with "
+                "Explanation.from_json(text, model=model)."
+            )
+        if not self.cxps:
+            raise DomainError(no_cxp_words(self))
+        return counterfactual_of(self.problem, self.cxps, cxp, seed=seed)
+
+
+def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
+    """Return the question that a saved explanation answers, of the model it is about."""
+    delta = explained.delta
+    problem = Problem.of(model, explained.domain, explained.instance, delta=delta)
+    if problem.output != explained.prediction:
+        raise ResultFileError(
+            f"The document says that the model gives {shown(explained.prediction, quoted=True)} at the instance, but "
+            f"this model gives {shown(problem.output, quoted=True)}; give the model that was explained."
+        )
+    return replace(problem, class_names=explained.class_names)
 
 
 class BatchViews:
@@ -272,6 +318,14 @@ class BatchViews:
         @property
         def predictions(self) -> list[Any]:
             """The model's output at each instance."""
+
+        @property
+        def probabilities(self) -> list[float | None] | None:
+            """The probability that the model itself gives each prediction."""
+
+        @property
+        def class_names(self) -> Mapping[Any, str]:
+            """The name of each class that has one."""
 
         @property
         def cxp_counts(self) -> list[int]:
@@ -295,29 +349,42 @@ class BatchViews:
     def to_frame(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
         """Return a row per instance: the prediction, the number of CXps, and a score per feature.
 
+        The prediction's name and probability have columns of their own where there are class names and where the
+        model gives probabilities.
+
         Parameters
         ----------
         kind
             The score.
         exact
-            Whether scores are Fractions or floats.
+            Whether scores, and the predictions of a regression, are Fractions or floats.
 
         Raises
         ------
         DomainError
-            If a feature is called ``prediction`` or ``cxps``; ``scores()`` has no such columns.
+            If a feature is called as one of these columns; ``scores()`` has no such columns.
         """
         pd = pandas_for("A table of a batch")
-        names = self.domain.names
-        taken = next((n for n in names if n in ("prediction", "cxps")), None)
+        names, columns = self.domain.names, self._answers(exact=exact)
+        taken = next((n for n in names if n in columns), None)
         if taken is not None:
             raise DomainError(f"The table has a column {taken!r} of its own, and so has the domain; use scores().")
         numerators, denominators = self.score_numerators(kind)
-        columns: dict[str, Any] = {"prediction": self.predictions, "cxps": self.cxp_counts}
         for name, column in zip(names, numerators.T.tolist(), strict=True):
             pairs = zip(column, denominators, strict=True)
             columns[name] = [Fraction(t, d) for t, d in pairs] if exact else [t / d for t, d in pairs]
         return pd.DataFrame(columns, index=list(self.rows))
+
+    def _answers(self, *, exact: bool) -> dict[str, Any]:
+        """Return the columns that say what the model gives, and how many CXps there are."""
+        predictions, probabilities = self.predictions, self.probabilities
+        view = [y if exact or not isinstance(y, Fraction) else float(y) for y in predictions]
+        columns: dict[str, Any] = {"prediction": view}
+        if self.class_names:
+            columns["prediction_name"] = [name_of(y, self.class_names) for y in predictions]
+        if probabilities is not None:
+            columns["probability"] = probabilities
+        return {**columns, "cxps": self.cxp_counts}
 
     def importance(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
         """Return how each feature's score is distributed over the batch, a row per feature.

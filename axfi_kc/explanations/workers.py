@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["in_workers", "is_parallel", "with_progress"]
+from axfi_kc.errors import DomainError
+
+__all__ = ["check_workers", "in_workers", "is_parallel", "with_progress"]
 
 
 _KEPT = 4  # models a process holds
@@ -27,6 +29,15 @@ _SMALLEST_MAPPED = 1000  # bytes; a smaller array travels with the task
 _WAVE = 4  # blocks per worker between two writes, where results come in lists
 _held: dict[str, Any] = {}
 _holding = Lock()  # threads of one process may each share out work
+
+
+def check_workers(n_jobs: Any) -> None:
+    """Raise unless `n_jobs` is a number of workers as joblib counts them, or None."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise DomainError(
+            f"n_jobs must be a number of workers (-1 for all cores) or None, but {n_jobs!r} was given; give 1 or leave "
+            "it out to do without."
+        )
 
 
 def is_parallel(n_jobs: int | None) -> bool:

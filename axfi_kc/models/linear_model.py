@@ -2,7 +2,8 @@
 
 A score is a constant plus, per feature, a factor times its value or an entry of a table. Logistic
 regression, linear support vectors, linear regression and (in log space) naive Bayes are such
-models; a model behind scalers and encoders is one in the original features.
+models; a model behind scalers and encoders is one in the original features. Where a value may be
+missing, as it may before an imputer, its part says what is added then.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,10 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted, exact
 from axfi_kc.errors import DomainError, UnsupportedModelError
-from axfi_kc.models.base import LINK_ERROR, Model, Uses, adding_error
+from axfi_kc.models.base import LINK_ERROR, Model, Uses, adding_error, check_never_missing
 from axfi_kc.models.tree_sum import Argmax, Positive, Score
 
-__all__ = ["LinearModel", "Lookup", "Slope", "dyadic", "part_values"]
+__all__ = ["Dyadic", "LinearModel", "Lookup", "Slope", "dyadic", "part_values"]
 
 
 _MANTISSA_BITS = 53
@@ -35,16 +36,21 @@ Integers = npt.NDArray[Any]  # of Python ints
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """What a numeric feature adds to each score: a factor times its value."""
+    """What a numeric feature adds to each score: a factor times its value.
+
+    `missing` is what it adds to each score where it is missing; None for a feature that never is.
+    """
 
     factors: tuple[Any, ...]
+    missing: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """What a discrete feature adds to each score: a row per score, an entry per value.
 
-    `first` is the code of the first entry: the least value of an integer feature.
+    `first` is the code of the first entry: the least value of an integer feature. The last entry is that of
+    the missing value, if the feature may be missing.
     """
 
     rows: tuple[tuple[Any, ...], ...]
@@ -80,6 +86,13 @@ class LinearModel(Model):
     ...     domain, [Slope((Fraction(1, 2),)), Lookup(((0, -10),))], base=[-20], rule=Positive((0, 1))
     ... )
     >>> model.predict([[50.0, "a"], [50.0, "b"]])
+    [1, 0]
+
+    Where age may be missing, the model says what it adds then; here as much as 30 years:
+
+    >>> domain = Domain([Real("age", 0, 100, missing=Fraction(1, 4))])
+    >>> model = LinearModel.of(domain, [Slope((Fraction(1, 2),), missing=(15,))], base=[-20], rule=Positive((0, 1)))
+    >>> model.predict([[50.0], [None]])
     [1, 0]
     """
 
@@ -118,7 +131,13 @@ class LinearModel(Model):
         >>> race = Categorical("race", "abc", columns=["race_a", "race_b", "race_c"])
         >>> LinearModel.of_columns(Domain([race]), [[1, 5, 2]], intercepts=[-3], rule=Positive((0, 1))).parts
         (Lookup(rows=((1, 5, 2),), first=0),)
+
+        Raises
+        ------
+        UnsupportedModelError
+            If a value may be missing: a coefficient times nothing is nothing.
         """
+        check_never_missing(domain)
         rows = [[exact(c, "coefficient") for c in row] for row in coefficients]
         parts, start = [], 0
         for feature in domain.features:
@@ -162,12 +181,18 @@ class LinearModel(Model):
         -----
         Points times features times scores, in operations on Python integers.
         """
-        mantissas, exponents, shifts = dyadic(codes)
+        points = dyadic(codes)
         scores = np.empty((len(codes), len(self.base)), dtype=object)
         for k, constant in enumerate(self.base):
-            added = (part_values(self.parts, k, mantissas, exponents, shifts)).sum(axis=1)
-            scores[:, k] = added + np.left_shift(constant, shifts.astype(object))
-        return scores, shifts
+            added = part_values(self.parts, k, points).sum(axis=1)
+            scores[:, k] = added + np.left_shift(constant, points.shifts.astype(object))
+        return scores, points.shifts
+
+    def scores_at(self, codes: Codes) -> list[list[Fraction]]:
+        """Return the exact scores, before the rule, at points given by their codes, a row each."""
+        numerators, shifts = self.numerators_at(codes)
+        pairs = zip(numerators.tolist(), shifts.tolist(), strict=True)
+        return [[Fraction(k, self.denominator << q) for k in row] for row, q in pairs]
 
     def outputs_at(self, codes: Codes) -> list[Any]:
         """Return the outputs at points given by their codes, a row each."""
@@ -191,10 +216,11 @@ class LinearModel(Model):
         return replace(self, rule=replace(self.rule, labels=labels))
 
     def gains(self, i: int, score: int) -> list[int]:
-        """Return what each value of feature i adds to a score; nothing of a real feature."""
+        """Return what each value of feature i adds to a score, missing last; nothing of a real feature."""
         part, feature = self.parts[i], self.domain.features[i]
         if isinstance(part, Slope) and isinstance(feature, Integer):
-            return [part.factors[score] * value for value in range(feature.low, feature.high + 1)]
+            missing = () if part.missing is None else (part.missing[score],)
+            return [*(part.factors[score] * value for value in range(feature.low, feature.high + 1)), *missing]
         return list(part.rows[score]) if isinstance(part, Lookup) else []
 
     def uses(self) -> Uses:
@@ -237,15 +263,37 @@ def _largest(part: Part, feature: Feature, score: int) -> Fraction:
     if isinstance(part, Lookup):
         return Fraction(max(map(abs, part.rows[score]), default=0))
     reach = 0 if isinstance(feature, Categorical) else max(abs(Fraction(feature.low)), abs(Fraction(feature.high)))
-    return Fraction(abs(part.factors[score]) * reach)
+    absent = 0 if part.missing is None else abs(part.missing[score])
+    return Fraction(max(abs(part.factors[score]) * reach, absent))
 
 
-def dyadic(codes: Codes) -> tuple[Integers, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return codes as ``mantissas * 2**exponents``, with odd mantissas, and each row's shift.
+class Dyadic(NamedTuple):
+    """Codes as ``mantissas * 2**exponents``, with odd mantissas, a row per point.
 
-    A row's shift is the least q >= 0 for which all its codes times ``2**q`` are integers.
+    Attributes
+    ----------
+    mantissas, exponents
+        Of each code; 0 where it is missing.
+    shifts
+        Per row the least q >= 0 for which all its codes times ``2**q`` are integers.
+    missing
+        Which codes are missing.
     """
-    fractions, powers = np.frexp(codes)
+
+    mantissas: Integers
+    exponents: npt.NDArray[np.int64]
+    shifts: npt.NDArray[np.int64]
+    missing: npt.NDArray[np.bool_]
+
+    def at(self, rows: npt.NDArray[np.int64]) -> Dyadic:
+        """Return some of the points."""
+        return Dyadic(self.mantissas[rows], self.exponents[rows], self.shifts[rows], self.missing[rows])
+
+
+def dyadic(codes: Codes) -> Dyadic:
+    """Return codes as integers times powers of two."""
+    missing = np.isnan(codes)
+    fractions, powers = np.frexp(np.where(missing, 0.0, codes))
     # The fraction has 53 bits at most, so this is an integer, exactly.
     mantissas = np.ldexp(fractions, _MANTISSA_BITS).astype(np.int64)
     # The lowest set bit is a power of two, exact as a float, and frexp returns 0.5 times 2**(k + 1).
@@ -255,27 +303,25 @@ def dyadic(codes: Codes) -> tuple[Integers, npt.NDArray[np.int64], npt.NDArray[n
     exponents = np.where(mantissas == 0, 0, powers.astype(np.int64) - _MANTISSA_BITS + trailing)
     shifts = np.maximum(-exponents, 0).max(axis=1, initial=0)
     # Exact: only zero bits are shifted out.
-    return (mantissas >> trailing).astype(object), exponents, shifts
+    return Dyadic((mantissas >> trailing).astype(object), exponents, shifts, missing)
 
 
-def part_values(
-    parts: Sequence[Part],
-    score: int,
-    mantissas: Integers,
-    exponents: npt.NDArray[np.int64],
-    shifts: npt.NDArray[np.int64],
-) -> Integers:
+def part_values(parts: Sequence[Part], score: int, points: Dyadic) -> Integers:
     """Return what each feature adds to `score` at each point, times ``2**shifts``."""
+    shifts = points.shifts.astype(object)
     # Never a negative shift: a row's shift is the largest of its negated exponents.
-    values = np.left_shift(mantissas, (exponents + shifts[:, np.newaxis]).astype(object))
+    values = np.left_shift(points.mantissas, (points.exponents + points.shifts[:, np.newaxis]).astype(object))
     for i, part in enumerate(parts):
+        missing = points.missing[:, i]
         if isinstance(part, Slope):
             values[:, i] *= part.factors[score]
+            if part.missing is not None:
+                values[missing, i] = np.left_shift(part.missing[score], shifts[missing])
         else:
             row = np.array([*part.rows[score], None], dtype=object)[:-1]
             # The code itself again: codes of discrete features are integers, however the row is scaled.
-            found = np.right_shift(values[:, i], shifts.astype(object)).astype(np.int64)
-            values[:, i] = np.left_shift(row[found - part.first], shifts.astype(object))
+            found = np.right_shift(values[:, i], shifts).astype(np.int64) - part.first
+            values[:, i] = np.left_shift(row[np.where(missing, len(row) - 1, found)], shifts)
     return values
 
 
@@ -305,11 +351,18 @@ def _check_shape(domain: Domain, parts: Sequence[Part], n_scores: int, rule: Arg
     wanted = len(rule.labels) if isinstance(rule, Argmax) else 1
     if n_scores != wanted:
         raise UnsupportedModelError(f"The rule {type(rule).__name__} needs {wanted} scores, but {n_scores} were given.")
+    if isinstance(rule, Positive) and rule.closed:
+        raise UnsupportedModelError(
+            "A linear model gives its second class above zero only, but a closed rule was given; negate the scores and "
+            "swap the labels."
+        )
     if len(parts) != len(domain):
         raise DomainError(f"The domain has {len(domain)} features, but {len(parts)} parts were given; give one each.")
     for feature, part in zip(domain.features, parts, strict=True):
         if isinstance(part, Slope):
             fits = not isinstance(feature, Categorical) and len(part.factors) == n_scores
+            fits = fits and (part.missing is not None) == bool(feature.missing)
+            fits = fits and (part.missing is None or len(part.missing) == n_scores)
         else:
             fits = len(part.rows) == n_scores and all(len(row) == feature.size for row in part.rows)
         if not fits:
@@ -320,21 +373,25 @@ def _check_shape(domain: Domain, parts: Sequence[Part], n_scores: int, rule: Arg
 
 
 def _needs(feature: Feature) -> str:
+    factor = "a factor and a number for missing" if feature.missing else "a factor"
     if isinstance(feature, Real):
-        return "a factor"
+        return factor
     table = f"a table of {feature.size} numbers"
-    return f"a factor or {table}" if isinstance(feature, Integer) else table
+    return f"{factor} or {table}" if isinstance(feature, Integer) else table
 
 
 def _exact_part(part: Part, feature: Feature) -> Part:
     if isinstance(part, Slope):
-        return Slope(tuple(exact(f, "coefficient") for f in part.factors))
+        absent = None if part.missing is None else tuple(exact(n, "coefficient") for n in part.missing)
+        return Slope(tuple(exact(f, "coefficient") for f in part.factors), absent)
     first = feature.low if isinstance(feature, Integer) else 0
     return Lookup(tuple(tuple(exact(n, "coefficient") for n in row) for row in part.rows), first)
 
 
 def _numbers(part: Part) -> Iterable[Fraction]:
-    return part.factors if isinstance(part, Slope) else (n for row in part.rows for n in row)
+    if isinstance(part, Slope):
+        return (*part.factors, *(part.missing or ()))
+    return (n for row in part.rows for n in row)
 
 
 def _over(denominator: int, numbers: Iterable[Fraction]) -> list[int]:
@@ -343,5 +400,6 @@ def _over(denominator: int, numbers: Iterable[Fraction]) -> list[int]:
 
 def _scaled(part: Part, denominator: int) -> Part:
     if isinstance(part, Slope):
-        return Slope(tuple(_over(denominator, part.factors)))
+        absent = None if part.missing is None else tuple(_over(denominator, part.missing))
+        return Slope(tuple(_over(denominator, part.factors)), absent)
     return Lookup(tuple(tuple(_over(denominator, row)) for row in part.rows), part.first)

@@ -8,7 +8,8 @@ of a library turns up, and those modules register how ``predict`` is asked, wher
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
@@ -24,22 +25,28 @@ from axfi_kc.errors import MissingExtraError, RoundingError, UnsupportedModelErr
 __all__ = [
     "READERS",
     "Codes",
+    "OwnProbabilities",
     "Predict",
     "blocks_of",
     "check_inherited",
     "check_predictions",
+    "column_names",
     "compares",
     "frame_of",
     "import_readers",
     "library_class",
     "library_of",
+    "named_columns",
     "numbers_of",
     "override_of",
     "own_predictor",
+    "own_probabilities",
     "package_of",
     "plain_predictor",
     "predictor",
     "predicts",
+    "rounding_errors",
+    "table_of",
     "table_predictor",
 ]
 
@@ -73,6 +80,11 @@ _ACTING = (
     "call_func_on_transformers",
     "map_infrequent_categories",
     "process_params",
+    "collect_probas",
+    "weights_not_none",
+    "get_median_predict",
+    "get_response_method",
+    "compute_proba_from_decision",
 )
 
 
@@ -85,7 +97,7 @@ def library_class(model: Any) -> type | None:
     """Return the class of a library that a model is, or inherits from; None for what no library made.
 
     Mixins of one library go with models of another (scikit-learn's with XGBoost's), so the first class that can
-    predict counts, or else the first that can transform.
+    predict counts, or else the first that can transform, or fit: some predict through the model they hold only.
 
     Examples
     --------
@@ -95,7 +107,7 @@ def library_class(model: Any) -> type | None:
     ('DecisionTreeClassifier', 'sklearn', None)
     """
     known = [kind for kind in type(model).__mro__ if package_of(kind) in READERS]
-    return next((kind for method in ("predict", "transform") for kind in known if hasattr(kind, method)), None)
+    return next((kind for method in ("predict", "transform", "fit") for kind in known if hasattr(kind, method)), None)
 
 
 def library_of(model: Any) -> str | None:
@@ -163,7 +175,8 @@ def predictor(model: Any, domain: Domain) -> Predict:
 
 @singledispatch
 def _predictor(model: Any, domain: Domain) -> Predict:
-    if any(package_of(kind) == "axfi_kc" for kind in type(model).__mro__):
+    ours = any(package_of(kind) == "axfi_kc" for kind in type(model).__mro__)
+    if ours and not isinstance(model, _AskedForProbabilities):
         return lambda codes: model.predict(_values(domain, codes))
     if hasattr(model, "predict"):
         return table_predictor(model, domain)
@@ -200,6 +213,68 @@ compares = _compared.register
 """Decorator: ``@compares(SomeModelClass)`` registers one that may also return None: nothing to compare with."""
 
 
+class _AskedForProbabilities:
+    """A model whose ``predict`` gives what its ``predict_proba`` does, to be asked the same way."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.predict = model.predict_proba
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnProbabilities:
+    """The probabilities that a model's own ``predict_proba`` gives, asked for when somebody wants to see them."""
+
+    model: Any
+    domain: Domain
+
+    def __call__(self, codes: Codes) -> list[dict[Any, float]] | None:
+        """Return the probability of each class at points given by their codes; None where the model cannot be asked."""
+        labels = np.asarray(self.model.classes_).tolist()
+        predict = _predictor.dispatch(type(self.model))(_AskedForProbabilities(self.model), self.domain)
+        try:
+            found = np.array(predict(codes), dtype=np.float64).reshape(len(codes), len(labels))
+        except (UnsupportedModelError, ValueError):
+            return None
+        return [dict(zip(labels, row, strict=True)) for row in found.tolist()]
+
+
+def own_probabilities(model: Any, domain: Domain) -> OwnProbabilities | None:
+    """Return what asks a model of a library for its probabilities; None if it has none."""
+    if library_of(model) is None or not hasattr(model, "predict_proba") or not hasattr(model, "classes_"):
+        return None
+    return OwnProbabilities(model, domain)
+
+
+@singledispatch
+def column_names(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns that a model asks for; None where it does not know them.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> column_names(DecisionTreeClassifier()) is None
+    True
+    """
+    inner = getattr(model, "best_estimator_", getattr(model, "estimator_", None))  # of a search, or behind a threshold
+    if hasattr(inner, "feature_names_in_"):
+        return column_names(inner)
+    names = getattr(model, "feature_names_in_", None)  # scikit-learn's, also in XGBoost and LightGBM
+    if names is None and not hasattr(model, "fit"):  # a booster
+        names = getattr(model, "feature_names", None)
+        names = model.feature_name() if names is None and hasattr(model, "feature_name") else names
+    return None if names is None or isinstance(names, str) or callable(names) else named_columns(names)
+
+
+def named_columns(names: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return the names of columns, unless they are those that LightGBM gives the columns of an array."""
+    found = tuple(map(str, names))
+    return None if found == tuple(f"Column_{k}" for k in range(len(found))) else found
+
+
 def check_predictions(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> None:
     """Compare exact outputs with those of the model's own ``predict``.
 
@@ -212,14 +287,23 @@ def check_predictions(predict: Predict, codes: Codes, outputs: Sequence[Any]) ->
     -----
     One call of ``predict`` for all rows.
     """
+    for _, error in rounding_errors(predict, codes, outputs):
+        raise error
+
+
+def rounding_errors(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> Iterator[tuple[int, RoundingError]]:
+    """Yield the rows at which exact outputs and those of the model's own ``predict`` disagree, with an error each."""
     if not len(codes):
         return
     for n, (own, exact) in enumerate(zip(predict(codes), outputs, strict=True)):
         if own != exact and not (isinstance(exact, Fraction) and _is_close(own, exact)):
-            raise RoundingError(
-                f"The model's own predict should give the exact output {_seen(exact)} at row {n}, but it gives "
-                f"{_seen(own)}: the row lies within the library's rounding of a tie; explain the exact model "
-                "(ax.read_model), or move it."
+            yield (
+                n,
+                RoundingError(
+                    f"The model's own predict should give the exact output {_seen(exact)}, but it gives {_seen(own)}: "
+                    "the row lies within the library's rounding of a tie; explain the exact model (ax.read_model), or "
+                    "move it."
+                ),
             )
 
 
@@ -257,7 +341,7 @@ def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | N
 
     def predict(codes: Codes) -> list[Any]:
         try:
-            return _plain(model.predict(_table(model, domain, codes, categories)))
+            return _plain(model.predict(table_of(model, domain, codes, categories=categories)))
         except (TypeError, ValueError) as error:
             raise UnsupportedModelError(
                 f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain "
@@ -267,12 +351,15 @@ def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | N
     return predict
 
 
-def _table(model: Any, domain: Domain, codes: Codes, categories: Sequence[int] | None) -> Any:
+def table_of(model: Any, domain: Domain, codes: Codes, *, categories: Sequence[int] | None = None) -> Any:
+    """Return points as a table: a frame if the model knows names, or if there are words; parameters as above."""
     blocks = blocks_of(domain, codes)
     names = getattr(model, "feature_names_in_", None)
     if names is None and all(block.dtype.kind in "biuf" for block in blocks):
         return numbers_of(domain, codes)
-    columns = dict(zip(domain.columns if names is None else names, blocks, strict=True))
+    # A pipeline may have been fitted on columns that it drops, and the domain need not have these.
+    labels = domain.columns if names is None or len(names) != len(blocks) else names
+    columns = dict(zip(labels, blocks, strict=True))
     return frame_of(columns, categories=categories)
 
 

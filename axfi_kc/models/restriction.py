@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -72,14 +73,11 @@ def _old_cells(old: Axis, new: Axis) -> Cells:
         place = {value: k for k, value in enumerate(old.feature.values)}
         found = [place[value] for value in new.feature.values]
         return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
-    return np.array([_place(old, code_inside(new, c)) for c in range(new.n_cells)], dtype=np.int64)
-
-
-def _place(axis: Axis, code: float | Fraction) -> int:
-    if code != code:  # missing
-        return axis.n_cells - 1
-    number = Fraction(code)
-    return sum(Fraction(c.value) < number or (Fraction(c.value) == number and not c.closed) for c in axis.cuts)
+    # Every cell begins after a cut, the first one at the least value, which an open cut there leaves on its right.
+    least = 0 if isinstance(new.feature, Categorical) else new.feature.low
+    first = bisect_right(old.cuts, (least, False), key=lambda cut: (Fraction(cut.value), cut.closed))
+    found = [first, *(bisect_right(old.cuts, cut) for cut in new.cuts)]
+    return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
 
 
 def _grid(model: GriddedModel, domain: Domain) -> tuple[Grid, list[Cells]]:

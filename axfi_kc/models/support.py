@@ -8,7 +8,7 @@ trees*: one more tree per constraint, 0 where it holds and so far below zero els
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -77,6 +77,19 @@ class Support:
     def _child(self, node: int, cell: int) -> int:
         runs = self.nodes.runs[node]
         return next(child for end, child in zip(runs[::2], runs[1::2], strict=True) if cell < end)
+
+    def verdict(self, cells: Sequence[Collection[int]]) -> tuple[bool, bool]:
+        """Tell whether some point of a box, given by the cells of each feature, is possible, and whether all are."""
+        known = {_FALSE: (False, False), _TRUE: (True, True)}
+
+        def asked(node: int) -> tuple[bool, bool]:
+            if node not in known:
+                inside = cells[self.nodes.order[self.nodes.places[node]]]
+                below = [asked(child) for child in {self._child(node, c) for c in inside}]
+                known[node] = any(some for some, _ in below), all(every for _, every in below)
+            return known[node]
+
+        return asked(self.root)
 
     def share(self, v: Sequence[int], free: int) -> Fraction:
         """Return the probability of the possible points, given that they agree with v outside the features `free`.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models.base import ListedModel
 
 __all__ = ["TableModel"]
@@ -57,7 +57,7 @@ class TableModel(ListedModel):
                 "narrow the domain or give the model itself."
             )
         position: dict[Hashable, int] = {}
-        numbers = [position.setdefault(_plain(y), len(position)) for y in outputs]
+        numbers = [position.setdefault(_label(y), len(position)) for y in outputs]
         if len(numbers) != grid.n_points:
             raise DomainError(
                 f"The domain has {grid.n_points} points, but {len(numbers)} outputs were given; give one each."
@@ -66,7 +66,21 @@ class TableModel(ListedModel):
 
     @classmethod
     def from_function(cls, domain: Domain, function: Callable[[tuple[Any, ...]], Hashable]) -> TableModel:
-        """Tabulate `function`, which is called once with each point (a tuple of values)."""
+        """Tabulate `function`, which is called once with each point (a tuple of values, None for a missing one).
+
+        Raises
+        ------
+        DomainError
+            If the domain is too large or not finite, or an output can be no label.
+        UnsupportedModelError
+            If it is a method of a model, which takes tables.
+        """
+        owner = getattr(function, "__self__", None)
+        if hasattr(owner, "predict"):
+            raise UnsupportedModelError(
+                f"A function takes one point, a tuple of values, but {type(owner).__name__}.{function.__name__} takes "
+                "a table; give the model itself."
+            )
         size = domain.size
         if size is not None and size > _LARGEST:
             raise DomainError(
@@ -84,5 +98,16 @@ class TableModel(ListedModel):
         return [self.outputs[k] for k in self.table[tuple(cells.T)].tolist()]
 
 
-def _plain(output: Any) -> Hashable:
-    return output.item() if isinstance(output, np.generic) else output
+def _label(output: Any) -> Hashable:
+    """Return an output as a plain value, if it can be told from others: NaN is not even equal to itself."""
+    plain = output.item() if isinstance(output, np.generic) else output
+    try:
+        hash(plain)
+    except TypeError as error:
+        raise DomainError(
+            f"A function takes one point and returns one label or number, but {type(plain).__name__} was returned, "
+            "which has no hash; return a plain value, and give a trained model itself instead of its predict."
+        ) from error
+    if plain != plain:
+        raise DomainError("The outputs of a model must be labels or numbers, but NaN was found; give it a name.")
+    return plain

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer
-from axfi_kc.domain.grid import Cut, Grid, Split
+from axfi_kc.domain.grid import Cut, Grid, Holed, Split
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error, check_never_missing
@@ -179,9 +179,10 @@ class Argmax:
 
 @dataclass(frozen=True, slots=True)
 class Positive:
-    """The output is ``labels[1]`` if the one score is above zero, else ``labels[0]``."""
+    """The output is ``labels[1]`` if the one score is above zero (or is zero, if `closed`), else ``labels[0]``."""
 
     labels: tuple[Hashable, Hashable]
+    closed: bool = False
 
     def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
         """Return the score before any summand with that for `label` better by `by`."""
@@ -399,7 +400,9 @@ class TreeSum(GriddedModel):
         if isinstance(self.rule, Argmax):
             return [self.rule.labels[k] for k in largest(totals).tolist()]
         if isinstance(self.rule, Positive):
-            return [self.rule.labels[k] for k in is_above(totals[:, :, 0]).tolist()]
+            # The last limb has the sign, so "at least zero" can be read off it.
+            above = totals[-1, :, 0] >= 0 if self.rule.closed else is_above(totals[:, :, 0])
+            return [self.rule.labels[k] for k in above.tolist()]
         scale = self.rule.scale / self._sums.denominator
         return [k * scale for (k,) in self._sums.integers(totals)]
 
@@ -444,7 +447,7 @@ class TreeSum(GriddedModel):
             # Ties go to the lowest index, as `argmax` has them.
             return self.rule.labels[max(range(len(scores)), key=lambda k: (scores[k], -k))]
         if isinstance(self.rule, Positive):
-            return self.rule.labels[scores[0] > 0]
+            return self.rule.labels[scores[0] > 0 or (self.rule.closed and scores[0] == 0)]
         return scores[0] * self.rule.scale
 
 
@@ -512,8 +515,14 @@ def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) 
         for column, split in zip(tree.column.tolist(), tree.splits, strict=True):
             if column >= 0 and split is not None:
                 i = owners[column][0]
-                cuts[i].update([split] if isinstance(split, Cut) else _around(domain.features[i], split))
+                cuts[i].update(_cuts_of(domain.features[i], split))
     return cuts
+
+
+def _cuts_of(feature: Feature, split: Split) -> list[Cut]:
+    if isinstance(split, Holed):
+        return [split.cut, split.low, split.high]
+    return [split] if isinstance(split, Cut) else _around(feature, split)
 
 
 def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
@@ -571,9 +580,9 @@ class Margins:
             return cls(leaves[:, others] - leaves[:, [own]], base[others] - base[own] + ties, model.n_trees)
         if isinstance(model.rule, Positive):
             if output == model.rule.labels[1]:
-                # Class 1 means above 0, so what is dissimilar to it includes 0.
-                return cls(-leaves, -base + 1, model.n_trees)
-            return cls(leaves, base, model.n_trees)
+                # Class 1 means above 0, so what is dissimilar to it includes 0, unless 0 is class 1 as well.
+                return cls(-leaves, -base + (not model.rule.closed), model.n_trees)
+            return cls(leaves, base + model.rule.closed, model.n_trees)
         return cls._outside(leaves, base, model, Fraction(denominator) / model.rule.scale, output, delta)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Pictures, with matplotlib (``pip install 'axfi-kc[plots]'``).
+"""Pictures, with matplotlib (``pip install matplotlib``).
 
 Functions draw into the axes they are given, or make their own, and return them; nothing is shown
 or saved behind the caller's back. To add one:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.answers import no_cxp_words
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
 
@@ -45,7 +46,7 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     """
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
     if not cxps:
-        raise DomainError("There is no CXp to draw: nothing within reach changes the output.")
+        raise DomainError(f"There is no CXp to draw. {no_cxp_words(explanation)}")
     names = _most_frequent(cxps[:max_cxps], max_features)
     shown = [c for c in cxps[:max_cxps] if set(c.features) <= set(names)]
     host = own_axes(ax, width=4.3 + 0.33 * len(shown), height=2.9 + 0.3 * len(names))
@@ -63,7 +64,8 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     _occurrences(beside, [sum(n in c.features for c in cxps) for n in names])
     left = total - len(shown)
     note = f", {amount(left)} not shown" if left else ""
-    above.set_title(f"What can change {value(explanation.prediction)}? {counted(total, 'CXp')}{note}", fontsize=TITLE)
+    prediction = value(explanation.prediction_name)
+    above.set_title(f"What can change {prediction}? {counted(total, 'CXp')}{note}", fontsize=TITLE)
     return matrix
 
 

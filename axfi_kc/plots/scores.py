@@ -54,7 +54,7 @@ def plot_scores(
     ax.margins(x=0.14)
     ax.set_xlim(left=0)
     _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
-    ax.set_title(f"Why {value(explanation.prediction)}?", fontsize=TITLE)
+    ax.set_title(f"Why {value(explanation.prediction_name)}?", fontsize=TITLE)
     return bare(ax)
 
 

@@ -37,7 +37,13 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _NEEDS = ("weights", "cxps", "axps", "game")
-_TAKEN = ("cxps", "prediction", "value")  # columns that tables and files have of their own
+_TAKEN = (
+    "cxps",
+    "prediction",
+    "prediction_name",
+    "probability",
+    "value",
+)  # columns that tables and files have of their own
 _ZERO = Fraction(0)
 
 

@@ -28,7 +28,10 @@ _UNCHECKED = {
     "rounding": "the bound on rounding",
     "counterfactual": "that no counterfactual is nearer, and the words of one",
     "nodes": "the number of search nodes",
+    "margin": "the exact scores of the classes",
+    "class_names": "the names of the classes",
 }
+_MAY_BE_EMPTY = ("margin", "class_names")
 _NEEDED = ("domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "scores")
 
 
@@ -58,6 +61,7 @@ class Claim:
     # For ``"cxp"`` and ``"axp"``, how many sets of each size there are said to be.
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
     unchecked: tuple[str, ...] = ()  # what the explanation also says, but nobody checks
+    probability: float | None = None  # what the model itself is said to give its prediction
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -73,6 +77,8 @@ class Claim:
         cxps = tuple(islice(explanation.cxps, _MOST_SETS + 1))
         partial, forest = len(cxps) > _MOST_SETS, getattr(explanation, "forest", None)
         stated = getattr(explanation, "stated", None)
+        # Read from a file without its model, an explanation has no counterfactuals.
+        has_model = getattr(explanation, "problem", explanation) is not None
         return cls(
             explanation.domain,
             dict(explanation.instance),
@@ -86,10 +92,11 @@ class Claim:
             frozenset(explanation.relevant),
             partial=partial,
             value=getattr(forest, "value", None),
-            hint=getattr(explanation, "counterfactual", None),
+            hint=getattr(explanation, "counterfactual", None) if has_model else None,
             floats=dict(getattr(stated, "floats", {})),
             sizes={} if partial else _sizes(explanation),
-            unchecked=_unchecked(explanation, stated),
+            unchecked=_unchecked(explanation, stated, has_model=has_model),
+            probability=getattr(explanation, "probability", None),
         )
 
     @property
@@ -126,9 +133,10 @@ def _scores(explanation: Any, allowance: Allowance | None) -> dict[str, dict[str
     return found
 
 
-def _unchecked(explanation: Any, stated: Any) -> tuple[str, ...]:
+def _unchecked(explanation: Any, stated: Any, *, has_model: bool) -> tuple[str, ...]:
     """Return what is said, but not looked at."""
-    known = tuple(what for name, what in _UNCHECKED.items() if name in dir(explanation))
+    names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name != "counterfactual")]
+    known = tuple(_UNCHECKED[n] for n in names if n not in _MAY_BE_EMPTY or getattr(explanation, n))
     others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
     return (*known, *others)
 

@@ -6,24 +6,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import combinations
-from math import comb
+from math import comb, isclose
 from random import Random
 from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.errors import AxfiError, UnsupportedModelError
-from axfi_kc.models.own_predict import Codes
+from axfi_kc.models.own_predict import Codes, own_probabilities
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
 from axfi_kc.verification.questions import Answer, Searches, agree
-from axfi_kc.verification.report import Allowance, Check, Report, Spent
+from axfi_kc.verification.report import Allowance, Check, Report, Spent, Status
 
 __all__ = ["verify"]
 
 
 _SETS_TRIED = 300  # where completeness is sampled
 _AMONG_ROWS = "Samples"  # the neutral form of a data set
+_SAME = 1e-9  # relative, of a probability: how many rows are asked for at once may change its last digits
 _COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
 
 
@@ -74,6 +75,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     searches = Searches(claim, model, allowance, seed=seed)
     checks = [
         _prediction(searches),
+        *_probability(claim, model),
         *_cxps(searches),
         *_completeness(searches),
         *_weights(searches),
@@ -98,6 +100,23 @@ def _prediction(searches: Searches) -> Check:
         right, method = _is_close(own, claim.prediction), "predict at the instance"
     said = f"predict gives {own!r}, the explanation says {claim.prediction!r}"
     return Check("prediction", (), "proved" if right else "failed", method, 1, "" if right else said)
+
+
+def _probability(claim: Claim, model: Any) -> Iterator[Check]:
+    """Check the probability that the explanation says the model gives its prediction."""
+    if claim.probability is None:
+        return
+    asked = own_probabilities(model, claim.domain)
+    found = None if asked is None else asked(claim.codes[None])
+    if found is None:
+        method = "not looked at: this model gives no probabilities"
+        yield Check("probability", (), "sampled", method, detail="ask the model that was explained")
+        return
+    own = found[0].get(claim.prediction)
+    right = own is not None and isclose(own, claim.probability, rel_tol=_SAME)
+    said = f"predict_proba gives {own!r}, the explanation says {claim.probability!r}"
+    status: Status = "proved" if right else "failed"
+    yield Check("probability", (), status, "predict_proba at the instance", 1, "" if right else said)
 
 
 def _is_close(own: Any, exact: Any) -> bool:

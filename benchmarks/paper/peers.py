@@ -29,7 +29,7 @@ class TimeIsUp(Exception):
 def shap_seconds(trained: Trained, *, seconds: float) -> dict[str, Any]:
     """Return mean seconds and scores of the package shap, for as many instances as fit in `seconds`."""
     if find_spec("shap") is None:
-        return {"note": "shap is not installed: pip install 'axfi-kc[benchmarks]'"}
+        return {"note": "shap is not installed: pip install shap"}
     name, explain = _shap_explainer(trained)
     explain(trained.codes[:1])
     times, scores = list[float](), list[list[float]]()
@@ -59,7 +59,7 @@ def _shap_explainer(trained: Trained) -> tuple[str, Callable[[npt.NDArray[np.flo
 def veritas_seconds(trained: Trained, *, seconds: float) -> dict[str, Any]:
     """Return the mean seconds per instance of dtai-veritas with Hitman, and whether the families are the same."""
     if find_spec("veritas") is None or find_spec("pysat") is None:
-        return {"note": "dtai-veritas or python-sat is not installed: pip install 'axfi-kc[benchmarks]'"}
+        return {"note": "dtai-veritas or python-sat is not installed: pip install dtai-veritas python-sat"}
     if not isinstance(trained.form, TreeSum):
         return {"note": "only for sums of trees"}
     peer, explainer, times, same = VeritasPeer(trained.form), trained.explainer(), list[float](), 0

@@ -7,13 +7,18 @@ To add one:
 2. enter the library's top-level package and your module in ``READERS`` below;
 3. if ``model.predict(table)`` is not how the library is asked, say how: ``@predicts(Class)`` of
    :mod:`axfi_kc.models.own_predict`;
-4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it.
+4. compare with that ``predict`` on random points, on every threshold and one ulp either side of it;
+5. if wrappers may ask it for probabilities, say how it computes them: ``@answers(Class)`` or ``@totals(Class)`` of
+   :mod:`axfi_kc.compilers.readers.responses`.
 """
 
 from __future__ import annotations
 
 import importlib
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import singledispatch
 from typing import Any
 
@@ -25,7 +30,7 @@ from axfi_kc.models import Model, TableModel
 from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
 from axfi_kc.models.restriction import restricted
 
-__all__ = ["check_own_predict", "plain_labels", "read_model", "reads"]
+__all__ = ["check_own_predict", "gets_sparse_tables", "giving_tables", "plain_labels", "read_model", "reads"]
 
 
 READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
@@ -34,6 +39,9 @@ READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
+    "axfi_kc.compilers.readers.sklearn_wrappers",
+    "axfi_kc.compilers.readers.sklearn_committees",
+    "axfi_kc.compilers.readers.sklearn_outputs",
 )
 READERS["xgboost"] = ("axfi_kc.compilers.readers.xgboost",)
 
@@ -88,6 +96,27 @@ def check_own_predict(model: Any) -> None:
 
 reads = _read.register
 """Decorator: ``@reads(SomeModelClass)`` registers a function from (model, domain) to a form."""
+
+
+_SPARSE: ContextVar[Callable[[], bool]] = ContextVar("sparse", default=lambda: False)
+
+
+def gets_sparse_tables() -> bool:
+    """Tell whether the model that is being read gets sparse tables from what surrounds it.
+
+    For libraries that take what such a table leaves out, zeros, for missing; a pipeline says so by `giving_tables`.
+    """
+    return _SPARSE.get()()
+
+
+@contextmanager
+def giving_tables(are_sparse: Callable[[], bool]) -> Iterator[None]:
+    """Read models that are given tables; `are_sparse`, which is asked only where it matters, says of what kind."""
+    token = _SPARSE.set(are_sparse)
+    try:
+        yield
+    finally:
+        _SPARSE.reset(token)
 
 
 def plain_labels(labels: Any) -> tuple[Any, ...]:

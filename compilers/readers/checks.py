@@ -7,6 +7,7 @@ that they are rounded once.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,8 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.from_tables import listing
+from axfi_kc.domain.measures import shown
 from axfi_kc.errors import DomainError, ModelFileError
 from axfi_kc.json_text import distinct_keys
 from axfi_kc.models import TreeNodes
@@ -26,6 +29,7 @@ __all__ = [
     "Literal",
     "check_columns",
     "check_finite",
+    "check_float32",
     "check_known_categories",
     "check_range",
     "check_size",
@@ -34,6 +38,7 @@ __all__ = [
     "constant",
     "count",
     "counts",
+    "differing",
     "float_lists",
     "floats",
     "int_lists",
@@ -43,6 +48,9 @@ __all__ = [
     "rounded",
     "spread",
 ]
+
+
+_BEYOND_FLOAT32 = 2**128 - 2**103  # the least number that float32 rounds to infinity
 
 
 def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = None) -> None:
@@ -59,8 +67,8 @@ def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = 
     """
     if len(domain.columns) != n_columns:
         raise DomainError(
-            f"The model was trained on {n_columns} columns, but the domain describes {len(domain.columns)}; "
-            "make the domain from the data the model was trained on."
+            f"The model was trained on {n_columns} columns, but the domain describes {len(domain.columns)}"
+            f"{differing(names, domain)}; make the domain from the data the model was trained on."
         )
     odd = next(((a, b) for a, b in zip(names or (), domain.columns, strict=False) if a != b), None)
     if odd is not None:
@@ -68,6 +76,46 @@ def check_columns(domain: Domain, n_columns: int, names: Sequence[str] | None = 
             f"The model was trained on column {odd[0]!r} where the domain has {odd[1]!r}; "
             "give the domain the same columns in the same order."
         )
+
+
+def differing(names: Sequence[str] | None, domain: Domain) -> str:
+    """Return in parentheses which columns the model knows and the domain has not, and the other way round.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Integer
+    >>> differing(["a", "b"], Domain([Integer("b", 0, 1), Integer("id", 0, 9)]))
+    " (without 'a'; with 'id', which the model does not know)"
+    """
+    known, columns = list(names or ()), domain.columns
+    lacking, strange = [n for n in known if n not in columns], [c for c in columns if known and c not in known]
+    parts = [f"without {listing(lacking)}"] if lacking else []
+    parts += [f"with {listing(strange)}, which the model does not know"] if strange else []
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def check_float32(domain: Domain, model: Any) -> None:
+    """Raise if a value of the domain is too large for float32: a model whose ``predict`` refuses it says nothing there.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.features import Real
+    >>> check_float32(Domain([Real("x", 0, 3e38)]), None)
+    """
+    for feature in domain.features:
+        if isinstance(feature, Categorical):
+            most = max((Fraction(abs(c)) for code in feature.codes for c in code if _is_finite(c)), default=Fraction(0))
+        else:
+            most = max(abs(Fraction(feature.low)), abs(Fraction(feature.high)))
+        if most >= _BEYOND_FLOAT32:
+            raise DomainError(
+                f"{type(model).__name__} predicts for numbers that float32 holds, up to about 3.4e38, but the domain "
+                f"has feature {feature.name!r} up to {shown(most)}; narrow the domain."
+            )
+
+
+def _is_finite(code: Any) -> bool:
+    return isinstance(code, int | float) and math.isfinite(code)
 
 
 def codes_of_column(domain: Domain, column: int) -> tuple[str, Iterable[Any]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
 from axfi_kc.compilers.readers.lightgbm_files import objective_kind, parse_lightgbm, read_lightgbm, sum_of_text
+from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import TreeSum
@@ -25,13 +28,6 @@ from axfi_kc.models.own_predict import (
 )
 
 __all__: list[str] = []
-
-# Parameters, and what else LightGBM calls them, that change what predict gives and are no part of the trees.
-_IN_PREDICT = (
-    *("pred_early_stop", "predict_raw_score", "is_predict_raw_score", "predict_rawscore", "raw_score"),
-    *("predict_leaf_index", "leaf_index", "is_predict_leaf_index", "predict_contrib", "contrib", "is_predict_contrib"),
-    *("start_iteration_predict", "num_iteration_predict"),
-)
 
 
 @reads(lgb.Booster)
@@ -66,13 +62,38 @@ def _fitted(model: Any) -> Any:
         name = type(model).__name__
         raise UnfittedModelError(f"Expected a fitted {name}, but this one has not been fitted; call fit first.")
     check_own_predict(model.booster_)
-    acting = next((name for name in _IN_PREDICT if model.get_params().get(name) not in (None, False, 0, -1)), None)
-    if acting is not None:
+    # Of all parameters the one that an estimator hands on to predict and that changes what comes of the trees there.
+    if model.get_params().get("pred_early_stop") not in (None, False, "false", "-"):
         raise UnsupportedModelError(
-            f"{type(model).__name__} has {acting}, which acts in predict and is not read; train it without, or give a "
-            "Python function over a finite domain."
+            f"{type(model).__name__} has pred_early_stop, by which predict leaves out trees where it sees fit, so that "
+            "there is no sum to explain; set it to False, or give a Python function over a finite domain."
         )
     return model.booster_
+
+
+@answers(lgb.LGBMClassifier)
+def _answer(model: Any, method: str, column: int) -> Answer:
+    text = parse_lightgbm(_fitted(model).model_to_string())
+    if not text.objective or text.objective[0] != "binary":
+        raise UnsupportedModelError(
+            f"The probabilities of LGBMClassifier with objective {text.objective} are not read; train it with "
+            "objective 'binary'."
+        )
+    steepness = next((float(w.removeprefix("sigmoid:")) for w in text.objective if w.startswith("sigmoid:")), 1.0)
+
+    def ask(scores: npt.NDArray[np.float64]) -> Any:
+        # The library's operations, with the exponential of the C library that it also calls.
+        second = np.array([1.0 / (1.0 + _exp(-steepness * score)) for score in scores.tolist()])
+        return np.stack([1.0 - second, second], axis=1)
+
+    return signed(ask if method == "predict_proba" else lambda scores: scores, column)
+
+
+def _exp(x: float) -> float:
+    try:
+        return math.exp(x)
+    except OverflowError:
+        return math.inf
 
 
 @predicts(lgb.LGBMModel)

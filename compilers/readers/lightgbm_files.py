@@ -19,8 +19,7 @@ import numpy as np
 
 from axfi_kc.compilers.readers.checks import check_columns, check_whole_codes, codes_of_column, constant, spread
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Categorical
-from axfi_kc.domain.grid import Cut
+from axfi_kc.domain.grid import Cut, Holed
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 
@@ -42,8 +41,7 @@ class LightGBMTree:
     threshold: tuple[float, ...]  # ``x <= threshold`` goes left, unless the split is categorical
     # At a categorical split, the category numbers that go left; None elsewhere.
     members: tuple[frozenset[int] | None, ...]
-    # Where zero counts as missing, whether it goes left; None where it is a number.
-    zero_goes_left: tuple[bool | None, ...]
+    zero_is_missing: tuple[bool, ...]  # whether what is near zero goes where NaN goes
     nan_goes_left: tuple[bool, ...]
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -117,9 +115,7 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
             _bits(words[bounds[int(t)] : bounds[int(t) + 1]]) if kind & _CATEGORICAL else None
             for kind, t in zip(kinds, threshold, strict=True)
         ),
-        zero_goes_left=tuple(
-            bool(kind & _DEFAULT_LEFT) if kind & _MISSING_TYPE == _ZERO_IS_MISSING else None for kind in kinds
-        ),
+        zero_is_missing=tuple(kind & _MISSING_TYPE == _ZERO_IS_MISSING for kind in kinds),
         nan_goes_left=tuple(_nan_goes_left(kind, t) for kind, t in zip(kinds, threshold, strict=True)),
         left=tuple(int(k) for k in entries["left_child"].split()),
         right=tuple(int(k) for k in entries["right_child"].split()),
@@ -190,7 +186,6 @@ _BELOW_ZERO, _UP_TO_ZERO = Cut(-_NEAR_ZERO, closed=False), Cut(_NEAR_ZERO, close
 _EVERYTHING = Cut(float(np.finfo(np.float64).max), closed=True)
 _ERRORS = ("fair", "huber", "lambdarank", "mape", "quantile", "rank_xendcg", "regression", "regression_l1")
 _IDENTITY = ("custom", *_ERRORS)
-_MOST_NODES = 200_000
 
 
 def read_lightgbm(text: str, domain: Domain) -> TreeSum:
@@ -200,7 +195,7 @@ def read_lightgbm(text: str, domain: Domain) -> TreeSum:
 
     Notes
     -----
-    Linear in the length of the text, but for ``zero_as_missing``, which splits nodes.
+    Linear in the length of the text.
     """
     parsed = parse_lightgbm(text)
     n_classes = {"identity": 0, "sign": 2, "argmax": parsed.n_scores}[objective_kind(parsed)]
@@ -242,7 +237,7 @@ def sum_of_text(text: LightGBMText, domain: Domain, labels: tuple[Hashable, ...]
     rule = _rule(text, labels)
     _check_columns(text, domain)
     # Trees of an iteration come one per score, in turn.
-    trees = [_Nodes(text, domain, tree).built(k % text.n_scores) for k, tree in enumerate(text.trees)]
+    trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(text.trees)]
     return TreeSum.of(domain, trees or [constant(text.n_scores)], rule=rule)
 
 
@@ -261,106 +256,28 @@ def _check_columns(text: LightGBMText, domain: Domain) -> None:
             check_whole_codes(domain, column)
 
 
-class _Nodes:
-    """Builds the nodes of one tree, splitting those that send zero against the order."""
+def _nodes(text: LightGBMText, tree: LightGBMTree, score: int) -> TreeNodes:
+    """Return a tree that adds to the given score: its inner nodes, and after them its leaves."""
+    n = len(tree.column)
+    beyond = [-1] * (n + 1)  # what leaves have where inner nodes have a column or a child
+    left, right = ([*(k if k >= 0 else n + ~k for k in side), *beyond] for side in (tree.left, tree.right))
+    return TreeNodes(
+        column=np.array([*tree.column, *beyond], dtype=np.int64),
+        splits=[*(_split(text, tree, node) for node in range(n)), *[None] * (n + 1)],
+        left=np.array(left, dtype=np.int64),
+        right=np.array(right, dtype=np.int64),
+        values=spread(np.array([*[0.0] * n, *tree.leaves]), score, text.n_scores),
+        missing_left=np.array([*tree.nan_goes_left, *[False] * (n + 1)], dtype=np.bool_),
+    )
 
-    def __init__(self, text: LightGBMText, domain: Domain, tree: LightGBMTree) -> None:
-        self._text, self._tree = text, tree
-        self._owners = [f for f in domain.features for _ in f.columns]
-        self._column: list[int] = []
-        self._splits: list[Split | None] = []
-        self._children: list[list[int]] = []
-        self._values: list[float] = []
-        self._missing_left: list[bool] = []
 
-    def built(self, score: int) -> TreeNodes:
-        """Return the tree, adding to the given score."""
-        # A tree without a split has only leaf 0, which is written as its complement.
-        root = 0 if self._tree.column else ~0
-        stack = [(root, -1, 0)]  # what to build, and whose child it is, on which side
-        while stack:
-            what, parent, side = stack.pop()
-            at = len(self._column)
-            if parent >= 0:
-                self._children[parent][side] = at
-            if what < 0:
-                self._add(-1, None, self._tree.leaves[~what])
-            else:
-                stack += self._inner(what)
-            if len(self._column) > _MOST_NODES:
-                raise UnsupportedModelError(
-                    f"A tree needs over {_MOST_NODES} nodes to tell zeros from numbers; train without zero_as_missing."
-                )
-        children = np.array(self._children, dtype=np.int64)
-        return TreeNodes(
-            column=np.array(self._column, dtype=np.int64),
-            splits=self._splits,
-            left=children[:, 0],
-            right=children[:, 1],
-            values=spread(np.array(self._values), score, self._text.n_scores),
-            missing_left=np.array(self._missing_left, dtype=np.bool_),
-        )
-
-    def _add(self, column: int, split: Split | None, value: float = 0.0, *, missing_left: bool = False) -> int:
-        self._missing_left.append(missing_left)
-        self._column.append(column)
-        self._splits.append(split)
-        self._children.append([-1, -1])
-        self._values.append(value)
-        return len(self._column) - 1
-
-    def _inner(self, node: int) -> list[tuple[int, int, int]]:
-        """Add a chain of nodes for one node's test; return what is to be built below it."""
-        left, right = self._tree.left[node], self._tree.right[node]
-        pending, previous = [], -1
-        # Each split takes off its left part; what is left goes on to the next piece.
-        for split, goes_left in self._pieces(node):
-            # What is missing leaves the chain at the first piece that goes to its side, or at the end.
-            missing_left = goes_left == self._tree.nan_goes_left[node]
-            at = self._add(self._tree.column[node], split, missing_left=missing_left)
-            if previous >= 0:
-                self._children[previous][1] = at
-            pending.append((left if goes_left else right, at, 0))
-            last_goes_left, previous = not goes_left, at
-        return [*pending, (left if last_goes_left else right, previous, 1)]
-
-    def _pieces(self, node: int) -> list[tuple[Split, bool]]:
-        """Return the test as splits in order, each with whether its left part goes left.
-
-        Neighbouring pieces go to different sides; what the last split leaves goes to the other
-        side than its left part.
-        """
-        tree, column = self._tree, self._tree.column[node]
-        members, zero_goes_left = tree.members[node], tree.zero_goes_left[node]
-        if members is not None:
-            names = self._text.categories[column]
-            return [(frozenset(names[k] for k in members if k < len(names)) if names else members, True)]
+def _split(text: LightGBMText, tree: LightGBMTree, node: int) -> Split:
+    members = tree.members[node]
+    if members is None:
         cut = _cut(tree.threshold[node])
-        # Zero goes where the order sends it anyway: an ordinary threshold.
-        if zero_goes_left is None or zero_goes_left == (tree.threshold[node] >= 0):
-            return [(cut, True)]
-        # The numbers that count as zero go left although they lie right of the threshold, or the other way.
-        pieces = [(cut, True), (_BELOW_ZERO, False), (_UP_TO_ZERO, True)]
-        if not zero_goes_left:
-            pieces = [(_BELOW_ZERO, True), (_UP_TO_ZERO, False), (cut, True)]
-        return self._within(column, pieces)
-
-    def _within(self, column: int, pieces: list[tuple[Cut, bool]]) -> list[tuple[Split, bool]]:
-        """Drop pieces without points, join neighbours on one side; what follows them goes right."""
-        feature = self._owners[column]
-        low = None if isinstance(feature, Categorical) else feature.low
-        kept: list[tuple[Cut, bool]] = []
-        for cut, goes_left in pieces:
-            # A piece that ends below the domain, or before the one before it, holds no point.
-            if (low is not None and Fraction(cut.last_left) < low) or (kept and cut <= kept[-1][0]):
-                continue
-            if kept and kept[-1][1] == goes_left:
-                kept.pop()
-            kept.append((cut, goes_left))
-        # What goes right at the end is joined with the rest, which goes right as well.
-        if kept and not kept[-1][1]:
-            kept.pop()
-        return [*kept] or [(_EVERYTHING, False)]
+        return Holed(cut, _BELOW_ZERO, _UP_TO_ZERO) if tree.zero_is_missing[node] else cut
+    names = text.categories[tree.column[node]]
+    return frozenset(names[k] for k in members if k < len(names)) if names else members
 
 
 def _cut(threshold: float) -> Cut:

@@ -1,16 +1,18 @@
 """Columns that a model sees, as functions of the features its user knows.
 
 A pipeline changes columns before they reach the model. Each changed column is still a function of
-one feature: a chain of non-decreasing steps on a number, or one entry per value of a discrete
-feature. The model is read over an *inner* domain that has the changed columns, and then pulled
-back: a linear model is composed with the exact affine maps of its columns, a tree's thresholds go
-back through the *floating-point* maps. The cut in the user's feature is the largest float64 that
-the library still sends left, found by bisection, so the two agree on every float64 input.
+one feature, and a feature may have several: a chain of steps on a number, or one entry per value of
+a discrete feature; either also says what a missing value becomes. The model is read over an *inner*
+domain that has the changed columns, a value of which is missing exactly where NaN reaches the model,
+and then pulled back: a linear model is composed with the exact affine maps of its columns, or
+tabulated value by value; the cells of a tree's feature are those that some column of it tells apart.
+Thresholds go back through the *floating-point* maps, so the two agree on every float64 input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -19,78 +21,85 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.compilers.readers.pipeline_steps import Floats, Step, met, spread_of
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.grid import Axis, Cut, Grid
 from axfi_kc.domain.measures import exact
-from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import LinearModel, Lookup, Model, Slope, TreeSum
 
-__all__ = ["Column", "Step", "Tabled", "columns_of", "inner_of", "pulled_back", "tabled", "then"]
+__all__ = [
+    "Chain",
+    "Column",
+    "Inner",
+    "Tabled",
+    "columns_of",
+    "inner_of",
+    "may_be_nan",
+    "pulled_back",
+    "tabled",
+    "then",
+]
 
 
-Floats = npt.NDArray[np.float64]
-_FAR = 2**1000  # beyond every threshold
 _LARGEST_TABLE = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One operation in floating point that never decreases: ``x + number`` and the like."""
-
-    name: str  # ``"add"``, ``"subtract"``, ``"multiply"``, ``"divide"`` or ``"clip"``
-    # The operand; for clip the bounds.
-    number: float
-    where: str  # the pipeline step this belongs to, for messages
-    other: float = 0.0
-
-    def at(self, x: Floats) -> Floats:
-        """Return the step's result in float64, as the library computes it."""
-        if self.name == "clip":
-            return np.clip(x, self.number, self.other)
-        return getattr(np, self.name)(x, np.float64(self.number))
-
-    @property
-    def affine(self) -> tuple[Fraction, Fraction]:
-        """The factor and the constant of the exact map that the step rounds."""
-        number = exact(self.number, f"number in {self.where}")
-        if self.name == "clip":
-            raise UnsupportedModelError(
-                f"{self.where} clips its values, which is not linear; set clip=False to explain a linear model."
-            )
-        if self.name in ("add", "subtract"):
-            return Fraction(1), number if self.name == "add" else -number
-        return (number if self.name == "multiply" else 1 / number), Fraction(0)
+_SHARE = Fraction(1, 2)  # of missing values of an inner feature: only that there are some matters
+Cells = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A number that goes through steps."""
+    """A number that goes through steps.
+
+    Attributes
+    ----------
+    feature
+        The feature of the outer domain.
+    low, high
+        The least and the largest number that comes out; a missing value aside.
+    steps
+        What the number goes through.
+    missing
+        What a missing value becomes, NaN if it stays one; None where the feature is never missing.
+    sparse
+        Whether the library keeps the column in a sparse table.
+    """
 
     feature: int
+    low: float
+    high: float
     steps: tuple[Step, ...] = ()
+    missing: float | None = None
+    sparse: bool = False
 
     def at(self, x: Floats) -> Floats:
-        """Return the column at values of the feature, in float64."""
+        """Return the column at values of the feature, in float64; what a missing one becomes at NaN."""
+        present = x[~np.isnan(x)]
         for step in self.steps:
-            x = step.at(x)
-        return x
+            present = step.at(present)
+        found = np.full(len(x), np.nan if self.missing is None else self.missing)
+        found[~np.isnan(x)] = present
+        return found
 
     @property
-    def affine(self) -> tuple[Fraction, Fraction]:
-        """The factor and the constant of the exact map that the steps round."""
+    def affine(self) -> tuple[Fraction, Fraction] | None:
+        """The factor and the constant of the exact map that the steps round; None if one of them is not affine."""
         factor, constant = Fraction(1), Fraction(0)
-        for a, b in (step.affine for step in self.steps):
-            factor, constant = a * factor, a * constant + b
+        for step in self.steps:
+            if step.affine is None:
+                return None
+            factor, constant = step.affine[0] * factor, step.affine[0] * constant + step.affine[1]
         return factor, constant
 
 
 @dataclass(frozen=True, slots=True)
 class Tabled:
-    """An entry per value of a discrete feature."""
+    """An entry per value of a discrete feature, the last for a missing one if there may be; NaN is a missing entry."""
 
     feature: int
     entries: tuple[Any, ...]
+    sparse: bool = False
 
 
 Column = Chain | Tabled
@@ -100,11 +109,21 @@ def columns_of(domain: Domain) -> list[Column]:
     """Return the columns of `domain` before anything has changed them."""
     found: list[Column] = []
     for i, feature in enumerate(domain.features):
+        nothing = (math.nan,) * bool(feature.missing)
         if isinstance(feature, Categorical):
-            found += [Tabled(i, entries) for entries in zip(*feature.codes, strict=True)]
+            found += [Tabled(i, (*entries, *nothing)) for entries in zip(*feature.codes, strict=True)]
         else:
-            found.append(Chain(i))
+            low, high = feature.floats if isinstance(feature, Real) else (float(feature.low), float(feature.high))
+            found.append(Chain(i, low, high, missing=math.nan if nothing else None))
     return found
+
+
+def may_be_nan(column: Column) -> bool:
+    """Tell whether NaN is among what a column holds."""
+    if isinstance(column, Tabled):
+        return any(map(is_missing, set(column.entries)))
+    stays = column.missing is not None and is_missing(column.missing)
+    return stays or any(step.gives_missing for step in column.steps)
 
 
 def tabled(column: Column, domain: Domain, where: str) -> Tabled:
@@ -114,79 +133,105 @@ def tabled(column: Column, domain: Domain, where: str) -> Tabled:
     feature = domain.features[column.feature]
     if isinstance(feature, Integer) and feature.size <= _LARGEST_TABLE:
         values = range(feature.low, feature.high + 1)
-        if not column.steps:
-            return Tabled(column.feature, tuple(values))
-        return Tabled(column.feature, tuple(column.at(np.array(values, dtype=np.float64)).tolist()))
+        found = column.at(np.array(values, dtype=np.float64)).tolist() if column.steps else values
+        return Tabled(column.feature, (*found, *(() if column.missing is None else (column.missing,))), column.sparse)
     raise UnsupportedModelError(
         f"{where} treats feature {feature.name!r} value by value, but its domain is {feature.describe()}; "
         f"declare it categorical, or integer with at most {_LARGEST_TABLE} values."
     )
 
 
-def then(column: Column, *steps: Step) -> Column:
-    """Return a column after further steps."""
-    if isinstance(column, Chain):
-        return replace(column, steps=(*column.steps, *steps))
-    if any(isinstance(e, str) or not isinstance(e, bool | int | float | np.number) for e in column.entries):
+def then(column: Column, domain: Domain, *steps: Step) -> Column:
+    """Return a column after further steps, each of which must have a result wherever something comes in."""
+    for step in steps:
+        if may_be_nan(column) and not step.takes_missing:
+            raise UnsupportedModelError(
+                f"{step.where} has no result where a value is missing, but feature "
+                f"{domain.features[column.feature].name!r} may be; put a SimpleImputer before it, or give the domain "
+                "missing=0."
+            )
+        column = _after(column, domain, step)
+    return column
+
+
+def _after(column: Column, domain: Domain, step: Step) -> Column:
+    name = domain.features[column.feature].name
+    if isinstance(column, Tabled):
+        numbers = _numbers(column, step)
+        found = step.at(numbers)
+        _check_finite(found[~np.isnan(numbers)], name, step)
+        return replace(column, entries=tuple(found.tolist()))
+    low, high = (column.low, column.high) if step.gives_missing else spread_of(step, column.low, column.high)
+    missing = column.missing
+    if missing is not None and not is_missing(missing):
+        missing = float(step.at(np.array([missing]))[0])
+    _check_finite(np.array([low, high, 0.0 if missing is None or is_missing(column.missing) else missing]), name, step)
+    return replace(column, low=low, high=high, steps=(*column.steps, step), missing=missing)
+
+
+def _numbers(column: Tabled, step: Step) -> Floats:
+    strange = next((e for e in column.entries if not isinstance(e, bool | int | float | np.number)), None)
+    if strange is not None:
         raise UnsupportedModelError(
-            f"{steps[0].where} scales a column that holds {column.entries[0]!r}, which is no number; "
-            "encode it first, or give the domain the codes the pipeline was fitted on."
+            f"{step.where} takes numbers, but its column holds {strange!r}; encode it first (OneHotEncoder), or give "
+            "the domain the codes the pipeline was fitted on."
         )
-    numbers = np.array(column.entries, dtype=np.float64)
-    return Tabled(column.feature, tuple(Chain(0, steps).at(numbers).tolist()))
+    return np.array(column.entries, dtype=np.float64)
+
+
+def _check_finite(results: Floats, name: str, step: Step) -> None:
+    if not (np.isfinite(results).all() or step.gives_missing):
+        raise DomainError(
+            f"{step.where} has no finite result everywhere on the domain of feature {name!r}; narrow the feature's "
+            "bounds to where it has."
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
     """The domain of changed columns, and where its features come from."""
 
-    domain: Domain  # one feature per feature of the outer domain that some column depends on
-    chains: tuple[Chain | None, ...]  # per inner feature, the chain it is; None for a table
-    # Per inner feature, the inner value of each outer value; None for a chain.
-    positions: tuple[tuple[int, ...] | None, ...]
-    sources: dict[int, int]  # the inner feature of each outer feature that is used
+    domain: Domain  # one feature per column
+    columns: tuple[Column, ...]
+
+    def of_feature(self, i: int) -> list[int]:
+        """Return the columns that depend on feature i of the outer domain."""
+        return [j for j, column in enumerate(self.columns) if column.feature == i]
+
+    def codes(self, j: int, outer: Feature, values: Floats) -> Floats:
+        """Return the codes of column j at codes of the outer feature, NaN for missing ones."""
+        column, inner = self.columns[j], self.domain.features[j]
+        if isinstance(column, Chain):
+            return column.at(values)
+        first = outer.low if isinstance(outer, Integer) else 0
+        places = np.where(np.isnan(values), len(column.entries) - 1, values - float(first)).astype(np.int64)
+        code = {row[0]: float(k) for k, row in enumerate(inner.codes)} if isinstance(inner, Categorical) else {}
+        return np.array([code.get(e, math.nan) for e in column.entries])[places]  # only NaN is no code
 
 
 def inner_of(domain: Domain, columns: Sequence[Column], names: Sequence[str]) -> Inner:
-    """Return the inner domain of `columns`, which are called `names`; a feature's columns must follow each other."""
-    groups: list[tuple[int, list[int]]] = []
-    for k, column in enumerate(columns):
-        if groups and groups[-1][0] == column.feature and isinstance(column, Tabled):
-            groups[-1][1].append(k)
-        else:
-            groups.append((column.feature, [k]))
-    order = [i for i, _ in groups]
-    twice = next((i for i in order if order.count(i) > 1), None)
-    if twice is not None or not groups:
-        what = "no column is left" if twice is None else f"feature {domain.features[twice].name!r} is used twice"
-        raise UnsupportedModelError(f"After the pipeline's transformers {what}; give each feature to one transformer.")
-    made = [_feature(domain, [columns[k] for k in ks], [names[k] for k in ks]) for _, ks in groups]
-    return Inner(
-        Domain([feature for feature, _, _ in made]),
-        tuple(chain for _, chain, _ in made),
-        tuple(positions for _, _, positions in made),
-        {i: j for j, i in enumerate(order)},
-    )
+    """Return the inner domain of `columns`, which are called `names`."""
+    if not columns:
+        raise UnsupportedModelError(
+            "After the pipeline's transformers no column is left; keep one that depends on a feature."
+        )
+    made = [_feature(domain.features[c.feature], c, name) for c, name in zip(columns, names, strict=True)]
+    return Inner(Domain(made), tuple(columns))
 
 
-_Made = tuple[Feature, Chain | None, tuple[int, ...] | None]
-
-
-def _feature(domain: Domain, columns: Sequence[Column], names: Sequence[str]) -> _Made:
-    first, outer = columns[0], domain.features[columns[0].feature]
-    if isinstance(first, Chain):
-        if isinstance(outer, Integer) and not first.steps:
-            return Integer(names[0], outer.low, outer.high), first, None
-        return Real(names[0], -_FAR, _FAR), first, None
-    rows = list(zip(*(c.entries for c in columns if isinstance(c, Tabled)), strict=True))
-    distinct: dict[tuple[Hashable, ...], int] = {}
-    positions = tuple(distinct.setdefault(row, len(distinct)) for row in rows)
-    codes: Any = list(distinct)  # a model that needs numbers says so itself
-    feature = Categorical(names[0], range(len(distinct)), columns=names, codes=codes)
-    return feature, None, positions
-
-
-_SIGN = np.int64(2**63 - 1)
+def _feature(outer: Feature, column: Column, name: str) -> Feature:
+    share = _SHARE if may_be_nan(column) else 0
+    if isinstance(column, Tabled):
+        # A column that is always missing needs a value all the same, as every feature does.
+        distinct = [e for e in dict.fromkeys(column.entries) if not is_missing(e)] or [0.0]
+        return Categorical(name, range(len(distinct)), columns=[name], codes=[[e] for e in distinct], missing=share)
+    filled = [] if column.missing is None or is_missing(column.missing) else [column.missing]
+    low, high = min(column.low, *filled, math.inf), max(column.high, *filled, -math.inf)
+    if isinstance(outer, Integer) and not column.steps and all(m.is_integer() for m in filled):
+        return Integer(name, int(low), int(high), missing=share)
+    if isinstance(outer, Real) and not column.steps and not filled:
+        return Real(name, outer.low, outer.high, missing=share)
+    return Real(name, low, high, missing=share)
 
 
 @singledispatch
@@ -204,99 +249,140 @@ def _linear(model: LinearModel, inner: Inner, domain: Domain) -> LinearModel:
     base = [b * scale for b in model.base]
     parts: list[Slope | Lookup] = []
     for i, feature in enumerate(domain.features):
-        j = inner.sources.get(i)
-        part = _nothing(feature, len(base)) if j is None else model.parts[j]
-        chain, positions = (None, None) if j is None else (inner.chains[j], inner.positions[j])
-        if isinstance(part, Lookup):
-            # A feature's values may be fewer, or in another order, than the column's.
-            rows = [row if positions is None else [row[p] for p in positions] for row in part.rows]
-            parts.append(Lookup(tuple(tuple(n * scale for n in row) for row in rows)))
+        columns = inner.of_feature(i)
+        if isinstance(feature, Categorical) or not all(_is_straight(model, inner, j) for j in columns):
+            parts.append(_table(model, inner, columns, feature))
             continue
-        factor, constant = chain.affine if chain is not None else (Fraction(1), Fraction(0))
-        # f * (factor * x + constant): the constant part goes to the base.
-        base = [b + f * scale * constant for b, f in zip(base, part.factors, strict=True)]
-        parts.append(Slope(tuple(f * scale * factor for f in part.factors)))
+        slope, constants = _slope(model, inner, columns, feature)
+        base = [b + c for b, c in zip(base, constants, strict=True)]
+        parts.append(slope)
     return LinearModel.of(domain, parts, base=base, rule=model.rule)
 
 
-def _nothing(feature: Feature, n_scores: int) -> Slope | Lookup:
-    """Return the part of a feature that the model does not see."""
-    if isinstance(feature, Categorical):
-        return Lookup(((0,) * feature.size,) * n_scores)
-    return Slope((0,) * n_scores)
+def _is_straight(model: LinearModel, inner: Inner, j: int) -> bool:
+    column = inner.columns[j]
+    return isinstance(column, Chain) and column.affine is not None and isinstance(model.parts[j], Slope)
+
+
+def _slope(model: LinearModel, inner: Inner, columns: Sequence[int], feature: Feature) -> tuple[Slope, list[Fraction]]:
+    """Return what affine columns of a feature add, and the constants among it, which go to the base."""
+    n, scale = len(model.base), Fraction(1, model.denominator)
+    factors, constants, missing = [Fraction(0)] * n, [Fraction(0)] * n, [Fraction(0)] * n
+    for j in columns:
+        column, part = inner.columns[j], model.parts[j]
+        affine = column.affine if isinstance(column, Chain) else None
+        if affine is None or isinstance(part, Lookup):
+            raise _bent(inner, columns, feature)
+        nothing = float(inner.codes(j, feature, np.array([np.nan]))[0])
+        for k in range(n):
+            # f * (factor * x + constant), and at a missing value what the model adds there, without that constant.
+            f = part.factors[k] * scale
+            factors[k] += f * affine[0]
+            constants[k] += f * affine[1]
+            if feature.missing:
+                missing[k] += _added(part, k, nothing) * scale - f * affine[1]
+    return Slope(tuple(factors), tuple(missing) if feature.missing else None), constants
+
+
+def _added(part: Slope | Lookup, score: int, code: float) -> Any:
+    """Return what a column adds to a score at one of its codes, times the model's denominator."""
+    if isinstance(part, Lookup):
+        return part.rows[score][-1 if math.isnan(code) else int(code) - part.first]
+    if math.isnan(code):
+        return 0 if part.missing is None else part.missing[score]
+    return part.factors[score] * exact(code)
+
+
+def _table(model: LinearModel, inner: Inner, columns: Sequence[int], feature: Feature) -> Lookup:
+    """Return what the columns of a discrete feature add, value by value."""
+    if isinstance(feature, Real) or feature.size > _LARGEST_TABLE:
+        raise _bent(inner, columns, feature)
+    first, n_missing = feature.low if isinstance(feature, Integer) else 0, int(bool(feature.missing))
+    values = np.array([*range(first, first + feature.size - n_missing), *[math.nan] * n_missing], dtype=np.float64)
+    codes = [(model.parts[j], inner.codes(j, feature, values).tolist()) for j in columns]
+    rows = [
+        [Fraction(sum(_added(part, k, c[n]) for part, c in codes)) / model.denominator for n in range(len(values))]
+        for k in range(len(model.base))
+    ]
+    return Lookup(tuple(map(tuple, rows)))
+
+
+def _bent(inner: Inner, columns: Sequence[int], feature: Feature) -> UnsupportedModelError:
+    steps = [s for j in columns for s in getattr(inner.columns[j], "steps", ()) if s.affine is None]
+    what = f"{steps[0].where} {steps[0].why}" if steps else "the model is not linear"
+    return UnsupportedModelError(
+        f"A linear model needs linear steps on feature {feature.name!r} ({feature.describe()}), but {what}; scale it "
+        f"(StandardScaler, RobustScaler), declare it integer with at most {_LARGEST_TABLE} values, or use trees."
+    )
 
 
 @pulled_back.register
 def _trees(model: TreeSum, inner: Inner, domain: Domain) -> TreeSum:
-    outer_of = {j: i for i, j in inner.sources.items()}
-    axes, cells = [], {}
+    axes: list[Axis] = []
+    cells: dict[int, Cells] = {}
     for i, feature in enumerate(domain.features):
-        j = inner.sources.get(i)
-        if j is None:
-            axes.append(Axis.of(feature))
-            continue
-        axis, cells[j] = _pulled_back_axis(model.grid.axes[j], inner, j, feature)
+        axis, found = _pulled_back_axis(model.grid.axes, inner, inner.of_feature(i), feature)
         axes.append(axis)
+        cells |= found
     masks = [_mask(model, node, cells) for node in range(len(model.feature))]
+    outer_of = np.array([*(column.feature for column in inner.columns), -1], dtype=np.int32)
     return replace(
         model,
         grid=Grid(domain, tuple(axes)),
-        # Leaves, at -1, have no outer feature and stay so.
-        feature=np.array([outer_of.get(j, -1) for j in model.feature.tolist()], dtype=np.int32),
+        feature=outer_of[model.feature],  # leaves, at -1, stay so
         mask_offset=np.cumsum([0, *map(len, masks)])[:-1].astype(np.int64),
         left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
     )
 
 
-def _mask(model: TreeSum, node: int, cells: dict[int, npt.NDArray[np.int64]]) -> npt.NDArray[np.uint8]:
+def _mask(model: TreeSum, node: int, cells: dict[int, Cells]) -> npt.NDArray[np.uint8]:
     """Return which outer cells go left at a node."""
     j, start = int(model.feature[node]), int(model.mask_offset[node])
     return model.left_mask[start + cells[j]] if j >= 0 else np.zeros(0, np.uint8)
 
 
-def _pulled_back_axis(axis: Axis, inner: Inner, j: int, feature: Feature) -> tuple[Axis, npt.NDArray[np.int64]]:
-    """Return the axis of an outer feature, and the inner cell of each of its cells."""
-    positions, chain = inner.positions[j], inner.chains[j]
-    if positions is not None or chain is None:
-        # A table has no order to keep: every value is its own cell.
-        return Axis.of_values(feature), np.array(positions, dtype=np.int64)
-    cuts = _pulled_back_cuts(axis.cuts, chain, feature)
-    outer = Axis.of(feature, cuts)
-    left = np.array([outer.left_of(cut) for cut in cuts], dtype=np.int64)
-    # The inner cell is the number of inner cuts that lie left of the outer one.
-    return outer, np.searchsorted(np.sort(left), np.arange(outer.n_cells), side="right").astype(np.int64)
+def _pulled_back_axis(
+    axes: Sequence[Axis], inner: Inner, columns: Sequence[int], feature: Feature
+) -> tuple[Axis, dict[int, Cells]]:
+    """Return the axis of an outer feature, and for each of its columns the inner cell of each of the axis's cells."""
+    if isinstance(feature, Categorical):
+        axis = Axis.of_values(feature)
+        return axis, _cells(axis, axes, inner, columns)
+    axis = Axis.of(
+        feature, [cut for j in columns for cut in _cuts(axes[j], inner, j, feature, alone=len(columns) == 1)]
+    )
+    found = _cells(axis, axes, inner, columns)
+    together = np.array([found[j] for j in columns]).reshape(len(columns), axis.n_cells)
+    # Steps may break where nothing changes: what no column tells apart is one cell.
+    changes = (together[:, 1:] != together[:, :-1]).any(axis=0)[: len(axis.cuts)]
+    axis = Axis.of(feature, [cut for cut, kept in zip(axis.cuts, changes.tolist(), strict=True) if kept])
+    return axis, _cells(axis, axes, inner, columns)
 
 
-def _pulled_back_cuts(cuts: Sequence[Cut], chain: Chain, feature: Feature) -> list[Cut]:
-    """Return for each cut of a column the cut of the feature behind it: at most 64 evaluations on all cuts at once."""
-    if not chain.steps or not cuts or isinstance(feature, Categorical):
-        return list(cuts)
-    last = np.array([cut.last_left for cut in cuts])
-    wide = 0 if isinstance(feature, Integer) else 1
-    # For reals one float beyond either end: then "none" and "all of the domain" are answers too.
-    low = np.full(len(cuts), _key(np.float64(feature.low)) - wide)
-    high = np.full(len(cuts), _key(np.float64(feature.high)) + wide)
-    # Steps of a chain never decrease, in floats too, so what goes left is a beginning of the floats, and
-    # bisection over the floats finds its end.
-    never = chain.at(_float(low)) > last  # not even the least value goes left
-    always = chain.at(_float(high)) <= last
-    while (high > low + 1).any():
-        middle = (low >> 1) + (high >> 1) + (low & high & 1)  # their difference does not fit once it spans [-2, 2]
-        goes_left = chain.at(_float(middle)) <= last
-        low, high = np.where(goes_left, middle, low), np.where(goes_left, high, middle)
-    # Where all go left the end is the upper one, which the bisection only approaches.
-    ends = _float(np.where(always, high, low)).tolist()
-    # Open at the low end: nothing lies left of it.
-    return [Cut(end, closed=not none) for end, none in zip(ends, never.tolist(), strict=True)]
+def _cells(axis: Axis, axes: Sequence[Axis], inner: Inner, columns: Iterable[int]) -> dict[int, Cells]:
+    """Return the inner cells that a point of each cell of an outer axis lies in."""
+    points = _representatives(axis)
+    return {j: axes[j].locate(inner.codes(j, axis.feature, points)) for j in columns}
 
 
-def _key(x: Any) -> Any:
-    """Return an integer for each float64, in the same order."""
-    # Floats are sign and magnitude. Flipping the magnitude of negative ones makes the bits ascend with the
-    # numbers, and flipping twice is the identity.
-    bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    return bits ^ ((bits >> np.int64(63)) & _SIGN)
+def _representatives(axis: Axis) -> Floats:
+    """Return the code of one point in each cell: the last float of it."""
+    feature, nothing = axis.feature, [math.nan] * bool(axis.feature.missing)
+    if isinstance(feature, Categorical):
+        return np.array([*range(len(feature.values)), *nothing], dtype=np.float64)
+    last = feature.floats[1] if isinstance(feature, Real) else float(feature.high)
+    return np.array([*(cut.last_left for cut in axis.cuts), last, *nothing])
 
 
-def _float(key: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    return (key ^ ((key >> np.int64(63)) & _SIGN)).view(np.float64)
+def _cuts(axis: Axis, inner: Inner, j: int, feature: Integer | Real, *, alone: bool) -> list[Cut]:
+    """Return the cuts of a feature behind which column j may lie in another cell of its own axis."""
+    column = inner.columns[j]
+    if isinstance(column, Tabled):
+        values = np.arange(int(feature.low), int(feature.high) + 1, dtype=np.float64)  # only integers are tabled
+        cells = axis.locate(inner.codes(j, feature, values))
+        return [Cut(float(v), closed=True) for v in values[:-1][cells[1:] != cells[:-1]]]
+    if not column.steps:
+        # Beside other columns a cut is taken at a float, so that no cell lies between two neighbouring floats.
+        return [cut if alone else Cut(cut.last_left, closed=True) for cut in axis.cuts]
+    ends = feature.floats if isinstance(feature, Real) else (float(feature.low), float(feature.high))
+    return [Cut(x, closed=True) for x in met(column.steps, (c.last_left for c in axis.cuts), *ends).tolist()]

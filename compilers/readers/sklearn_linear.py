@@ -70,8 +70,8 @@ def _regressor(model: Any, domain: Domain) -> LinearModel:
     coefficients = _coefficients(model, domain)
     if len(coefficients) != 1:
         raise UnsupportedModelError(
-            f"{type(model).__name__} with {len(coefficients)} outputs was given; explain one output at a time, "
-            "with a model fitted to it alone."
+            f"{type(model).__name__} with {len(coefficients)} outputs was given; explain one output at a time: "
+            "axfi_kc.output_of(model, k) gives the model of output k."
         )
     return LinearModel.of_columns(domain, coefficients, intercepts=_intercepts(model, 1), rule=Score())
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn._loss.link import IdentityLink
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import (
     ExtraTreesClassifier,
@@ -32,7 +33,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, differing, spread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
@@ -54,12 +55,13 @@ def check_fitted(model: Any, attribute: str) -> None:
 
 def check_width(model: Any, domain: Domain) -> None:
     """Raise unless the domain describes as many columns as the model was fitted on."""
-    if len(domain.columns) != model.n_features_in_:
-        raise DomainError(
-            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}; "
-            "make the domain from the data the model was fitted on."
-        )
     trained = getattr(model, "feature_names_in_", None)
+    if len(domain.columns) != model.n_features_in_:
+        names = None if trained is None else [str(n) for n in trained]
+        raise DomainError(
+            f"The model was fitted on {model.n_features_in_} columns, but the domain describes {len(domain.columns)}"
+            f"{differing(names, domain)}; make the domain from the data the model was fitted on."
+        )
     if trained is not None and tuple(map(str, trained)) != domain.columns:
         odd = next((a, b) for a, b in zip(map(str, trained), domain.columns, strict=True) if a != b)
         raise DomainError(
@@ -72,6 +74,11 @@ def takes_missing(model: Any) -> bool:
     """Tell whether a tree predicts where values are missing, by what scikit-learn asks before it does."""
     asks = getattr(model, "_support_missing_values", None)  # since 1.3
     return asks is not None and bool(asks(np.zeros((1, 1))))
+
+
+def _check_domain(model: Any, domain: Domain) -> None:
+    check_width(model, domain)
+    check_float32(domain, model)
 
 
 def nodes_of(tree: Any, values: np.ndarray[Any, Any], *, missing: bool = False) -> TreeNodes:
@@ -91,8 +98,8 @@ def nodes_of(tree: Any, values: np.ndarray[Any, Any], *, missing: bool = False) 
 def _one_output(model: Any) -> None:
     if model.n_outputs_ != 1:
         raise UnsupportedModelError(
-            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
-            "with a tree fitted to it alone."
+            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time: "
+            "axfi_kc.output_of(model, k) gives the model of output k."
         )
 
 
@@ -101,7 +108,7 @@ def _one_output(model: Any) -> None:
 def _classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
-    check_width(model, domain)
+    _check_domain(model, domain)
     nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Argmax(plain_labels(model.classes_)))
 
@@ -111,7 +118,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
 def _regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "tree_")
     _one_output(model)
-    check_width(model, domain)
+    _check_domain(model, domain)
     nodes = nodes_of(model.tree_, model.tree_.value[:, 0, :], missing=takes_missing(model))
     return TreeSum.of(domain, [nodes], rule=Score())
 
@@ -132,10 +139,10 @@ def _check_forest(model: Any, domain: Domain) -> None:
     check_fitted(model, "estimators_")
     if model.n_outputs_ != 1:
         raise UnsupportedModelError(
-            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time, "
-            "with a forest fitted to it alone."
+            f"{type(model).__name__} with {model.n_outputs_} outputs was given; explain one output at a time: "
+            "axfi_kc.output_of(model, k) gives the model of output k."
         )
-    check_width(model, domain)
+    _check_domain(model, domain)
     for tree in model.estimators_:
         check_own_predict(tree)
 
@@ -171,10 +178,10 @@ def _prior(model: Any) -> npt.NDArray[np.float64]:
     return model._raw_predict_init(np.zeros((1, model.n_features_in_), dtype=np.float32))[0]
 
 
-def _stages(model: Any, *, sign: float = 1.0) -> list[TreeNodes]:
+def _stages(model: Any) -> list[TreeNodes]:
     n_scores = model.estimators_.shape[1]
     return [
-        nodes_of(e.tree_, spread(sign * (model.learning_rate * e.tree_.value[:, 0, 0]), k, n_scores))
+        nodes_of(e.tree_, spread(model.learning_rate * e.tree_.value[:, 0, 0], k, n_scores))
         for stage in model.estimators_
         for k, e in enumerate(stage)
     ]
@@ -183,21 +190,18 @@ def _stages(model: Any, *, sign: float = 1.0) -> list[TreeNodes]:
 @reads(GradientBoostingClassifier)
 def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
-    check_width(model, domain)
+    _check_domain(model, domain)
     labels = plain_labels(model.classes_)
     base = [Fraction(float(b)) for b in _prior(model)]
-    if len(base) > 1:
-        return TreeSum.of(domain, _stages(model), rule=Argmax(labels), base=base)
-    # The library gives a score of exactly 0 to the second class; so "above zero" is asked of
-    # the negated score, for the first class.
-    first, second = labels
-    return TreeSum.of(domain, _stages(model, sign=-1.0), rule=Positive((second, first)), base=[-base[0]])
+    # The library gives a score of exactly 0 to the second class.
+    rule = Argmax(labels) if len(base) > 1 else Positive((labels[0], labels[1]), closed=True)
+    return TreeSum.of(domain, _stages(model), rule=rule, base=base)
 
 
 @reads(GradientBoostingRegressor)
 def _boosted_regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
-    check_width(model, domain)
+    _check_domain(model, domain)
     base = [Fraction(float(b)) for b in _prior(model)]
     return TreeSum.of(domain, _stages(model), rule=Score(), base=base)
 
@@ -294,10 +298,11 @@ def _histogram_classifier(model: Any, domain: Domain) -> TreeSum:
 
 @reads(HistGradientBoostingRegressor)
 def _histogram_regressor(model: Any, domain: Domain) -> TreeSum:
-    if model.loss not in _IDENTITY_LOSSES:
+    trees, base = _trees_and_base(model, domain)
+    # The loss of the fit, which predict asks: the parameter may have been set since.
+    if not isinstance(model._loss.link, IdentityLink):
         raise UnsupportedModelError(
-            f"HistGradientBoostingRegressor(loss={model.loss!r}) predicts the exponential of a sum of trees, "
+            f"{type(model).__name__} with {type(model._loss).__name__} predicts the exponential of a sum of trees, "
             f"which has no exact form; fit it with one of the losses {', '.join(_IDENTITY_LOSSES)}."
         )
-    trees, base = _trees_and_base(model, domain)
     return TreeSum.of(domain, trees, rule=Score(), base=base)

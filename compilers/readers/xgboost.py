@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -11,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
-from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import (
-    parse_json,
-)
+from axfi_kc.compilers.readers import check_own_predict, gets_sparse_tables, plain_labels, reads
+from axfi_kc.compilers.readers.checks import check_float32, parse_json
+from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.compilers.readers.xgboost_files import Reading, XGBoostFile, objective_kind, parse_document, sum_of_file
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
@@ -34,18 +32,31 @@ from axfi_kc.models.own_predict import (
 
 def _file_of(booster: Any) -> tuple[XGBoostFile, tuple[float, ...]]:
     """Return what the booster would save, and the margins the library starts from."""
-    raw = bytes(booster.save_raw("json"))
+    try:
+        raw = bytes(booster.save_raw("json"))
+    except xgb.core.XGBoostError as error:  # set_params can leave a booster that neither predicts nor saves
+        reason = str(error).strip().splitlines()[0][-120:]
+        raise UnsupportedModelError(f"XGBoost cannot save this model ({reason}); train it again.") from error
     return parse_document(parse_json(raw, trusted=True)), _library_base(raw)
 
 
 def _library_base(raw: bytes) -> tuple[float, ...]:
     """Return the margins of the model without its trees: what the library itself adds first."""
+    empty = _without_trees(raw)
+    if empty is None:
+        return ()
+    margins = empty.predict(xgb.DMatrix(np.zeros((1, empty.num_features())), nthread=1), output_margin=True)
+    return tuple(np.asarray(margins, dtype=np.float64).reshape(-1).tolist())
+
+
+def _without_trees(raw: bytes) -> Any:
+    """Return the booster without its trees; None for one that has none."""
     document = json.loads(raw)
     learner = document["learner"]
     booster = learner["gradient_booster"]
     model = booster.get("gbtree", booster).get("model", {})
     if "trees" not in model:
-        return ()
+        return None
     model["trees"], model["tree_info"] = [], []
     model["gbtree_model_param"]["num_trees"] = "0"
     if "iteration_indptr" in model:
@@ -53,10 +64,29 @@ def _library_base(raw: bytes) -> tuple[float, ...]:
     learner["gradient_booster"] = {"name": "gbtree", "model": model}
     learner["learner_model_param"]["boost_from_average"] = "0"  # else an empty model awaits training
     learner["feature_names"], learner["feature_types"] = [], []
-    empty = xgb.Booster({"nthread": 1}, model_file=bytearray(json.dumps(document).encode()))
-    width = int(learner["learner_model_param"]["num_feature"])
-    margins = empty.predict(xgb.DMatrix(np.zeros((1, width)), nthread=1), output_margin=True)
-    return tuple(np.asarray(margins, dtype=np.float64).reshape(-1).tolist())
+    return xgb.Booster({"nthread": 1}, model_file=bytearray(json.dumps(document).encode()))
+
+
+@answers(xgb.XGBClassifier)
+def _answer(model: Any, method: str, column: int) -> Answer:
+    booster = _fitted(model)
+    empty = _without_trees(bytes(booster.save_raw("json")))
+    objective = str(json.loads(booster.save_config())["learner"]["objective"]["name"])
+    if empty is None or objective != "binary:logistic" or method != "predict_proba":
+        raise UnsupportedModelError(
+            f"The answers of {type(model).__name__} by {method} with objective {objective!r} are not read; train it "
+            "with objective 'binary:logistic', and ask for predict_proba."
+        )
+
+    def ask(scores: npt.NDArray[np.float64]) -> Any:
+        # A model without trees has the margin that it is given: the library's own float32 sigmoid does the rest.
+        limits = np.finfo(np.float32)
+        margins = np.clip(scores, float(limits.min), float(limits.max)).astype(np.float32)
+        table = xgb.DMatrix(np.zeros((len(scores), empty.num_features())), base_margin=margins, nthread=1)
+        second = empty.predict(table)
+        return np.stack([1.0 - second, second], axis=1)
+
+    return signed(ask, column)
 
 
 def _fitted(model: Any) -> Any:
@@ -68,16 +98,22 @@ def _fitted(model: Any) -> Any:
             f"Expected a fitted {name}, but this one has not been fitted; call fit first."
         ) from error
     check_own_predict(booster)
-    if not math.isnan(model.missing):
-        raise UnsupportedModelError(
-            f"{type(model).__name__}(missing={model.missing!r}) sends that number where missing values go, which is "
-            "not read; train it with missing=nan, or give a Python function over a finite domain."
-        )
     return booster
+
+
+def _missing(model: Any) -> dict[str, Any]:
+    """Return what an estimator's ``predict`` takes for missing, besides NaN."""
+    if not isinstance(model.missing, int | float | np.number):
+        raise UnsupportedModelError(
+            f"{type(model).__name__}(missing=...) should be a number or nan, but {model.missing!r} was found, which "
+            "predict refuses; set a number."
+        )
+    return {"missing": float(model.missing), "is_sparse": gets_sparse_tables()}
 
 
 @reads(xgb.Booster)
 def _booster(model: Any, domain: Domain) -> TreeSum:
+    check_float32(domain, model)  # a DMatrix refuses what the estimators take for infinity
     file, base = _file_of(model)
     return sum_of_file(file, domain, Reading(iterations="all", base=base))
 
@@ -93,7 +129,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
         )
     # predict compares what the objective outputs with 0.5: for logitraw that is the margin itself.
     threshold = Fraction(1, 2) if file.objective == "binary:logitraw" else Fraction(0)
-    return sum_of_file(file, domain, Reading(labels=labels, base=base, threshold=threshold))
+    return sum_of_file(file, domain, Reading(labels=labels, base=base, threshold=threshold, **_missing(model)))
 
 
 @reads(xgb.XGBRegressor)
@@ -104,7 +140,7 @@ def _regressor(model: Any, domain: Domain) -> TreeSum:
             f"{type(model).__name__} with objective {file.objective!r} predicts a probability or a class number, "
             "which has no exact form as a regression; train an XGBClassifier, or use 'reg:squarederror'."
         )
-    return sum_of_file(file, domain, Reading(base=base))
+    return sum_of_file(file, domain, Reading(base=base, **_missing(model)))
 
 
 @predicts(xgb.XGBModel)

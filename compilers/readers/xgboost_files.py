@@ -4,7 +4,8 @@ A file is not trusted: whatever is missing, of the wrong type, out of range, cyc
 raises :class:`~axfi_kc.errors.ModelFileError`.
 
 A point goes left iff ``float32(x) < threshold``; at a categorical split the listed categories go
-right. The library adds float32 numbers in float32; the neutral form has the exact sum of the same
+right. NaN goes where the node says, and so does every number that float32 rounds to the ``missing``
+that an estimator was given. The library adds float32 numbers in float32; the neutral form has the exact sum of the same
 numbers, so the two differ by the library's own rounding. The class is decided by the margin:
 ``margin > 0``, or the lowest index of the largest margin.
 """
@@ -46,7 +47,7 @@ from axfi_kc.compilers.readers.checks import (
 )
 from axfi_kc.compilers.readers.ubjson import parse_ubjson
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.grid import Cut, float32_cuts
+from axfi_kc.domain.grid import Cut, Holed, float32_cuts
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 
@@ -411,12 +412,18 @@ class Reading:
         The margins before any tree, where they are known better than from the file.
     threshold
         What a binary margin must exceed for the second class.
+    missing
+        The number that counts as missing, besides NaN; NaN: none does.
+    is_sparse
+        Whether zeros are left out of the tables to predict, and so count as missing.
     """
 
     labels: Sequence[Hashable] | None = None
     iterations: Iterations = "best"
     base: tuple[float, ...] | None = None
     threshold: Fraction = Fraction(0)
+    missing: float = math.nan
+    is_sparse: bool = False
 
 
 def read_xgboost(
@@ -425,6 +432,7 @@ def read_xgboost(
     *,
     labels: Sequence[Hashable] | None = None,
     iterations: Iterations = "best",
+    missing: float = math.nan,
 ) -> TreeSum:
     """Read an XGBoost model file, without XGBoost.
 
@@ -442,6 +450,9 @@ def read_xgboost(
     iterations
         How many rounds of boosting count. ``"best"``: up to the best iteration if early stopping
         recorded one, as ``XGBClassifier.predict`` does; ``"all"``, as ``Booster.predict`` does.
+    missing
+        The number that ``predict`` takes for missing, besides NaN: what ``XGBClassifier(missing=...)`` was given. A
+        saved file does not hold it, so it must be said again wherever it was said in training.
 
     Raises
     ------
@@ -471,7 +482,7 @@ def read_xgboost(
     >>> read_xgboost(stump, Domain([Real("x", 0, 9)])).predict([[3.4], [3.5]])
     [0, 1]
     """
-    return sum_of_file(parse_xgboost(source), domain, Reading(labels=labels, iterations=iterations))
+    return sum_of_file(parse_xgboost(source), domain, Reading(labels=labels, iterations=iterations, missing=missing))
 
 
 def sum_of_file(file: XGBoostFile, domain: Domain, reading: Reading) -> TreeSum:
@@ -479,7 +490,7 @@ def sum_of_file(file: XGBoostFile, domain: Domain, reading: Reading) -> TreeSum:
     kind = objective_kind(file)
     check_columns(domain, file.n_columns, file.names)
     _check_categories(file, domain)
-    trees = _nodes(file, _n_trees(file, reading.iterations))
+    trees = _nodes(file, _n_trees(file, reading.iterations), _absent(file, reading))
     if not trees:
         raise UnsupportedModelError("Expected a model with trees, but this one has none; train it for some rounds.")
     margins = reading.base if reading.base is not None else _base_margins(file)
@@ -570,7 +581,49 @@ def _categorical_columns(file: XGBoostFile) -> list[int]:
     return sorted({column for column, listed in pairs if column >= 0 and listed is not None})
 
 
-def _nodes(file: XGBoostFile, n_trees: int) -> list[TreeNodes]:
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """What counts as missing besides NaN."""
+
+    hole: tuple[Cut, Cut] | None = None  # the reals that float32 rounds to that number
+    category: frozenset[int] = frozenset()  # the category with that number
+
+    def holed(self, cut: Cut) -> Split:
+        """Return a cut that the number does not obey."""
+        return cut if self.hole is None else Holed(cut, *self.hole)
+
+    def chosen(self, listed: frozenset[int], goes_along: bool) -> frozenset[int]:
+        """Return listed categories, with the one that counts as missing if missing values go along with them."""
+        return listed | self.category if goes_along else listed - self.category
+
+
+def _absent(file: XGBoostFile, reading: Reading) -> _Absent:
+    """Return what counts as missing to a model, which must say where missing values go."""
+    with np.errstate(over="ignore"):
+        missing = number = float(np.float32(reading.missing))
+    if not math.isfinite(number):  # no value that predict accepts is rounded to infinity
+        if reading.is_sparse:
+            return _Absent((Cut(0.0, closed=False), Cut(0.0, closed=True)), frozenset([0]))
+        return _Absent()
+    if reading.is_sparse and number:
+        raise UnsupportedModelError(
+            f"Sparse tables make 0 count as missing besides missing={missing}, and only one such number is read; give "
+            "the model dense tables (sparse_output=False, sparse_threshold=0)."
+        )
+    if any(tree.default_left is None for tree in file.trees):
+        raise ModelFileError(
+            f"With missing={missing} nodes must say default_left, but they do not; save the model again."
+        )
+    if number >= 0 and number.is_integer() and any(file.categories):
+        raise UnsupportedModelError(
+            f"With missing={missing} a category counts as missing by its place in the table given to predict, so that "
+            "nothing fixed is to be explained; train with missing=nan, or with numbers for categories."
+        )
+    low, high = (float32_cuts([number], strict=strict)[0] for strict in (True, False))
+    return _Absent((low, high), frozenset([int(number)] if number.is_integer() else []))
+
+
+def _nodes(file: XGBoostFile, n_trees: int, absent: _Absent) -> list[TreeNodes]:
     """Return the first trees; the cuts of all of them are made together."""
     trees = file.trees[:n_trees]
     straight = [np.array([s is None for s in tree.listed]) for tree in trees]
@@ -580,7 +633,7 @@ def _nodes(file: XGBoostFile, n_trees: int) -> list[TreeNodes]:
     return [
         TreeNodes(
             column=tree.column,
-            splits=[_split(file, column, s, cuts) for column, s in zip(tree.column.tolist(), tree.listed, strict=True)],
+            splits=_splits(file, tree, cuts, absent),
             # what a set selects goes right here, and left in the neutral form
             left=np.where(plain, tree.left, tree.right),
             right=np.where(plain, tree.right, tree.left),
@@ -591,10 +644,17 @@ def _nodes(file: XGBoostFile, n_trees: int) -> list[TreeNodes]:
     ]
 
 
-def _split(file: XGBoostFile, column: int, listed: frozenset[int] | None, cuts: Iterator[Cut]) -> Split | None:
-    if column < 0:
-        return None
-    return next(cuts) if listed is None else _members(file, column, listed)
+def _splits(file: XGBoostFile, tree: XGBoostTree, cuts: Iterator[Cut], absent: _Absent) -> list[Split | None]:
+    # Listed categories go right, and so does what is missing unless the node says left.
+    right = [False] * len(tree.column) if tree.default_left is None else (~tree.default_left).tolist()
+    found: list[Split | None] = []
+    for column, listed, along in zip(tree.column.tolist(), tree.listed, right, strict=True):
+        if column < 0:
+            found.append(None)
+        else:
+            chosen = None if listed is None else absent.chosen(listed, along)
+            found.append(absent.holed(next(cuts)) if chosen is None else _members(file, column, chosen))
+    return found
 
 
 def _scores(file: XGBoostFile, n_trees: int) -> list[npt.NDArray[np.float64]]:

@@ -40,6 +40,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+def test_a_number_that_counts_as_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Issue 15: a in 0..2, b in 0..1, y = (a == 0) | (b == 1); the file does not hold missing=0."""
+    xgboost, pd = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
+    table = pd.DataFrame([(a, b) for a in range(3) for b in range(2)] * 20, columns=["a", "b"])
+    model = xgboost.XGBClassifier(n_estimators=3, max_depth=2, missing=0.0, n_jobs=1)
+    model.fit(table, ((table.a == 0) | (table.b == 1)).astype(int)).save_model(tmp_path / "model.json")
+    table.to_csv(tmp_path / "data.csv", index=False)
+    explain = ["explain", str(tmp_path / "model.json"), str(tmp_path / "data.csv"), "--row", "3", "--json"]
+    assert main([*explain, "--missing", "0"]) == 0
+    text = capsys.readouterr().out
+    assert [c["features"] for c in json.loads(text)["cxps"]] == [["b"]]
+    (tmp_path / "result.json").write_text(text)
+    assert run(tmp_path, "result.json", "model.json", "--missing", "0") == 0
+    assert run(tmp_path, "result.json", "model.json") == 1
+    capsys.readouterr()
+    (tmp_path / "other.txt").write_text("tree\n")
+    assert main(["explain", str(tmp_path / "other.txt"), *explain[2:], "--missing", "0"]) != 0
+    assert "--missing is for files of XGBoost" in capsys.readouterr().err
+
+
 def run(folder: Path, result: str, model: str, *options: str) -> int:
     return main(["verify", str(folder / result), str(folder / model), *options])
 

@@ -76,13 +76,13 @@ def test_binary(zero_as_missing, use_missing, categorical) -> None:
 
 
 def test_zero_is_sent_against_the_order() -> None:
-    """The hard case of zero_as_missing does occur, and costs additional nodes."""
+    """The hard case of zero_as_missing does occur, and costs no node."""
     estimator = lgb.LGBMClassifier(**SETTINGS, zero_as_missing=True).fit(X, Y)
     text = parse_lightgbm(estimator.booster_.model_to_string())
-    pairs = [p for t in text.trees for p in zip(t.threshold, t.zero_goes_left, strict=True)]
-    assert any(left is not None and left != (threshold >= 0) for threshold, left in pairs)
+    tests = [p for t in text.trees for p in zip(t.threshold, t.zero_is_missing, t.nan_goes_left, strict=True)]
+    assert any(is_missing and left != (threshold >= 0) for threshold, is_missing, left in tests)
     model = ax.read_model(estimator, DOMAIN)
-    assert len(model.feature) > sum(2 * len(t.leaves) - 1 for t in text.trees)
+    assert len(model.feature) == sum(2 * len(t.leaves) - 1 for t in text.trees)
 
 
 @pytest.mark.parametrize("threshold", ["0.", "-0.", "1.e-36", "-1.e-36", "5.e-324", "2.e-35", "-2.e-35"])

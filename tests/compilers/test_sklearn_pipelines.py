@@ -12,15 +12,21 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
+    KBinsDiscretizer,
     MinMaxScaler,
+    Normalizer,
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
+    PowerTransformer,
+    QuantileTransformer,
     StandardScaler,
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -228,11 +234,19 @@ def test_a_regression_behind_a_scaler_is_exact() -> None:
     ("steps", "message"),
     [
         ([("poly", PolynomialFeatures())], "step 'poly' is PolynomialFeatures"),
-        ([("log", FunctionTransformer(np.abs))], "step 'log' is FunctionTransformer"),
+        ([("sin", FunctionTransformer(np.sin))], "step 'sin' is FunctionTransformer.sin.*use one of NumPy's"),
+        ([("log", FunctionTransformer(np.log))], "step 'log' .FunctionTransformer of log. bends its column; scale it"),
+        ([("rank", QuantileTransformer(n_quantiles=9))], "'x0' .a number.*step 'rank' .QuantileTransformer. bends"),
+        ([("power", PowerTransformer())], "step 'power' .PowerTransformer. bends its column"),
+        ([("bins", KBinsDiscretizer(3))], "step 'bins' .KBinsDiscretizer. cuts its column into bins"),
+        ([("big", Binarizer())], "step 'big' .Binarizer. cuts its column"),
+        ([("gap", SimpleImputer(missing_values=5.0))], "step 'gap' .SimpleImputer. is not linear"),
+        ([("knn", KNNImputer())], "step 'knn' is KNNImputer.*with SimpleImputer"),
+        ([("unit", Normalizer())], "step 'unit' is Normalizer.*with StandardScaler"),
+        ([("hot", OneHotEncoder()), ("max", FunctionTransformer(np.abs))], "step 'hot'.*value by value"),
         ([("squeeze", MinMaxScaler(clip=True))], "step 'squeeze'.*clips"),
         ([("hot", OneHotEncoder(handle_unknown="ignore"))], "step 'hot'.*value by value"),
         ([("pre", ColumnTransformer([("sq", PolynomialFeatures(), [0])]))], "step 'pre', transformer 'sq'"),
-        ([("pre", ColumnTransformer([("a", StandardScaler(), [0]), ("b", "passthrough", [0])]))], "used twice"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import warnings
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.errors import DomainError, ModelFileError, UnfittedModelError, UnsupportedModelError
 from tests.support.probes import check_classes, check_margins, columns_of, gaps, probes, sum_error
 from tests.support.shared_data import shared_file
 
@@ -184,6 +185,85 @@ def test_estimators(kind, label, settings) -> None:
     else:
         labels, exact = estimator.predict(codes), model.scores_at(codes)
         check_classes(model, codes, labels, exact=exact, bits=23, slack=ROUNDED_PROBABILITY)
+
+
+def with_defaults_to_the(side: str, estimator: Any) -> Any:
+    """Send missing values to one side everywhere, and so, here and there, against the order of numbers."""
+    document = document_of(estimator.get_booster())
+    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+        tree["default_left"] = [int(side == "left")] * len(tree["default_left"])
+    estimator._Booster = xgb.Booster(model_file=bytearray(json.dumps(document).encode()))
+    return estimator
+
+
+@pytest.mark.parametrize(
+    "missing", [0.0, -0.0, 1, 0.1, -1.7, 1e-50, 1.5e-45, 2.0**24 + 1, -9999, np.float32(0.3), 1e39]
+)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_number_that_counts_as_missing(missing: float, side: str) -> None:
+    """Whatever float32 rounds to it goes where missing values go, in estimators and in files that are told of it."""
+    estimator = xgb.XGBClassifier(n_estimators=4, max_depth=3, n_jobs=1, missing=missing)
+    with_defaults_to_the(side, estimator.fit(X.round(1), Y))
+    model = ax.read_model(estimator, DOMAIN)
+    booster = estimator.get_booster()
+    near = [missing] if abs(missing) < 4 else []
+    codes = probes(DOMAIN, {k: [*v, 0.0, *near] for k, v in thresholds(booster).items()})
+    exact = check_margins(model, codes, estimator.predict(codes, output_margin=True), bits=23)
+    check_classes(model, codes, estimator.predict(codes), exact=exact, bits=23, slack=ROUNDED_PROBABILITY)
+    read = ax.read_xgboost(bytes(booster.save_raw("json")), DOMAIN, missing=missing)
+    assert read.scores_at(codes) == exact
+    if missing == 0:  # a file that is not told of it is another model
+        assert ax.read_xgboost(bytes(booster.save_raw("json")), DOMAIN).scores_at(codes) != exact
+
+
+@pytest.mark.parametrize("kind", ["XGBClassifier", "XGBRFClassifier", "XGBRegressor", "XGBRFRegressor"])
+def test_the_cxp_of_a_model_that_takes_zero_for_missing(kind: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])
+    points = np.array(list(domain.points()) * 20, dtype=float)
+    y = ((points[:, 0] == 0) | (points[:, 1] == 1)).astype(int)
+    model = getattr(xgb, kind)(n_estimators=3, max_depth=2, missing=0.0, n_jobs=1).fit(points, y)
+    delta = None if kind.endswith("Classifier") else Fraction(1, 3)
+    e = ax.Explainer(model, domain, delta=delta).explain([1, 1])
+    assert {c.features: c.weight for c in e.cxps} == {("b",): Fraction(1, 2)}
+    assert ax.verify(e, model).ok
+
+
+@pytest.mark.parametrize("missing", [0.0, 2.0, 6.0, 2.5, -1.0])
+@pytest.mark.parametrize("one_hot", [1, 100])
+def test_a_category_that_counts_as_missing(missing: float, one_hot: int) -> None:
+    settings = {"n_estimators": 4, "max_depth": 3, "n_jobs": 1, "max_cat_to_onehot": one_hot}
+    estimator = xgb.XGBClassifier(**settings, missing=missing, feature_types=TYPES, enable_categorical=True).fit(X, Y)
+    for side in ("left", "right"):
+        with_defaults_to_the(side, estimator)
+        codes = probes(DOMAIN, thresholds(estimator.get_booster()))
+        check_margins(ax.read_model(estimator, DOMAIN), codes, estimator.predict(codes, output_margin=True), bits=23)
+
+
+def test_missing_numbers_and_named_categories() -> None:
+    """Which category has number 0 depends on the frame: nothing fixed to explain."""
+    import pandas as pd
+
+    frame = pd.DataFrame({"c": pd.Categorical(np.array(list("pqr"))[X[:, 3].astype(int) % 3]), "a": X[:, 0]})
+    domain = ax.Domain([ax.Categorical("c", "pqr"), ax.Real("a", -4, 4)])
+    for missing, fixed in ((0.0, False), (2.0, False), (0.5, True), (-1.0, True)):
+        model = xgb.XGBClassifier(n_estimators=3, enable_categorical=True, missing=missing, n_jobs=1).fit(frame, Y)
+        if fixed:
+            assert ax.read_model(model, domain).predict(frame.head(9)) == model.predict(frame.head(9)).tolist()
+        else:
+            with pytest.raises(UnsupportedModelError, match="a category counts as missing by its place"):
+                ax.read_model(model, domain)
+
+
+def test_missing_must_be_a_number_and_nodes_must_say_where_it_goes() -> None:
+    model = xgb.XGBClassifier(n_estimators=2, n_jobs=1).fit(X, Y)
+    document = document_of(model.get_booster())
+    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+        del tree["default_left"]
+    with pytest.raises(ModelFileError, match="must say default_left"):
+        ax.read_xgboost(json.dumps(document).encode(), DOMAIN, missing=0.0)
+    for odd in (None, "0"):
+        with pytest.raises(UnsupportedModelError, match="should be a number or nan"):
+            ax.read_model(model.set_params(missing=odd), DOMAIN)
 
 
 def test_raw_margins_of_a_classifier_are_compared_with_a_half() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from datetime import date
 from fractions import Fraction as F
 
 import numpy as np
@@ -86,3 +88,50 @@ def test_frames_of_pandas_extension_types() -> None:
     domain = ax.Domain.from_data(frame, integer=["a"])
     assert [f.kind for f in domain.features] == ["integer", "categorical"]
     assert np.array_equal(domain.encode(frame), [[1, 0], [2, 1], [3, 0]])
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.date_range("2020-01-01", periods=3),
+        pd.date_range("2020-01-01", periods=3, tz="UTC"),
+        pd.to_timedelta([1, 2, 3], unit="D"),
+        [date(2020, 1, 1), None, date(2020, 1, 3)],
+    ],
+    ids=["dates", "zones", "spans", "objects"],
+)
+def test_dates_are_refused(dates) -> None:
+    with pytest.raises(DomainError, match=r"Column 'when' .* dates or times .* days since the first"):
+        ax.Domain.from_data(pd.DataFrame({"when": dates, "a": [1, 2, 3]}))
+
+
+def test_ids_are_refused() -> None:
+    table = pd.DataFrame({"id": [f"n{k}" for k in range(60)], "kind": ["a", "b", "c"] * 20})
+    with pytest.raises(DomainError, match=r"'id' .* 60 different texts in 60 rows, .*categorical=\['id'\]"):
+        ax.Domain.from_data(table)
+    assert ax.Domain.from_data(table, categorical=["id"]).size == 180
+    assert ax.Domain.from_data(table.head(50)).size == 150  # a small table need not repeat itself
+
+
+def test_empirical_weights_of_too_many_integers() -> None:
+    with pytest.raises(DomainError, match=r"1099511627777 values, .*real=\['x0'\]"):
+        ax.Domain.from_data([[0], [2**40]], integer=["x0"], measures="empirical")
+
+
+def test_bounds_beyond_floats() -> None:
+    for low, high in ((0, 10**400), (-(10**400), 0), (F(10**309), F(10**310))):
+        with pytest.raises(DomainError, match=r"Real feature 'a' must stay within float64.*10\^"):
+            ax.Real("a", low, high)
+    assert ax.Real("a", 0, F(sys.float_info.max)).floats[1] == sys.float_info.max
+
+
+def test_rows_that_are_wrong() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 9), ax.Categorical("b", "xy")])
+    rows = [{"a": 1, "b": "x"}, {"a": 10, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
+    codes, wrong = domain.encode_rows(rows)
+    assert codes[[0, 2]].tolist() == [[1, 0], [2, 1]]
+    assert sorted(wrong) == [1, 3]
+    assert list(domain.encode_rows(rows, all_rows=False)[1]) == [1]
+    assert domain.encode_rows([rows[0]])[1] == {}
+    with pytest.raises(DomainError, match="Row 1 has no value for 'b', which row 0 has"):
+        domain.encode([{"a": 1, "b": "x"}, {"a": 1}])

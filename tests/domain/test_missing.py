@@ -36,7 +36,7 @@ def test_whatever_stands_for_missing_is_taken(nothing: object) -> None:
 
 @pytest.mark.parametrize("feature", [ax.Integer("a", 0, 9), ax.Real("a", 0, 9), ax.Categorical("a", [0, 1])])
 def test_missing_is_refused_where_it_never_is(feature: ax.Integer | ax.Real | ax.Categorical) -> None:
-    with pytest.raises(DomainError, match=r"'a' is missing \(NaN\) in row 1, .*missing=0.1"):
+    with pytest.raises(DomainError, match=r"'a' is missing \(NaN\), .*missing=0.1"):
         ax.Domain([feature]).encode([{"a": 1}, {"a": None}])
 
 

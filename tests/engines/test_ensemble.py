@@ -19,6 +19,7 @@ from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, Incompl
 from axfi_kc.families.masks import minimal_hitting_sets, minimal_sets
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
 from tests.support.gadgets import gadget_domain, gadget_tree
+from tests.support.oracle import Judge, space_of
 
 
 def stump(column: int, low: float, high: float) -> TreeNodes:
@@ -61,6 +62,22 @@ def test_sums_of_thousands_of_wide_leaves_are_right_or_refused(n_trees: int) -> 
         return
     with pytest.raises(UnsupportedModelError, match="at most 1999 trees, but the model has 9000"):
         ax.Explainer(model, domain).explain([0])
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-300])
+@pytest.mark.parametrize("target", ["auto", "mdd"])
+def test_a_closed_rule_gives_zero_to_the_second_class(unit: float, target: str) -> None:
+    """At least, and not more than, 2 of 4 features: the sum is exactly zero at the border."""
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(4)])
+    trees, base = [stump(i, 0.0, unit) for i in range(4)], [-2 * Fraction(unit)]
+    model = TreeSum.of(domain, trees, rule=Positive(("no", "yes"), closed=True), base=base)
+    assert model.predict(list(domain.points())) == ["yes" if sum(p) >= 2 else "no" for p in domain.points()]
+    for v in domain.points():
+        judge = Judge(space_of(domain), lambda p: sum(p) >= 2, v)
+        found = ax.Explainer(model, domain, target=target).explain(v).cxps
+        assert {frozenset(int(name[1]) for name in c.features): c.weight for c in found} == {
+            Y: judge.ratio(Y) for Y in judge.cxps()
+        }
 
 
 def test_a_difference_far_below_double_precision_decides() -> None:

@@ -59,10 +59,11 @@ def test_slices_negative_positions_and_empty_batches(cancer, explainer: ax.Expla
 
 def test_reprs_are_readable(cancer, explainer: ax.Explainer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
-    assert repr(e).startswith("<Explanation: prediction 0, 7 CXps; shapley: worst concave points 0.018")
+    assert repr(e).startswith("<Explanation: prediction 0 (probability 1), 7 CXps; shapley: worst concave points 0.018")
     assert repr(explainer) == (
         "Explainer(DecisionTreeClassifier(max_depth=6, random_state=0), <Domain of 30 features>, delta=None, "
-        "weights='ratio', max_size=None, budget=Budget(seconds=None, nodes=None, bytes=None), target='auto')"
+        "weights='ratio', max_size=None, budget=Budget(seconds=None, nodes=None, bytes=None), target='auto', "
+        "class_names=None)"
     )
     assert "5 explanations" in repr(explainer.explain_batch(cancer.data.iloc[:5]))
 
@@ -87,7 +88,7 @@ def of_people() -> ax.Explainer:
 
 def test_parameters_are_those_of_the_constructor(of_people: ax.Explainer) -> None:
     given = of_people.get_params()
-    assert list(given) == ["model", "domain", "delta", "weights", "max_size", "budget", "target"]
+    assert list(given) == ["model", "domain", "delta", "weights", "max_size", "budget", "target", "class_names"]
     assert given["model"] is of_people.model
     assert (given["weights"], given["max_size"], given["delta"]) == ("count", 2, None)
     assert ax.Explainer(**given).explain(PEOPLE.iloc[0]).cxps == of_people.explain(PEOPLE.iloc[0]).cxps

@@ -241,6 +241,7 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
         """What a report asks of an explanation with 2**24 AXps."""
 
         max_size, weights, prediction = None, "ratio", 1
+        class_names, probability, margin = {}, None, None
         instance = dict.fromkeys(domain.names, 0)
         relevant, cxp_count = domain.names, n
         cxps = tuple(ax.CXp(c, w) for c, w in forest.weights.items())

@@ -237,19 +237,11 @@ class Tilted(DummyRegressor):
         return super().predict(X) + np.asarray(X)[:, 0]
 
 
-def _weighted() -> Any:
-    parts = [("left", "passthrough", [0]), ("right", "passthrough", [1, 2])]
-    return ColumnTransformer(parts, transformer_weights={"left": -3.0, "right": 0.1})
-
-
 HIDDEN = {
     "__getattribute__": lambda: Slippery(max_depth=3),
     "_hstack": lambda: make_pipeline(Halved([("all", "passthrough", [0, 1, 2])]), LogisticRegression()),
-    "transformer_weights": lambda: make_pipeline(_weighted(), LogisticRegression()),
     "starts from Tilted": lambda: GradientBoostingRegressor(n_estimators=2, init=Tilted()),
-    "missing=0.0": lambda: xgb_classifier(missing=0.0),
     "pred_early_stop": lambda: lgb_classifier(pred_early_stop=True),
-    "num_iteration_predict": lambda: lgb_classifier(num_iteration_predict=1),
 }
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError, UnsupportedModelError
-from axfi_kc.models import Argmax, LinearModel, Positive, Score, TableModel, TreeSum, boxes_of
+from axfi_kc.models import Argmax, LinearModel, Positive, Score, Slope, TableModel, TreeSum, boxes_of
 from axfi_kc.scores.shap.margins import margin_shap_scores
 from tests.scores.test_shap_circuits import by_definition
-from tests.support.oracle import space_of
+from tests.support.oracle import Space, space_of
+from tests.support.random_problems import random_truth
 from tests.support.strategies import breakpoints, domains, points, tree_nodes, walk
 
 MANY = settings(max_examples=40, deadline=None)
@@ -60,6 +63,26 @@ def test_real_features_with_a_histogram() -> None:
     assert margin_shap_scores(model, domain, [(4.0, 0.5)]) == [{"a": 2 * (4 - Fraction(3, 2)), "b": Fraction(1, 2)}]
 
 
+def test_linear_models_where_values_may_be_missing() -> None:
+    rng, seen = Random(3), 0
+    while seen < 20:
+        truth = random_truth(rng, "linear", n_instances=3)
+        if truth.delta is None or not any(f.missing for f in truth.domain.features):
+            continue
+        outputs = dict(zip(map(truth.point, truth.places), truth.outputs, strict=True))
+        rows = [truth.point(v) for v in truth.instances]
+        expected = [by_definition(outputs.__getitem__, Space(truth.values, truth.measures), row) for row in rows]
+        assert [list(found.values()) for found in margin_shap_scores(truth.model, truth.domain, rows)] == expected
+        seen += 1
+
+
+def test_a_real_feature_that_may_be_missing() -> None:
+    domain = ax.Domain([ax.Real("a", 0, 4, missing=0.25)])
+    model = LinearModel.of(domain, [Slope((2,), (8,))], base=[0], rule=Positive((0, 1)))
+    mean = Fraction(3, 4) * 4 + Fraction(1, 4) * 8
+    assert margin_shap_scores(model, domain, [(4.0,), (None,)]) == [{"a": 8 - mean}, {"a": 8 - mean}]
+
+
 def test_boosted_trees_as_their_library_has_them() -> None:
     xgboost = pytest.importorskip("xgboost")
     from sklearn.datasets import load_wine
@@ -71,6 +94,56 @@ def test_boosted_trees_as_their_library_has_them() -> None:
     margins = model.predict(X[:6], output_margin=True)[:, 1]
     differences = {round(float(m) - float(sum(s.values())), 4) for m, s in zip(margins, found, strict=True)}
     assert len(differences) == 1  # the mean margin: scores add up to the margin's distance from it
+
+
+@pytest.mark.parametrize("kind", ["gradient boosting", "histograms", "xgboost", "lightgbm", "linear"])
+def test_the_score_of_two_classes_has_the_sign_of_the_library_s_own(kind: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2)])
+    X = np.array(list(domain.points()) * 4)
+    model = binary(kind).fit(X, np.where(X[:, 0] + X[:, 1] > 2, "yes", "no") if kind != "xgboost" else X.sum(1) > 2)
+    margins = dict(zip(domain.points(), own_margins(model, np.array(list(domain.points()))), strict=True))
+    first, second = model.classes_.tolist()
+    for v in [(0, 0), (3, 2), (1, 2)]:
+        expected = [float(s) for s in by_definition(margins.__getitem__, space_of(domain), v)]
+        for output, sign in ((None, 1), (second, 1), (first, -1)):
+            found = margin_shap_scores(model, domain, [v], output=output)[0].values()
+            assert list(map(float, found)) == pytest.approx([sign * e for e in expected], abs=1e-5)
+    neutral = ax.read_model(model, domain)  # has the same labels in the same order
+    assert margin_shap_scores(neutral, domain, [(3, 2)]) == margin_shap_scores(model, domain, [(3, 2)])
+
+
+def binary(kind: str) -> Any:
+    if kind == "linear":
+        return pytest.importorskip("sklearn.linear_model").LogisticRegression()
+    if kind == "xgboost":
+        return pytest.importorskip("xgboost").XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1)
+    if kind == "lightgbm":
+        options = {"n_estimators": 3, "min_child_samples": 1, "n_jobs": 1, "verbose": -1}
+        return pytest.importorskip("lightgbm").LGBMClassifier(**options)
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    if kind == "histograms":
+        return ensemble.HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=1)
+    return ensemble.GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=0)
+
+
+def own_margins(model: Any, X: Any) -> list[Fraction]:
+    if hasattr(model, "decision_function"):
+        found = model.decision_function(X)
+    else:
+        found = model.predict(X, **{"raw_score" if hasattr(model, "booster_") else "output_margin": True})
+    return [Fraction(float(m)) for m in found]
+
+
+def test_one_score_has_no_other_class() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1)])
+    two = LinearModel.of_columns(domain, [[1]], intercepts=[0], rule=Positive(("no", "yes")))
+    with pytest.raises(DomainError, match="one of 'no', 'yes', but 'maybe' was given"):
+        margin_shap_scores(two, domain, [(1,)], output="maybe")
+    regression = LinearModel.of_columns(domain, [[1]], intercepts=[0], rule=Score())
+    boxes = boxes_of(TableModel.from_outputs(domain, [0, 1]))
+    for model in (regression, boxes):
+        with pytest.raises(DomainError, match="leave it out"):
+            margin_shap_scores(model, domain, [(1,)], output=1)
 
 
 def test_errors() -> None:

@@ -21,16 +21,21 @@ from axfi_kc.plots import plot_batch, plot_scores
 from axfi_kc.scores import SCORES
 
 DOMAIN = ax.Domain(
-    [ax.Integer("a", 0, 1), ax.Integer("b", 0, 2), ax.Categorical("c", ["u", "v"]), ax.Integer("d", 0, 1)]
+    [
+        ax.Integer("a", 0, 1),
+        ax.Integer("b", 0, 2, missing=Fraction(1, 4)),
+        ax.Categorical("c", ["u", "v"], missing=Fraction(1, 3)),
+        ax.Integer("d", 0, 1),
+    ]
 )
 
 
-TABLE = pd.DataFrame([(1, 2, "v", 0), (0, 1, "u", 1), (1, 0, "v", 1)], columns=list("abcd"))
+TABLE = pd.DataFrame([(1, 2, "v", 0), (0, None, "u", 1), (1, 0, None, 1)], columns=list("abcd"))
 
 
 def decide(point: tuple[Any, ...]) -> int:
     a, b, c, _ = point
-    return int((a and b > 0) or (c == "v" and b < 2))
+    return int((a and (b is None or b > 0)) or (c == "v" and b is not None and b < 2))
 
 
 def explainer(**options: Any) -> ax.Explainer:
@@ -74,14 +79,14 @@ def _page(html: str, rows: int) -> list[dict[str, Fraction]]:
 
 DOORS: dict[str, Door] = {
     "Explanation.to_frame": lambda made, X, kind, _: [
-        e.to_frame(kinds=[kind])[kind].to_dict() for e in made.explain_batch(X)
+        e.to_frame(kinds=[kind], exact=True)[kind].to_dict() for e in made.explain_batch(X)
     ],
     "to_json": lambda made, X, kind, _: stated_scores(_saved(made, X, kind), kind),
     "SavedExplanation.scores": lambda made, X, kind, _: [
         ax.Explanation.from_json(e.to_json()).scores(kind) for e in made.explain_batch(X)
     ],
     "SavedExplanation.to_frame": lambda made, X, kind, _: [
-        e.to_frame(kinds=[kind])[kind].to_dict() for e in _saved(made, X, kind)
+        e.to_frame(kinds=[kind], exact=True)[kind].to_dict() for e in _saved(made, X, kind)
     ],
     "Batch.scores": lambda made, X, kind, _: records(made.explain_batch(X).scores(kind)),
     "Batch.to_frame": lambda made, X, kind, _: records(made.explain_batch(X).to_frame(kind, exact=True)),

@@ -2,7 +2,7 @@
 
 Nothing here knows of margins, losses or simplices. A real feature is replaced by its ends and the
 instance's own value to decide what exists (a linear function is extreme at ends), and by its
-bins to measure; the volume of a convex polytope is the integral of its slices, piecewise
+bins to measure, missing being one more value; the volume of a convex polytope is the integral of its slices, piecewise
 polynomial between vertices, so Milne's rule is exact up to three dimensions.
 """
 
@@ -75,7 +75,7 @@ class LinearJudge:
         total = self.model.base[k]
         for feature, part, value in zip(self.domain.features, self.model.parts, x, strict=True):
             if isinstance(part, Slope):
-                total += part.factors[k] * Fraction(value)
+                total += part.missing[k] if value is None else part.factors[k] * Fraction(value)
             else:
                 total += part.rows[k][_values(feature).index(value)]
         return Fraction(total) / self.model.denominator
@@ -93,7 +93,7 @@ class LinearJudge:
 
     def is_wcxp(self, S: frozenset[int]) -> bool:
         choices = [
-            ([f.low, x, f.high] if isinstance(f, Real) else _values(f)) if i in S else [x]
+            ([f.low, x, f.high, *_nothing(f)] if isinstance(f, Real) else _values(f)) if i in S else [x]
             for i, (f, x) in enumerate(zip(self.domain.features, self.v, strict=True))
         ]
         return any(self.dissimilar(x) for x in product(*choices))
@@ -134,19 +134,26 @@ class LinearJudge:
         return 1 - volume([*box, *self._similar(origin, free)], len(free)) / whole
 
     def _similar(self, origin: Point, free: list[int]) -> list[Constraint]:
-        """Return the constraints of the (convex) set of similar points, boundaries included."""
+        """Return the constraints of the (convex) set of similar points, boundaries included.
+
+        A boundary that is all of the space is no boundary: there a tie decides.
+        """
         rule, slopes = self.model.rule, [self._slopes(k, free) for k in range(len(self.model.base))]
         scores = [self.score(origin, k) for k in range(len(self.model.base))]
         if isinstance(rule, Argmax):
             home = rule.labels.index(self.output(self.v))
             return [
-                (tuple(a - b for a, b in zip(slopes[k], slopes[home], strict=True)), scores[home] - scores[k])
+                _tied(
+                    (tuple(a - b for a, b in zip(slopes[k], slopes[home], strict=True)), scores[home] - scores[k]),
+                    wins=home < k,
+                )
                 for k in range(len(scores))
                 if k != home
             ]
         plus, minus = slopes[0], tuple(-a for a in slopes[0])
         if isinstance(rule, Positive):
-            return [(minus, scores[0])] if self.output(self.v) == rule.labels[1] else [(plus, -scores[0])]
+            at_one = self.output(self.v) == rule.labels[1]
+            return [_tied((minus, scores[0]) if at_one else (plus, -scores[0]), wins=not at_one)]
         here, delta = self.score(self.v, 0), self.delta / abs(rule.scale)
         return [(plus, here + delta - scores[0]), (minus, scores[0] - here + delta)]
 
@@ -154,14 +161,33 @@ class LinearJudge:
         return tuple(Fraction(self.model.parts[i].factors[k], self.model.denominator) for i in free)
 
 
-def _values(feature: Any) -> list[Any]:
+def _tied(constraint: Constraint, *, wins: bool) -> Constraint:
+    """Return a constraint that no point fulfils, if every point is a tie that the instance's output does not win."""
+    a, b = constraint
+    return (a, Fraction(-1)) if not wins and not any(a) and b == 0 else constraint
+
+
+def _nothing(feature: Any) -> list[None]:
+    return [None] * bool(feature.missing)
+
+
+def _numbers(feature: Any) -> list[Any]:
     return list(feature.values) if feature.kind == "categorical" else list(range(feature.low, feature.high + 1))
+
+
+def _values(feature: Any) -> list[Any]:
+    return _numbers(feature) + _nothing(feature)
 
 
 def _options(feature: Any) -> list[tuple[Any, Fraction]]:
     """Return values, or intervals (bins) of a real feature, with their probabilities."""
+    present = [(x, share * (1 - feature.missing)) for x, share in _present(feature)]
+    return present + [(None, feature.missing)] * bool(feature.missing)
+
+
+def _present(feature: Any) -> list[tuple[Any, Fraction]]:
     if not isinstance(feature, Real):
-        values = _values(feature)
+        values = _numbers(feature)
         shares = (
             feature.measure.shares if isinstance(feature.measure, Weights) else [Fraction(1, len(values))] * len(values)
         )

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc import Categorical, Domain, Histogram, Integer, Real, TableModel
-from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.domain.grid import Cut, Grid, Holed
 from axfi_kc.models import Argmax, CircuitModel, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
 from tests.support.circuit_forms import any_form, cell_of, circuit_of, holds, random_diagrams, random_form
 from tests.support.oracle import space_of
@@ -245,14 +245,15 @@ def random_domain(rng: Random, *, finite: bool, may_miss: bool = True) -> Domain
     return Domain([random_feature(rng, f"f{i}", finite=finite, may_miss=may_miss) for i in range(n)])
 
 
-def _choices(rng: Random, feature: Any) -> list[Any]:
+def _choices(rng: Random, feature: Any, *, finest: int = 4) -> list[Any]:
     """Return the values that instances may have: all, or two of an interval."""
     nothing = [None] * bool(feature.missing)
     if isinstance(feature, Categorical):
         return list(feature.values) + nothing
     if isinstance(feature, Integer):
         return list(range(feature.low, feature.high + 1)) + nothing
-    return [rng.randint(int(4 * feature.low), int(4 * feature.high)) / 4 for _ in range(2)] + nothing
+    low, high = int(finest * feature.low), int(finest * feature.high)
+    return [rng.randint(low, high) / finest for _ in range(2)] + nothing
 
 
 def _space(rng: Random, domain: Domain, breaks: Sequence[set[float]]) -> tuple[Any, Any, list[list[int]]] | None:
@@ -309,7 +310,7 @@ def table(rng: Random, n_instances: int) -> Truth | None:
     return _truth(rng, "table", domain, model, listing.__getitem__, _none(domain), delta=delta, n_instances=n_instances)
 
 
-def random_split(rng: Random, feature: Any) -> Cut | frozenset[float]:
+def random_split(rng: Random, feature: Any) -> Cut | Holed | frozenset[float]:
     if len(feature.columns) > 1:
         return Cut(rng.choice((0.0, 0.5, 0.5, 1.0)), closed=rng.random() < 0.5)
     if isinstance(feature, Categorical) and rng.random() < 0.6:
@@ -317,7 +318,12 @@ def random_split(rng: Random, feature: Any) -> Cut | frozenset[float]:
     if isinstance(feature, Integer) and rng.random() < 0.25:
         return frozenset(float(c) for c in range(feature.low - 1, feature.high + 2) if rng.random() < 0.5)
     low, high = (0, len(feature.values)) if isinstance(feature, Categorical) else (feature.low, feature.high)
-    return Cut(rng.randint(int(2 * low) - 1, int(2 * high) + 1) / 2, closed=rng.random() < 0.5)
+    cuts = [Cut(rng.randint(int(2 * low) - 1, int(2 * high) + 1) / 2, closed=rng.random() < 0.5) for _ in range(3)]
+    return cuts[0] if rng.random() < 0.8 else Holed(cuts[0], *sorted(cuts[1:]))
+
+
+def is_left(cut: Cut, x: float) -> bool:
+    return x <= cut.value if cut.closed else x < cut.value
 
 
 class _Tree:
@@ -351,10 +357,10 @@ class _Tree:
         node = 0
         while (column := self.column[node]) >= 0:
             x, split = seen[column], self.split[node]
-            if x is None:
+            if x is None or (isinstance(split, Holed) and is_left(split.high, x) and not is_left(split.low, x)):
                 goes_left = self.missing_left[node]
-            elif isinstance(split, Cut):
-                goes_left = x <= split.value if split.closed else x < split.value
+            elif isinstance(split, Cut | Holed):
+                goes_left = is_left(split if isinstance(split, Cut) else split.cut, x)
             else:
                 goes_left = float(x) in split
             node = self.left[node] if goes_left else self.right[node]
@@ -397,8 +403,8 @@ def _breaks(domain: Domain, trees: Sequence[_Tree]) -> list[set[float]]:
     found = _none(domain)
     for tree in trees:
         for column, split in zip(tree.column, tree.split, strict=True):
-            if isinstance(split, Cut):
-                found[owner[column]].add(split.value)
+            cuts = [split.cut, split.low, split.high] if isinstance(split, Holed) else [split]
+            found[owner[column]].update(cut.value for cut in cuts if isinstance(cut, Cut))
     return found
 
 
@@ -408,16 +414,16 @@ def tree(rng: Random, n_instances: int) -> Truth | None:
 
 def linear(rng: Random, n_instances: int) -> Truth | None:
     """Return a linear model over discrete features: ties at zero are common."""
-    domain = random_domain(rng, finite=True, may_miss=False)
+    domain = random_domain(rng, finite=True)
     how = rng.choice(("binary", "classes", "regression"))
     n_scores = rng.randint(2, 4) if how == "classes" else 1
     parts, gains = [], []
     for feature in domain.features:
         values = _choices(rng, feature)
         if isinstance(feature, Integer) and rng.random() < 0.5:
-            factors = [Fraction(rng.randint(-4, 4), 2) for _ in range(n_scores)]
-            parts.append(Slope(tuple(factors)))
-            gains.append([{x: f * x for x in values} for f in factors])
+            factors, absent = ([Fraction(rng.randint(-4, 4), 2) for _ in range(n_scores)] for _ in range(2))
+            parts.append(Slope(tuple(factors), tuple(absent) if feature.missing else None))
+            gains.append([{x: b if x is None else f * x for x in values} for f, b in zip(factors, absent, strict=True)])
         else:
             rows = [[Fraction(rng.randint(-4, 4), 2) for _ in values] for _ in range(n_scores)]
             parts.append(Lookup(tuple(map(tuple, rows))))
@@ -495,12 +501,17 @@ def random_truth(rng: Random, kind: str, *, n_instances: int = 8) -> Truth:
             return found
 
 
+def _random_real(rng: Random, name: str) -> Real:
+    low, missing = rng.randint(-2, 2), Fraction(rng.randint(1, 4), 5) if rng.random() < 0.5 else 0
+    high = low + rng.choice((0, 1, Fraction(3, 2), 4))
+    histogram = Histogram([low, low + Fraction(1, 2), high], [2, 3]) if high > low and rng.random() < 0.2 else None
+    return Real(name, low, high, histogram=histogram, missing=missing)
+
+
 def random_plane(rng: Random) -> tuple[LinearModel, Point, Fraction | None]:
     """Return a linear model with one or two real features, an instance and delta; LinearJudge judges it."""
-    features: list[Any] = [random_feature(rng, f"f{i}", finite=True) for i in range(rng.randint(0, 2))]
-    for i in range(rng.randint(1, 2)):
-        low = rng.randint(-2, 2)
-        features.append(Real(f"r{i}", low, low + rng.choice((0, 1, Fraction(3, 2), 4))))
+    features: list[Any] = [random_feature(rng, f"f{i}", finite=True, may_miss=True) for i in range(rng.randint(0, 2))]
+    features += [_random_real(rng, f"r{i}") for i in range(rng.randint(1, 2))]
     domain = Domain(features)
     rule = rng.choice((Positive((0, 1)), Argmax(("a", "b", "c")), Score(Fraction(-2, 3))))
     n_scores = 3 if isinstance(rule, Argmax) else 1
@@ -508,15 +519,13 @@ def random_plane(rng: Random) -> tuple[LinearModel, Point, Fraction | None]:
     def number() -> Fraction:
         return Fraction(rng.randint(-6, 6), 2)
 
-    parts = [
-        Slope(tuple(number() for _ in range(n_scores)))
-        if isinstance(f, Real)
-        else Lookup(tuple(tuple(number() for _ in range(f.size)) for _ in range(n_scores)))
-        for f in features
-    ]
-    model = LinearModel.of(domain, parts, base=[number() for _ in range(n_scores)], rule=rule)
-    v = tuple(
-        rng.randint(int(8 * f.low), int(8 * f.high)) / 8 if isinstance(f, Real) else rng.choice(_choices(rng, f))
-        for f in features
-    )
+    def part(f: Any) -> Slope | Lookup:
+        if isinstance(f, Real) or (isinstance(f, Integer) and rng.random() < 0.3):
+            factors, absent = (tuple(number() for _ in range(n_scores)) for _ in range(2))
+            return Slope(factors, absent if f.missing else None)
+        return Lookup(tuple(tuple(number() for _ in range(f.size)) for _ in range(n_scores)))
+
+    parts, base = [part(f) for f in features], [number() for _ in range(n_scores)]
+    model = LinearModel.of(domain, parts, base=base, rule=rule)
+    v = tuple(rng.choice(_choices(rng, f, finest=8)) for f in features)
     return model, v, Fraction(rng.randint(0, 4)) if isinstance(rule, Score) else None

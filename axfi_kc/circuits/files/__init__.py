@@ -118,12 +118,14 @@ def format_of(path: FilePath) -> Format:
     Raises
     ------
     ModelFileError
-        If the suffix is unknown.
+        If the suffix is unknown, or there is no such file.
     """
     file = Path(path)
     candidates = FORMATS.get(file.suffix, ())
     if not candidates:
         raise _unknown(file)
+    if not file.is_file():
+        raise ModelFileError(f"There is no file {file}; give the path of a saved circuit.")
     if len(candidates) == 1:
         return candidates[0]
     text = file.read_bytes()
@@ -158,7 +160,7 @@ def load_circuit(
     Raises
     ------
     ModelFileError
-        If the file is damaged, does not fit the variables, or its suffix is unknown.
+        If there is no such file, it is damaged or does not fit the variables, or its suffix is unknown.
     CircuitError
         If it does not fit the domain, or neither domain nor variables are given where the file does not say them.
 

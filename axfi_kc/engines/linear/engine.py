@@ -156,14 +156,14 @@ class LinearEngine:
         n_sides = len(self.sides(0))
         losses = np.zeros((len(codes), n_sides, codes.shape[1]), dtype=object)
         margins, needs = (np.zeros((len(codes), n_sides), dtype=object) for _ in range(2))
-        exact = dyadic(codes)
+        points = dyadic(codes)
         for home in np.unique(homes).tolist():
             rows = np.flatnonzero(homes == home)
             for k, side in enumerate(self.sides(home)):
-                losses[rows, k], margins[rows, k] = side.losses(*(part[rows] for part in exact))
+                losses[rows, k], margins[rows, k] = side.losses(points.at(rows))
                 # All are integers at this scale, so to lose more than the margin is to lose one more at least.
                 needs[rows, k] = margins[rows, k] + int(side.strict)
-        return _Tasks(homes, losses, margins, needs, exact[2])
+        return _Tasks(homes, losses, margins, needs, points.shifts)
 
     def _homes(self, outputs: Sequence[Any]) -> npt.NDArray[np.int64]:
         """Return the number of each output's class; 0 for a regression."""

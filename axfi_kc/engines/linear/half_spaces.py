@@ -14,20 +14,34 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.features import Feature, Integer, Real
-from axfi_kc.domain.measures import Histogram
+from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Similarity, Slope
-from axfi_kc.models.linear_model import part_values
+from axfi_kc.models.linear_model import Dyadic, part_values
 
-__all__ = ["Side", "common_unit", "sides_of"]
+__all__ = ["Piece", "Side", "common_unit", "pieces", "sides_of"]
 
 
 Integers = npt.NDArray[Any]  # of Python ints
+
+
+class Piece(NamedTuple):
+    """An interval of a real feature over which its measure is uniform, and its share of all numbers."""
+
+    share: Fraction
+    low: Fraction
+    high: Fraction
+
+
+def pieces(feature: Feature) -> list[Piece]:
+    """Return the intervals of a real feature over which its measure is uniform."""
+    shares = feature.measure.shares if isinstance(feature.measure, Histogram) else (Fraction(1),)
+    return [Piece(share, a, b) for share, (a, b) in zip(shares, pairwise(_edges(feature)), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,37 +87,66 @@ class Side:
         part = self.parts[i]
         return int(part.factors[0]) if isinstance(part, Slope) else 0
 
+    @cached_property
+    def mixed(self) -> frozenset[int]:
+        """The features that are either a number, with a slope, or missing, with a constant."""
+        return frozenset(i for i, part in enumerate(self.parts) if isinstance(part, Slope) and part.missing is not None)
+
+    def mixed_gaps(self, i: int) -> tuple[int, int]:
+        """Return how far above the least feature i of `mixed` keeps h: where it is missing, and as the worst number."""
+        *ends, missing = _ends(self.features[i], self.parts[i])
+        return missing - self.least[i], min(ends) - self.least[i]
+
+    def is_flat(self, i: int) -> bool:
+        """Tell whether h is the same for all numbers of feature i, which has a slope."""
+        feature = self.features[i]
+        return not self.slope(i) or (isinstance(feature, Real) and feature.low == feature.high)
+
+    def n_gaps(self, i: int) -> int:
+        """Return how many :meth:`gaps` discrete feature i has."""
+        return (self.features[i].size or 0) - (i in self.mixed)
+
     def gaps(self, i: int) -> Sequence[int]:
-        """Return how far above the least each value of discrete feature i keeps h, in order."""
-        part, feature = self.parts[i], self.features[i]
+        """Return how far above the least each value of discrete feature i keeps h, in order.
+
+        Of a feature of `mixed` the numbers only, above the worst of them.
+        """
+        part = self.parts[i]
         if isinstance(part, Lookup):
             return [n - self.least[i] for n in part.rows[0]]
         # Ranges, not lists: an integer feature may have millions of values.
-        step, size = abs(self.slope(i)), feature.size or 0
+        step, size = abs(self.slope(i)), self.n_gaps(i)
         if not step:
             return (0,) * size
         return range(0, step * size, step) if self.slope(i) > 0 else range(step * (size - 1), -1, -step)
 
+    def shares(self, i: int) -> Sequence[Fraction] | None:
+        """Return the probabilities of the values of discrete feature i, as :meth:`gaps` has them; None if all equal."""
+        feature = self.features[i]
+        shares = feature.measure.shares if isinstance(feature.measure, Weights) else None
+        if not feature.missing or i in self.mixed:
+            return shares
+        n, rest = self.n_gaps(i) - 1, 1 - feature.missing
+        return (*(s * rest for s in shares or (Fraction(1, n),) * n), feature.missing)
+
     def bins(self, i: int) -> list[tuple[Fraction, Fraction, Fraction]]:
         """Return the bins of real feature i, from its worst end on: share, distance and width."""
-        feature = self.features[i]
-        edges = _edges(feature)
-        shares = feature.measure.shares if isinstance(feature.measure, Histogram) else (Fraction(1),)
-        if self.slope(i) > 0:
-            # The worst end is where h is least: the lower one for a positive slope.
-            return [(p, a - edges[0], b - a) for p, (a, b) in zip(shares, pairwise(edges), strict=True)]
-        backwards = zip(reversed(shares), pairwise(reversed(edges)), strict=True)
-        return [(p, edges[-1] - b, b - a) for p, (b, a) in backwards]
+        found = [(p.share, self.distance_to(i, p), p.high - p.low) for p in pieces(self.features[i])]
+        return found if self.slope(i) > 0 else found[::-1]
 
-    def losses(
-        self, mantissas: Integers, exponents: npt.NDArray[np.int64], shifts: npt.NDArray[np.int64]
-    ) -> tuple[Integers, Integers]:
+    def distance_to(self, i: int, piece: Piece) -> Fraction:
+        """Return how far a piece of real feature i is from its worst end."""
+        first, *_, last = _edges(self.features[i])
+        # The worst end is where h is least: the lower one for a positive slope.
+        return piece.low - first if self.slope(i) > 0 else last - piece.high
+
+    def losses(self, points: Dyadic) -> tuple[Integers, Integers]:
         """Return how much h can fall by each feature alone, and how far it must fall.
 
-        Both are times ``2**shifts``, a row per point (see :func:`axfi_kc.models.linear_model.dyadic`).
+        Both are times ``2**shifts``, a row per point.
         """
-        shift = shifts.astype(object)
-        added = part_values(self.parts, 0, mantissas, exponents, shifts)
+        shift = points.shifts.astype(object)
+        added = part_values(self.parts, 0, points)
         if self.distance is None:
             # Without a distance of its own, h must fall from its value at the instance to 0.
             margin = added.sum(axis=1) + np.left_shift(self.base, shift)
@@ -158,7 +201,8 @@ def _side(model: LinearModel, factors: Sequence[int], *, strict: bool, distance:
     parts: list[Slope | Lookup] = []
     for part in model.parts:
         if isinstance(part, Slope):
-            parts.append(Slope((_combined(factors, part.factors),)))
+            missing = None if part.missing is None else (_combined(factors, part.missing),)
+            parts.append(Slope((_combined(factors, part.factors),), missing))
         else:
             columns = zip(*part.rows, strict=True)
             parts.append(Lookup((tuple(_combined(factors, column) for column in columns),), part.first))
@@ -182,3 +226,4 @@ def _ends(feature: Feature, part: Slope | Lookup) -> Iterator[int]:
         # Nothing is cut off: the unit contains the denominators of the ends.
         yield int(part.factors[0] * feature.low)
         yield int(part.factors[0] * feature.high)
+        yield from part.missing or ()

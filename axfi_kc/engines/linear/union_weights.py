@@ -9,21 +9,26 @@ reaches furthest. A part is cut out by planes through the corner, and cutting is
 zero z of a linear f on an edge between vertices p and q, f(p) < 0 < f(q), splits a simplex into one
 with q replaced by z and one with p replaced by z, whose volumes are to the whole as ``-f(p)`` and
 ``f(q)`` to ``f(q) - f(p)``. Vertices on a plane belong to both sides, so no case is degenerate.
+
+From a missing value all numbers are changes, so where a feature may be missing half-spaces with different
+corners may overlap, and reach beyond the box. There each is cut by the box and by those before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from math import factorial, prod
 
 from axfi_kc.budget import Account, paced
 from axfi_kc.domain.features import Real
-from axfi_kc.engines.linear.half_spaces import Side
-from axfi_kc.engines.linear.weights import SideWeigher, check_budget, shares_of
+from axfi_kc.engines.linear.half_spaces import Piece, Side, pieces
+from axfi_kc.engines.linear.mixtures import Case, cases
+from axfi_kc.engines.linear.weights import SideWeigher, check_budget
 from axfi_kc.errors import BudgetError
 
-__all__ = ["UnionWeigher", "share_below", "union_volume"]
+__all__ = ["UnionWeigher", "box_share", "share_below", "union_volume"]
 
 
 _LARGEST = 20_000  # splits of one simplex
@@ -164,6 +169,64 @@ def _share_below_one(values: Sequence[Fraction]) -> Fraction:
     return row[-1] if positive else Fraction(1)
 
 
+Half = tuple[Fraction, Sequence[int]]  # b and a of ``a . x <= b``, in distances x from its own corner
+
+
+def box_share(halves: Sequence[Half], widths: Sequence[Fraction], *, account: Account | None = None) -> Fraction:
+    """Return the part of a box that half-spaces cover together.
+
+    Parameters
+    ----------
+    halves
+        Of each, a number b and a slope per side of the box: the half-space of the points whose distances from
+        a corner of its own, times the absolute slopes, add up to b at most. The corner is at the low end of
+        a side where the slope is positive, and at the high end elsewhere.
+    widths
+        Of the box; positive.
+
+    Examples
+    --------
+    From the left end up to 1/2, or from the right one up to 3/4, of an interval of length 1:
+
+    >>> box_share([(Fraction(1, 2), [1]), (Fraction(3, 2), [-2])], [Fraction(1)])
+    Fraction(1, 1)
+    >>> box_share([(Fraction(1, 2), [1, 1]), (Fraction(1, 2), [-1, 1])], [Fraction(1)] * 2)
+    Fraction(1, 4)
+    """
+    kept: list[Half] = []
+    covered = _ZERO
+    for b, a in halves:
+        if b >= sum(abs(x) * width for x, width in zip(a, widths, strict=True)):
+            return Fraction(1)
+        if b > 0:
+            covered += _new_volume((b, a), kept, widths, account)
+            kept.append((b, a))
+    return covered / prod(widths)
+
+
+def _new_volume(half: Half, before: Sequence[Half], widths: Sequence[Fraction], account: Account | None) -> Fraction:
+    """Return the volume of the part of a box in one half-space and in none of those before."""
+    b, a = half
+    flat = sum(not x for x in a)
+    # A simplex that holds all of the half-space within the box; exactly that, but for the box, if no slope is 0.
+    legs = [(1 + flat) * (b / abs(x) if x else width) for x, width in zip(a, widths, strict=True)]
+    # Linear functions, all of them at most zero in the part: values at the corner, and slopes from there.
+    cuts = [(-width, [int(j == i) for j in range(len(a))]) for i, width in enumerate(widths) if legs[i] > width]
+    cuts += [(-b, [abs(x) for x in a])] * bool(flat)
+    cuts += [_beyond(other, a, widths) for other in before]
+    corner = [value for value, _ in cuts]
+    ends = [[value + row[i] * leg for value, row in cuts] for i, leg in enumerate(legs)]
+    return share_below([corner, *ends], account=account) * prod(legs) / factorial(len(a))
+
+
+def _beyond(other: Half, a: Sequence[int], widths: Sequence[Fraction]) -> tuple[Fraction, list[int]]:
+    """Return the function that is negative outside of `other`, in distances from the corner that slopes `a` have."""
+    b, slopes = other
+    alike = [(x > 0) == (y > 0) for x, y in zip(a, slopes, strict=True)]
+    at_corner = b - sum(abs(y) * w for y, w, same in zip(slopes, widths, alike, strict=True) if not same)
+    return at_corner, [-abs(y) if same else abs(y) for y, same in zip(slopes, alike, strict=True)]
+
+
 _Spent = tuple[int | None, ...]  # per side, what is spent; None for a side that is overspent
 _Options = list[tuple[tuple[int, ...], Fraction]]  # what a feature can spend on each side, and its worth
 _ZERO = Fraction(0)
@@ -185,6 +248,8 @@ class UnionWeigher:
         self._features = sides[0].features
         self._weighers = [SideWeigher(side, kind) for side in sides]
         self._kind = kind
+        self._mixed = sides[0].mixed
+        self._flat = frozenset(i for i in self._mixed if all(side.is_flat(i) for side in sides))
 
     def weight(
         self, features: Sequence[int], slacks: Sequence[int], shift: int, *, account: Account | None = None
@@ -206,6 +271,30 @@ class UnionWeigher:
         BudgetError
             If too many discrete values combine, or too many simplices overlap.
         """
+        if self._mixed.isdisjoint(features):
+            found = self._present_weight(features, slacks, shift, account)
+            return found.numerator, found.denominator
+        found = _ZERO
+        for n, case in enumerate(paced(cases(self._sides, features, slacks, shift), account)):
+            check_budget(n, self._features, features)
+            found += self._worth(case) * self._present_weight(case.present, case.slacks, shift, account)
+        return found.numerator, found.denominator
+
+    def _worth(self, case: Case) -> Fraction:
+        """Return the probability of a case; 1 where points are counted."""
+        if self._kind == "count":
+            return Fraction(1)
+        absent = prod([self._features[i].missing for i in case.missing], start=Fraction(1))
+        return absent * prod([1 - self._features[i].missing for i in case.present if i in self._mixed])
+
+    def _present_weight(
+        self, features: Sequence[int], slacks: Sequence[int], shift: int, account: Account | None
+    ) -> Fraction:
+        """Return the weight where no feature that has a slope is missing."""
+        if not self._flat.isdisjoint(features):
+            steep = [i for i in features if i not in self._flat]
+            flat = [self._sides[0].n_gaps(i) for i in features if i in self._flat and self._kind == "count"]
+            return prod(flat) * self._present_weight(steep, slacks, shift, account)
         real = [i for i in features if isinstance(self._features[i], Real)]
         groups: dict[tuple[bool, ...], list[int]] = {}
         for k, (side, slack) in enumerate(zip(self._sides, slacks, strict=True)):
@@ -213,27 +302,59 @@ class UnionWeigher:
             if slack >= side.strict:
                 # Sides with worst corners in different places are disjoint but for a set of measure 0.
                 # Without real features all fall into one group, whose points are told apart one by one.
-                groups.setdefault(tuple(side.slope(i) > 0 for i in real), []).append(k)
+                groups.setdefault(tuple(side.slope(i) > 0 for i in real if i not in self._mixed), []).append(k)
         found = _ZERO
         for group in groups.values():
             if len(group) == 1:
                 found += self._alone(features, group[0], slacks[group[0]], shift, account)
             else:
                 found += self._union(features, real, {k: slacks[k] for k in group}, shift, account)
-        return found.numerator, found.denominator
+        return found
 
     def _alone(self, features: Sequence[int], k: int, slack: int, shift: int, account: Account | None) -> Fraction:
-        total, divisor = self._weighers[k].weight(features, slack, shift, account=account)
-        return Fraction(total, divisor * prod([self._weighers[k].wholes[i] for i in features]))
+        total, divisor = self._weighers[k].present_weight(features, slack, shift, account=account)
+        return Fraction(total, divisor * prod([self._weighers[k].present_wholes[i] for i in features]))
 
     def _union(
         self, features: Sequence[int], real: Sequence[int], slacks: dict[int, int], shift: int, account: Account | None
     ) -> Fraction:
+        if not self._mixed.isdisjoint(real):
+            return self._boxes(features, real, slacks, shift, account)
         spent = self._spent(features, slacks, shift, account)
         if not real:
             return sum(spent.values(), _ZERO)
         parts = paced(spent.items(), account, at_once=1)
         return sum((worth * self._volume(real, slacks, shift, used, account) for used, worth in parts), _ZERO)
+
+    def _boxes(
+        self, features: Sequence[int], real: Sequence[int], slacks: dict[int, int], shift: int, account: Account | None
+    ) -> Fraction:
+        """Return the weight of a union whose half-spaces need not have one corner."""
+        spent = self._spent([i for i in features if i not in real], slacks, shift, account)
+        boxes = list(product(*(pieces(self._features[i]) for i in real)))
+        check_budget(len(spent) * len(boxes), self._features, features)
+        found = _ZERO
+        for used, worth in paced(spent.items(), account, at_once=1):
+            left = {
+                self._sides[k]: Fraction(slack, 1 << shift) - own
+                for (k, slack), own in zip(slacks.items(), used, strict=True)
+                if own is not None
+            }
+            found += worth * sum((self._box(real, box, left, account) for box in boxes), _ZERO)
+        return found
+
+    def _box(
+        self, real: Sequence[int], box: Sequence[Piece], slacks: dict[Side, Fraction], account: Account | None
+    ) -> Fraction:
+        """Return the probability of the points of a box, one piece of each real feature, that some side reaches."""
+        # A piece of width 0 is a value like any other.
+        wide = [(i, piece) for i, piece in zip(real, box, strict=True) if piece.low < piece.high]
+        halves = []
+        for side, slack in slacks.items():
+            near = sum((abs(side.slope(i)) * side.distance_to(i, piece) for i, piece in wide), _ZERO)
+            halves.append((slack - near, [side.slope(i) for i, _ in wide]))
+        share = box_share(halves, [piece.high - piece.low for _, piece in wide], account=account)
+        return share * prod([piece.share for piece in box])
 
     def _volume(
         self, real: Sequence[int], slacks: dict[int, int], shift: int, used: _Spent, account: Account | None
@@ -272,10 +393,11 @@ class UnionWeigher:
         feature = self._features[i]
         if isinstance(feature, Real):
             return _options_of_bins(sides, i)
-        check_budget(feature.size, self._features, [i])
-        shares = shares_of(feature) or (Fraction(1, feature.size),) * feature.size
+        size = sides[0].n_gaps(i)
+        check_budget(size, self._features, [i])
+        shares = sides[0].shares(i) or (Fraction(1, size),) * size
         if self._kind == "count":
-            shares = (Fraction(1),) * feature.size
+            shares = (Fraction(1),) * size
         return list(zip(zip(*(side.gaps(i) for side in sides), strict=True), shares, strict=True))
 
 

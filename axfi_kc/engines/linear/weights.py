@@ -7,7 +7,9 @@ is spent before its other end is reached. So the examples of real features form 
 of volume ``s**r / r!`` over the product of the swings, and discrete features are summed over their
 gaps, by dynamic programming on what is spent. A histogram is a sum of steps, each of which starts
 at a gap: its density is treated like the values of a discrete feature, times one more dimension.
-Where every feature is real and uniform, a whole batch is weighed at once.
+A feature that may be missing and has a slope otherwise is taken apart first
+(:mod:`axfi_kc.engines.linear.mixtures`). Where every feature is real, uniform and never missing, a whole
+batch is weighed at once.
 """
 
 from __future__ import annotations
@@ -24,22 +26,18 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, paced
-from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.measures import Histogram, Uniform, Weights
+from axfi_kc.domain.features import Feature, Real
+from axfi_kc.domain.measures import Uniform
 from axfi_kc.engines.found import masks_of_words, members_of_words
 from axfi_kc.engines.linear.half_spaces import Side
+from axfi_kc.engines.linear.mixtures import Case, cases
 from axfi_kc.errors import BudgetError
 from axfi_kc.families.masks import features_of
 
-__all__ = ["BatchWeigher", "SideWeigher", "check_budget", "shares_of"]
+__all__ = ["BatchWeigher", "SideWeigher", "check_budget"]
 
 
 _LARGEST = 5_000_000  # combinations of discrete values looked at for one CXp
-
-
-def shares_of(feature: Categorical | Integer) -> Sequence[Fraction] | None:
-    """Return the probabilities of a discrete feature's values; None if they are all equal."""
-    return feature.measure.shares if isinstance(feature.measure, Weights) else None
 
 
 def check_budget(combinations: int, features: Sequence[Feature], chosen: Sequence[int]) -> None:
@@ -88,25 +86,40 @@ class SideWeigher:
     ----------
     wholes
         What a weight is divided by for each feature of its CXp.
+    present_wholes
+        The same where nothing is missing of what may be missing and has a slope otherwise.
     """
 
     def __init__(self, side: Side, kind: str) -> None:
         self._side = side
         self._kind = kind
         self._is_real = [isinstance(f, Real) for f in side.features]
-        self._is_plain = [isinstance(f, Real) and not isinstance(f.measure, Histogram) for f in side.features]
+        self._is_plain = [
+            isinstance(f, Real) and isinstance(f.measure, Uniform) and i not in side.mixed
+            for i, f in enumerate(side.features)
+        ]
+        # Two-valued, whatever their kind: any number, or missing.
+        self._flat = frozenset(i for i in side.mixed if side.is_flat(i))
         self._steps: dict[int, _Steps] = {}
-        self.wholes = tuple(map(self._whole, range(len(side.features))))
+        self.present_wholes = tuple(map(self._present_whole, range(len(side.features))))
+        self.wholes = tuple(whole * self._odds(i)[2] for i, whole in enumerate(self.present_wholes))
 
-    def _whole(self, i: int) -> int:
+    def _present_whole(self, i: int) -> int:
         feature = self._side.features[i]
         if isinstance(feature, Real):
             # A feature without swing is in no CXp, and a density over width 0 would be infinite.
-            return lcm(*(d.denominator for d in self._densities(i))) if self._side.swings[i] else 1
+            return 1 if self._side.is_flat(i) else lcm(*(d.denominator for d in self._densities(i)))
         if self._kind == "count":
             return 1
-        shares = shares_of(feature)
-        return feature.size if shares is None else lcm(*(s.denominator for s in shares))
+        shares = self._side.shares(i)
+        return self._side.n_gaps(i) if shares is None else lcm(*(s.denominator for s in shares))
+
+    def _odds(self, i: int) -> tuple[int, int, int]:
+        """Return what it is worth that feature i is missing, and that it is not, and what both are divided by."""
+        if i not in self._side.mixed or self._kind == "count":
+            return 1, 1, 1
+        share = self._side.features[i].missing
+        return share.numerator, share.denominator - share.numerator, share.denominator
 
     def _densities(self, i: int) -> list[Fraction]:
         """Return the densities of real feature i per unit of h, from its worst end on."""
@@ -130,8 +143,36 @@ class SideWeigher:
 
         Notes
         -----
-        A power for real features; for discrete ones the combinations of gaps below the slack.
+        A power for real features; for discrete ones the combinations of gaps below the slack. The sum of that
+        over the cases of what is missing.
         """
+        if self._side.mixed.isdisjoint(features):
+            return self.present_weight(features, slack, shift, account=account)
+        total, dimension = 0, sum([self._is_real[i] for i in features if i not in self._flat])
+        divisor = factorial(dimension) << shift * dimension
+        for n, case in enumerate(paced(cases([self._side], features, [slack], shift), account)):
+            check_budget(n, self._side.features, features)
+            part, own = self.present_weight(case.present, case.slacks[0], shift, account=account)
+            # What is missing has no dimension, so the own divisor divides the one with all of them.
+            total += self._worth(case) * part * (divisor // own)
+        return total, divisor
+
+    def _worth(self, case: Case) -> int:
+        """Return the odds of a case, over the quotients of `wholes` and `present_wholes`."""
+        absent = prod([self._odds(i)[0] * self.present_wholes[i] for i in case.missing])
+        return absent * prod([self._odds(i)[1] for i in case.present])
+
+    def present_weight(
+        self, features: Sequence[int], slack: int, shift: int, *, account: Account | None = None
+    ) -> tuple[int, int]:
+        """Return the same over the product of `present_wholes`, where no feature that has a slope is missing.
+
+        Gaps are then those above the worst number.
+        """
+        if not self._flat.isdisjoint(features):
+            steep = [i for i in features if i not in self._flat]
+            total, divisor = self.present_weight(steep, slack, shift, account=account)
+            return total * prod([self._mass(i) for i in features if i in self._flat]), divisor
         stepped = [i for i in features if not self._is_plain[i]]
         if not stepped:
             dimension = len(features)
@@ -146,6 +187,10 @@ class SideWeigher:
         spent = self._spent(stepped, slack >> shift, account)
         total = sum(worth * (slack - (used << shift)) ** dimension for used, worth in paced(spent.items(), account))
         return total, factorial(dimension) << shift * dimension
+
+    def _mass(self, i: int) -> int:
+        """Return the worth of all numbers of feature i."""
+        return self._side.n_gaps(i) if self._kind == "count" else self.present_wholes[i]
 
     def _total(self, features: Sequence[int], limit: int, account: Account | None) -> int:
         """Return the worth of all combinations that spend at most `limit`."""
@@ -176,17 +221,23 @@ class SideWeigher:
             if isinstance(feature, Real):
                 self._steps[i] = self._steps_of_bins(i)
             else:
-                shares = shares_of(feature) if self._kind == "ratio" else None
-                worths = None if shares is None else [int(s * self.wholes[i]) for s in shares]
+                shares = self._side.shares(i) if self._kind == "ratio" else None
+                worths = None if shares is None else [int(s * self.present_wholes[i]) for s in shares]
                 self._steps[i] = _Steps.of(self._side.gaps(i), worths)
         return self._steps[i]
 
     def _steps_of_bins(self, i: int) -> _Steps:
-        """Return where the density of a histogram changes, and by how much."""
-        slope, heights = abs(self._side.slope(i)), [int(d * self.wholes[i]) for d in self._densities(i)]
+        """Return where the density of a real feature changes, and by how much."""
+        slope, bins = abs(self._side.slope(i)), self._side.bins(i)
+        heights = [int(d * self.present_wholes[i]) for d in self._densities(i)]
         # A step function is a sum of steps that each go on for ever; a step down has a negative height.
         changes = [b - a for a, b in zip([0, *heights], heights, strict=False)]
-        return _Steps.of([int(slope * distance) for _, distance, _ in self._side.bins(i)], changes)
+        gaps = [int(slope * distance) for _, distance, _ in bins]
+        if i in self._side.mixed:
+            # From a missing value even the best number may be a change for the worse: then the other end is reached.
+            gaps.append(int(slope * sum(bins[-1][1:])))
+            changes.append(-heights[-1])
+        return _Steps.of(gaps, changes)
 
 
 _AT_ONCE = 1 << 10  # CXps between two looks at the clock: some milliseconds
@@ -194,7 +245,7 @@ Integers = npt.NDArray[Any]  # of Python ints
 
 
 class BatchWeigher:
-    """Weighs CXps of real, uniform features, whose sides exclude each other.
+    """Weighs CXps of real, uniform features that are never missing, whose sides exclude each other.
 
     Parameters
     ----------
@@ -210,8 +261,8 @@ class BatchWeigher:
 
     @staticmethod
     def fits(side: Side) -> bool:
-        """Tell whether every feature is real and uniform."""
-        return all(isinstance(f, Real) and isinstance(f.measure, Uniform) for f in side.features)
+        """Tell whether every feature is real, uniform and never missing."""
+        return all(isinstance(f, Real) and isinstance(f.measure, Uniform) and not f.missing for f in side.features)
 
     def weights(
         self,

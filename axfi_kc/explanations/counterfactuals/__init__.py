@@ -1,14 +1,15 @@
 """Counterfactuals: adversarial examples of a CXp, in the user's own units and in words.
 
 The nearest one has the least total change over the CXp's features: for a numeric feature its
-change divided by the width of its domain, for a categorical one 1. A random one is drawn from the
-domain's measure, given that it is an adversarial example of the CXp. Every point returned has been
-put to the model. What is printed is short, and has been put to the model's own ``predict``.
+change divided by the width of its domain (or of the part that a region leaves), for a categorical
+one 1. A random one is drawn from the domain's measure, given that it is an adversarial example of
+the CXp. Every point returned has been put to the model, and can exist. What is printed is short,
+and has been put to the model's own ``predict``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -22,11 +23,13 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
 from axfi_kc.explanations.counterfactuals.printed import (
     Condition,
     Printed,
+    is_possible,
     printed_at,
     printed_row,
     range_condition,
@@ -77,6 +80,8 @@ class Counterfactual:
     printed
         The same for people: a point close to it, in the shortest decimals that are dissimilar; None if the model's
         own ``predict`` finds nothing dissimilar because of its rounding.
+    class_names
+        The name of each class that has one.
     """
 
     changes: dict[str, tuple[Any, Any]]
@@ -84,13 +89,14 @@ class Counterfactual:
     output: Any
     distance: Fraction
     printed: Printed | None = field(repr=False)
+    class_names: Mapping[Any, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the change in words."""
         if self.printed is None:
             return self.words
         moves = ", ".join(f"{name} from {old} to {new}" for name, old, new in self.moves)
-        return f"{self.words}: {shown(self.printed.output)} (for instance {moves})"
+        return f"{self.words}: {shown(name_of(self.printed.output, self.class_names))} (for instance {moves})"
 
     @property
     def words(self) -> str:
@@ -254,7 +260,14 @@ def _found(problem: Problem, members: tuple[int, ...], seed: int | None, account
 def _codes(
     model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
-    """Return the codes of an adversarial example, the nearest or a random one, for any model on cells."""
+    """Return the codes of an adversarial example, the nearest or a random one; forms may know a shorter way."""
+    return _codes_on_cells(model, problem, members, seed, account)
+
+
+def _codes_on_cells(
+    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> list[float] | None:
+    """Return the codes of an adversarial example for any model on cells."""
     choices = _choices(problem, members)
     if seed is not None:
         axes, region = [model.grid.axes[i] for i in members], region_of(model, problem, choices)
@@ -268,6 +281,8 @@ def _codes(
 def _codes_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
+    if model.domain.constraints:  # which cut the half-space: a value of each feature is a cell
+        return _codes_on_cells(model, problem, members, seed, account)
     if seed is None:
         return nearest_linear(model, problem, members, account=account)
     return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
@@ -300,7 +315,7 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
     point[list(example.members)] = example.codes
     values = domain.decode(point)
     output = problem.model.predict([values])[0]
-    if not problem.is_dissimilar(output):
+    if not (problem.is_dissimilar(output) and is_possible(domain, point.tolist())):
         raise AxfiError(f"The point {values} found as an adversarial example is none; please report this as a bug.")
     was = domain.decode(problem.codes)
     return Counterfactual(
@@ -309,6 +324,7 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
         output=output,
         distance=example.distance,
         printed=_printed(problem, example.members, example.codes, account),
+        class_names=problem.class_names,
     )
 
 
@@ -356,6 +372,12 @@ def _conditions(
     model: Any, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
     """Return a condition on each feature that a dissimilar point meets, and with it only dissimilar ones."""
+    return _conditions_on_cells(model, problem, members, codes, account)
+
+
+def _conditions_on_cells(
+    model: Any, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
+) -> list[Condition]:
     axes, choices = [model.grid.axes[i] for i in members], _choices(problem, members)
     # Words are about cells: a box of dissimilar ones, grown around the point's own.
     cells = [int(axis.locate(np.array([code]))[0]) for axis, code in zip(axes, codes, strict=True)]
@@ -372,4 +394,6 @@ def _conditions(
 def _conditions_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
+    if model.domain.constraints:
+        return _conditions_on_cells(model, problem, members, codes, account)
     return linear_conditions(model, problem, members, codes)

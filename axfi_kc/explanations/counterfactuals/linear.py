@@ -3,7 +3,8 @@
 On one side of the instance (see :mod:`axfi_kc.engines.linear.half_spaces`) a point is dissimilar when its
 features together lose more than a margin. Real features lose at a fixed price per unit of loss, so
 the cheapest are used up first; of a discrete feature only values that lose more than every cheaper
-one can be of use.
+one can be of use. To become missing costs as much as any move, and so does to become a number where the
+instance is missing: then the number that loses most is as near as any.
 """
 
 from __future__ import annotations
@@ -12,23 +13,25 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from axfi_kc.budget import Account
 from axfi_kc.domain.features import Feature, Integer, Real
+from axfi_kc.domain.measures import Histogram
 from axfi_kc.engines.linear.half_spaces import Side, sides_of
 from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
 from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, unit_of
-from axfi_kc.explanations.counterfactuals.regions import change, float_ends
+from axfi_kc.explanations.counterfactuals.regions import Box, Choices, Region, change, float_ends, region_in
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel, Lookup
 
-__all__ = ["draw_linear", "linear_conditions", "nearest_linear"]
+__all__ = ["Way", "draw_linear", "linear_conditions", "nearest_linear", "ways_of"]
 
 
 _TRIES = 2_000_000
@@ -45,7 +48,7 @@ class _Option(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """One side, seen from the instance, with the features of the CXp only."""
 
     side: Side  # the half-space
@@ -54,9 +57,13 @@ class _Way:
     need: Fraction  # what they must lose together; more than that, if `strict`
     strict: bool
 
+    def added(self, i: int, code: float | Fraction) -> Fraction:
+        """Return what feature i adds to h at `code`."""
+        return _added(self.side, i, code)
+
     def loss(self, i: int, code: float | Fraction) -> Fraction:
         """Return what feature i loses when it changes to `code`."""
-        return _added(self.side, i, self.codes[i]) - _added(self.side, i, code)
+        return self.added(i, self.codes[i]) - self.added(i, code)
 
     def is_enough(self, loss: Fraction) -> bool:
         """Tell whether losing so much makes the point dissimilar."""
@@ -71,11 +78,14 @@ class _Way:
 def _added(side: Side, i: int, code: float | Fraction) -> Fraction:
     part = side.parts[i]
     if isinstance(part, Lookup):
-        return Fraction(part.rows[0][int(code) - part.first])
+        return Fraction(part.rows[0][-1 if math.isnan(code) else int(code) - part.first])
+    if part.missing is not None and math.isnan(code):
+        return Fraction(part.missing[0])
     return Fraction(part.factors[0]) * Fraction(code)
 
 
-def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[_Way]:
+def ways_of(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[Way]:
+    """Yield each side of the instance, with the features of a CXp only."""
     codes = problem.codes.tolist()
     home = model.labels.index(problem.output) if model.labels else 0
     for side in sides_of(model, problem.similarity, home):
@@ -84,7 +94,28 @@ def _ways(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterat
             margin = side.base + sum((_added(side, i, c) for i, c in enumerate(codes)), Fraction(0))
         else:
             margin = Fraction(side.distance)
-        yield _Way(side, codes, free, margin, side.strict)
+        yield Way(side, codes, free, margin, side.strict)
+
+
+class _Ways:
+    """The half-spaces over values of discrete features: what each choice loses, on each side."""
+
+    def __init__(self, model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._ways = list(ways_of(model, problem, tuple(c.feature for c in choices)))
+        self._losses = [[[way.loss(c.feature, code) for code in c.codes] for c in choices] for way in self._ways]
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        some = every = False
+        for way, losses in zip(self._ways, self._losses, strict=True):
+            rows = [row[a:b] for row, a, b in zip(losses, *box, strict=True)]
+            some = some or way.is_enough(sum(map(max, rows), Fraction(0)))
+            every = every or way.is_enough(sum(map(min, rows), Fraction(0)))
+        return some, every
+
+
+@region_in.register
+def _of_linear(model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> Region:
+    return _Ways(model, problem, choices)
 
 
 def nearest_linear(
@@ -96,22 +127,43 @@ def nearest_linear(
     the dissimilar side. Linear in the features when all are real; otherwise a depth-first search over
     the useful values of the discrete ones.
     """
-    found = [answer for way in _ways(model, problem, free) if (answer := _cheapest(way, account)) is not None]
-    return min(found, key=lambda answer: (answer[0], answer[1]))[1] if found else None
+    found = [answer for way in ways_of(model, problem, free) if (answer := _cheapest(way, account)) is not None]
+    # A missing value is last of equally near ones.
+    return min(found, key=lambda a: (a[0], [math.inf if math.isnan(c) else c for c in a[1]]))[1] if found else None
 
 
-def _cheapest(way: _Way, account: Account) -> tuple[Fraction, list[float]] | None:
+_Answer = tuple[Fraction, list[float]]  # what it costs, and the codes
+
+
+def _cheapest(way: Way, account: Account) -> _Answer | None:
     """Return the least cost on one side, and the codes that have it."""
-    discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
     real = [i for i in way.free if isinstance(way.side.features[i], Real)]
+    fixed = {i: way.worst(i) for i in real if math.isnan(way.codes[i])}
+    may_miss = [i for i in real if i in way.side.mixed and i not in fixed and way.loss(i, math.nan) > 0]
+    best: _Answer | None = None
+    for size in range(len(may_miss) + 1):
+        # To become missing costs 1 each, so many together are soon too dear.
+        if best is not None and size + len(fixed) >= best[0]:
+            break
+        for chosen in combinations(may_miss, size):
+            found = _cheapest_with(way, fixed | dict.fromkeys(chosen, math.nan), account)
+            if found is not None and (best is None or found[0] < best[0]):
+                best = found
+    return best
+
+
+def _cheapest_with(way: Way, fixed: dict[int, float], account: Account) -> _Answer | None:
+    """Return the least cost on one side, where some real features have codes already; and the codes that have it."""
+    discrete = [i for i in way.free if not isinstance(way.side.features[i], Real)]
+    real = [i for i in way.free if isinstance(way.side.features[i], Real) and i not in fixed]
     # All that real features can do, as a bound; each loses most at one end of its domain.
-    reals = sum((max(way.loss(i, way.worst(i)), Fraction(0)) for i in real), Fraction(0))
+    reals = sum((max(way.loss(i, way.worst(i)), Fraction(0)) for i in real), _lost(way, fixed))
     options = _useful(way, discrete, reals, account)
     most = [max((o.loss for o in row), default=Fraction(0)) for row in options]
     least = [min((o.cost for o in row), default=Fraction(0)) for row in options]
     if not all(options) or not way.is_enough(sum(most, reals)):
         return None
-    best: tuple[Fraction, list[float]] | None = None
+    best: _Answer | None = None
     stack: list[tuple[tuple[_Option, ...], Fraction, Fraction]] = [((), Fraction(0), Fraction(0))]
     while stack:
         chosen, cost, loss = stack.pop()
@@ -124,7 +176,7 @@ def _cheapest(way: _Way, account: Account) -> tuple[Fraction, list[float]] | Non
             # Reversed, so that the cheapest option is tried first and soon gives a bound.
             stack += [((*chosen, o), cost + o.cost, loss + o.loss) for o in reversed(options[k])]
             continue
-        moved = _moved(way, real, way.need - loss)
+        moved = fixed | _moved(way, real, way.need - loss - _lost(way, fixed))
         total = cost + sum((change(way.side.features[i], way.codes[i], c) for i, c in moved.items()), Fraction(0))
         if best is None or total < best[0]:
             moved |= {i: o.code for i, o in zip(discrete, chosen, strict=True)}
@@ -132,7 +184,7 @@ def _cheapest(way: _Way, account: Account) -> tuple[Fraction, list[float]] | Non
     return best
 
 
-def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Account) -> list[list[_Option]]:
+def _useful(way: Way, discrete: Sequence[int], reals: Fraction, account: Account) -> list[list[_Option]]:
     """Return per discrete feature its values, cheapest first, each losing more than those before."""
     rows = [_options(way, i, account) for i in discrete]
     most = [max(o.loss for o in row) for row in rows]
@@ -143,7 +195,7 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Accoun
         others = sum(most, reals) - own
         # A value is of use only if it loses more than every cheaper one. `reached` grows also by values that
         # do not suffice: one that loses less would suffice even less.
-        for option in sorted(row, key=lambda o: (o.cost, -o.loss, o.code)):
+        for option in sorted(row, key=lambda o: (o.cost, -o.loss, math.isnan(o.code), o.code)):
             if option.loss > reached:
                 reached = option.loss
                 if way.is_enough(others + option.loss):
@@ -152,18 +204,21 @@ def _useful(way: _Way, discrete: Sequence[int], reals: Fraction, account: Accoun
     return found
 
 
-def _options(way: _Way, i: int, account: Account) -> list[_Option]:
+def _options(way: Way, i: int, account: Account) -> list[_Option]:
     """Return the values of a discrete feature, of which there may be many."""
     feature = way.side.features[i]
     codes = account.paced(_codes(feature), at_once=_VALUES_AT_ONCE)
     return [_Option(change(feature, way.codes[i], c), way.loss(i, c), c) for c in codes]
 
 
-def _codes(feature: Feature) -> range:
-    return range(feature.low, feature.high + 1) if isinstance(feature, Integer) else range(feature.size or 0)
+def _codes(feature: Feature) -> Sequence[float]:
+    """Return the codes of a discrete feature, last that of the missing value if there is one."""
+    first = feature.low if isinstance(feature, Integer) else 0
+    numbers = range(first, first + (feature.size or 0) - (feature.missing > 0))
+    return [*numbers, math.nan] if feature.missing else numbers
 
 
-def _moved(way: _Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
+def _moved(way: Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
     """Return where real features go to lose `need` together, the cheapest loss first."""
     codes = {i: way.codes[i] for i in real}
     # A cost is a share of the domain's width, so the loss per cost is slope times width: best buys first.
@@ -181,13 +236,13 @@ def _moved(way: _Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
     return codes
 
 
-def _rate(way: _Way, i: int) -> Fraction:
+def _rate(way: Way, i: int) -> Fraction:
     """Return how much feature i loses over the whole width of its domain."""
     feature = way.side.features[i]
     return abs(way.side.slope(i)) * Fraction(feature.high - feature.low) if isinstance(feature, Real) else Fraction(0)
 
 
-def _just_enough(way: _Way, i: int, need: Fraction, worst: float) -> float:
+def _just_enough(way: Way, i: int, need: Fraction, worst: float) -> float:
     """Return the first float on the way to `worst` at which feature i alone loses `need`."""
     # Rounded to nearest, so possibly a float too far or too short; the two loops put that right exactly.
     at = float(Fraction(way.codes[i]) - need / way.side.slope(i))
@@ -208,13 +263,17 @@ def linear_conditions(
     others make up for that.
     """
     at = dict(zip(free, codes, strict=True))
-    way = next((w for w in _ways(model, problem, free) if w.is_enough(_lost(w, at))), None)
+    way = next((w for w in ways_of(model, problem, free) if w.is_enough(_lost(w, at))), None)
     short = at if way is None else _shortened(way, at)
     found = []
     for i, code in short.items():
         feature = problem.domain.features[i]
-        if isinstance(model.parts[i], Lookup):
+        if way is None or isinstance(model.parts[i], Lookup) or math.isnan(code):
             found.append(Condition.exactly(feature, code))
+        elif math.isnan(problem.codes[i]):
+            found.append(_from_missing(way, i, way.need - _lost(way, short) + way.loss(i, code)))
+            # What this one gives away, the next one cannot.
+            short[i] = found[-1].code
         elif code > problem.codes[i]:
             found.append(Condition(feature, code, low=code))
         else:
@@ -222,14 +281,15 @@ def linear_conditions(
     return found
 
 
-def _lost(way: _Way, at: Mapping[int, float]) -> Fraction:
+def _lost(way: Way, at: Mapping[int, float]) -> Fraction:
     return sum((way.loss(i, code) for i, code in at.items()), Fraction(0))
 
 
-def _shortened(way: _Way, at: dict[int, float]) -> dict[int, float]:
+def _shortened(way: Way, at: dict[int, float]) -> dict[int, float]:
     """Return the codes with those of real features in short decimals, still dissimilar together."""
     short = dict(at)
-    rooms = {i: way.loss(i, way.worst(i)) - way.loss(i, at[i]) for i in at if isinstance(way.side.features[i], Real)}
+    moved = [i for i in at if isinstance(way.side.features[i], Real) and not math.isnan(at[i] + way.codes[i])]
+    rooms = {i: way.loss(i, way.worst(i)) - way.loss(i, at[i]) for i in moved}
     # The ends of domains first; who has most room comes last and loses whatever is left.
     order = sorted(rooms, key=lambda i: (rooms[i], i))
     for k, i in enumerate(order):
@@ -239,7 +299,33 @@ def _shortened(way: _Way, at: dict[int, float]) -> dict[int, float]:
     return short if way.is_enough(_lost(way, short)) else at
 
 
-def _short_code(way: _Way, i: int, code: float, need: Fraction) -> float:
+def _from_missing(way: Way, i: int, need: Fraction) -> Condition:
+    """Return the numbers at which feature i, which is missing at the instance, loses `need`.
+
+    No number is nearer than others, so it is the one that loses least, or a short one next to it, that is shown.
+    """
+    feature, worst = way.side.features[i], way.worst(i)
+    low, high = float_ends(feature)  # type: ignore[arg-type]
+    best, whole = high if worst == low else low, isinstance(feature, Integer)
+
+    def suffices(code: float) -> bool:
+        return way.loss(i, code) > need if way.strict else way.loss(i, code) >= need
+
+    if suffices(best):
+        return Condition(feature, best)
+    # What a missing value adds, less what is needed, is the most that the number may add.
+    at = min(max(float((_added(way.side, i, math.nan) - need) / way.side.slope(i)), low), high)
+    at = float(round(at)) if whole else at
+    while at != worst and not suffices(at):
+        at = at + math.copysign(1, worst - at) if whole else math.nextafter(at, worst)
+    if isinstance(feature, Real):
+        room = min(reach_of(feature, Fraction(0)), abs(Fraction(at) - Fraction(worst)))
+        limits = (Fraction(at) - room, Fraction(at)) if worst < at else (Fraction(at), Fraction(at) + room)
+        at = shortest(*limits, near=at, unit=unit_of(feature))
+    return Condition(feature, at, high=at) if worst == low else Condition(feature, at, low=at)
+
+
+def _short_code(way: Way, i: int, code: float, need: Fraction) -> float:
     """Return a short decimal close to a code at which real feature i loses `need`."""
     feature, own, worst = way.side.features[i], Fraction(way.codes[i]), way.worst(i)
     if not isinstance(feature, Real) or way.loss(i, worst) <= need:
@@ -262,7 +348,7 @@ def draw_linear(
     what the others cannot lose for it, until one is dissimilar: for k real features one in k! is.
     BudgetError if none came up in two million draws.
     """
-    slacks = [(way, _slack(way)) for way in _ways(model, problem, free)]
+    slacks = [(way, _slack(way)) for way in ways_of(model, problem, free)]
     # Sides that no point of the box reaches allow no value.
     ways = [(way, slack) for way, slack in slacks if slack > 0 or (slack == 0 and not way.strict)]
     spans = [_span(ways, problem.domain.features[i], i, account) for i in free]
@@ -271,7 +357,7 @@ def draw_linear(
         account.look()
         points = np.tile(problem.codes, (size, 1))
         # Features that are not in the CXp keep the instance's codes.
-        points[:, list(free)] = [[_draw(f, span, random) for f, span in spans] for _ in range(size)]
+        points[:, list(free)] = [[_draw(span, random) for span in spans] for _ in range(size)]
         for point, output in zip(points, model.outputs_at(points), strict=True):
             if problem.is_dissimilar(output):
                 return point[list(free)].tolist()
@@ -280,34 +366,62 @@ def draw_linear(
     raise BudgetError(f"None of {tried} points drawn was dissimilar; ask for the nearest one.")
 
 
-_Span = list[tuple[Fraction, Fraction]] | list[int]  # intervals, or the odds of the values
+class _Span(NamedTuple):
+    """Which values of a feature some dissimilar point can have."""
+
+    feature: Feature
+    numbers: list[tuple[Fraction, Fraction]] | list[int]  # intervals, or the odds of the values that are not missing
+    odds: tuple[int, int]  # that it is one of these, and that it is missing
 
 
-def _span(ways: Sequence[tuple[_Way, Fraction]], feature: Feature, i: int, account: Account) -> tuple[Feature, _Span]:
+def _span(ways: Sequence[tuple[Way, Fraction]], feature: Feature, i: int, account: Account) -> _Span:
     """Return which values of feature i some dissimilar point can have."""
-    if isinstance(feature, Real):
-        return feature, _merged(_reach(way, i, feature, slack) for way, slack in ways)
-    odds = value_odds(feature)
-    for k, code in enumerate(account.paced(_codes(feature), at_once=_VALUES_AT_ONCE)):
+
+    def is_possible(code: float) -> bool:
         # A value that forgoes more than the slack of all features at their worst is in no dissimilar point.
-        if not any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways):
-            odds[k] = 0
-    if not any(odds):
+        return any(_most(way, i) - way.loss(i, code) <= slack for way, slack in ways)
+
+    numbers: Any
+    if isinstance(feature, Real):
+        numbers = _merged(reach for way, slack in ways if (reach := _reach(way, i, feature, slack)) is not None)
+        mass = sum((_share(feature, *span) for span in numbers), Fraction(0))
+    else:
+        odds = value_odds(feature)
+        codes = account.paced(_codes(feature)[: len(odds)], at_once=_VALUES_AT_ONCE)
+        numbers = [n if is_possible(code) else 0 for n, code in zip(odds, codes, strict=True)]
+        mass = Fraction(sum(numbers), sum(odds))
+    present = mass * (1 - feature.missing)
+    missing = feature.missing if feature.missing and is_possible(math.nan) else Fraction(0)
+    if not present + missing:
         raise no_mass()
-    return feature, odds
+    whole = math.lcm(present.denominator, missing.denominator)
+    return _Span(feature, numbers, (int(present * whole), int(missing * whole)))
 
 
-def _most(way: _Way, i: int) -> Fraction:
+def _share(feature: Real, low: Fraction, high: Fraction) -> Fraction:
+    """Return the probability of an interval of numbers, given that none is missing."""
+    if feature.low == feature.high:
+        return Fraction(1)
+    if isinstance(feature.measure, Histogram):
+        return feature.measure.below(high) - feature.measure.below(low)
+    return (high - low) / (feature.high - feature.low)
+
+
+def _most(way: Way, i: int) -> Fraction:
     """Return the most that feature i can lose."""
     return _added(way.side, i, way.codes[i]) - way.side.least[i]
 
 
-def _slack(way: _Way) -> Fraction:
+def _slack(way: Way) -> Fraction:
     return sum((_most(way, i) for i in way.free), Fraction(0)) - way.need
 
 
-def _reach(way: _Way, i: int, feature: Real, slack: Fraction) -> tuple[Fraction, Fraction]:
+def _reach(way: Way, i: int, feature: Real, slack: Fraction) -> tuple[Fraction, Fraction] | None:
     slope = way.side.slope(i)
+    # Where a missing value loses most, even the worst number forgoes something.
+    slack -= way.side.mixed_gaps(i)[1] if i in way.side.mixed else 0
+    if slack < 0:
+        return None
     if not slope:
         return feature.low, feature.high
     # Beyond this the other features, all at their worst, cannot make up for it.
@@ -325,9 +439,12 @@ def _merged(spans: Iterator[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, 
     return found
 
 
-def _draw(feature: Feature, span: _Span, random: Random) -> float:
+def _draw(span: _Span, random: Random) -> float:
+    feature, numbers, odds = span
+    if odds[1] and draw_index(odds, random):
+        return math.nan
     if isinstance(feature, Real):
         low, high = float_ends(feature)
         # Drawn as a fraction and rounded to a float, a value may fall just outside.
-        return min(max(draw_between(feature, span, random), low), high)  # type: ignore[arg-type]
-    return float(_codes(feature)[draw_index(span, random)])  # type: ignore[arg-type]
+        return min(max(draw_between(feature, numbers, random), low), high) if low < high else low  # type: ignore[arg-type]
+    return float(_codes(feature)[draw_index(numbers, random)])  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import shown
@@ -22,7 +23,16 @@ from axfi_kc.explanations.counterfactuals.decimals import decimal_text, shortest
 from axfi_kc.explanations.counterfactuals.regions import cell_ends
 from axfi_kc.explanations.problem import Problem
 
-__all__ = ["Condition", "Printed", "printed_at", "printed_row", "range_condition", "reach_of", "unit_of"]
+__all__ = [
+    "Condition",
+    "Printed",
+    "is_possible",
+    "printed_at",
+    "printed_row",
+    "range_condition",
+    "reach_of",
+    "unit_of",
+]
 
 
 _LITTLE, _THOUSANDTH = Fraction(1, 20), Fraction(1, 1000)
@@ -174,6 +184,8 @@ def printed_at(
     asked = (judge.own.ask or judge.model.outputs_at)(rows)
     if not (problem.is_dissimilar(exact[1]) and _differ(judge, asked[1], asked[0])):
         return None
+    if not is_possible(problem.domain, point.tolist()):
+        return None
     # Nobody need type in what is as it was; but who does should get the output that was.
     if problem.is_dissimilar(exact[2]) or _differ(judge, asked[2], asked[0]):
         olds = [_text(c.feature, float(own[i])) for i, c in zip(members, conditions, strict=True)]
@@ -199,6 +211,11 @@ def printed_row(problem: Problem, members: Sequence[int], codes: Sequence[float]
         point=dict(zip(problem.domain.names, problem.domain.decode(point), strict=True)),
         output=problem.model.outputs_at(point[np.newaxis])[0],
     )
+
+
+def is_possible(domain: Domain, codes: Sequence[float]) -> bool:
+    """Tell whether a point meets every constraint of its domain."""
+    return all(constraint.holds(codes, domain) for constraint in domain.constraints)
 
 
 def _differ(problem: Problem, output: Any, other: Any) -> bool:

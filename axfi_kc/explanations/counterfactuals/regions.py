@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,10 +28,12 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Boxes, GriddedModel, TableModel, TreeSum
+from axfi_kc.models.support import Support, support_of
 from axfi_kc.models.tree_sum import Margins
 
 __all__ = [
     "MOST_BOXES",
+    "Box",
     "Choices",
     "Region",
     "cell_ends",
@@ -40,6 +42,7 @@ __all__ = [
     "float_ends",
     "grown",
     "nearest_corner",
+    "region_in",
     "region_of",
     "search_account",
 ]
@@ -52,7 +55,7 @@ class Choices:
     feature: int  # the feature's position
     cells: tuple[int, ...]  # the cells' numbers
     codes: tuple[float, ...]  # the code in each cell that is nearest to the instance
-    costs: tuple[Fraction, ...]  # how far that is
+    costs: tuple[Any, ...]  # how far that is, a Fraction or whatever else is ordered
     missing: int | None = None  # the cell of missing values, which has no neighbours
 
     @classmethod
@@ -136,9 +139,36 @@ class Region(Protocol):
         ...
 
 
-@singledispatch
 def region_of(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
-    """Return the region of a problem's dissimilar points, for choices in the order given.
+    """Return the region of a problem's dissimilar points that can exist, for choices in the order given."""
+    inside, support = region_in(model, problem, choices), _support_of(model.grid)
+    return inside if support is None else _Possible(inside, support, problem, choices)
+
+
+_support_of = lru_cache(maxsize=8)(support_of)  # one diagram for all CXps of a problem
+
+
+class _Possible:
+    """What is dissimilar, as far as it can exist."""
+
+    def __init__(self, inside: Region, support: Support, problem: Problem, choices: Sequence[Choices]) -> None:
+        self._inside, self._support, self._choices = inside, support, choices
+        self._cells = [[cell] for cell in problem.cells.tolist()]
+
+    def verdict(self, box: Box) -> tuple[bool, bool]:
+        some, every = self._inside.verdict(box)
+        if not some:
+            return False, False
+        cells: list[Sequence[int]] = [*self._cells]
+        for choice, a, b in zip(self._choices, *box, strict=True):
+            cells[choice.feature] = choice.cells[a:b]
+        possible, always = self._support.verdict(cells)
+        return possible, every and always
+
+
+@singledispatch
+def region_in(model: Any, problem: Problem, choices: Sequence[Choices]) -> Region:
+    """Return the region of a problem's dissimilar points, whether or not they can exist.
 
     Forms that know more of a box than its points register their own: a table the points of the box, trees
     the leaves that the CXp's features can reach.
@@ -165,7 +195,7 @@ class _Table:
         return bool(block.any()), bool(block.all())
 
 
-@region_of.register
+@region_in.register
 def _of_table(model: TableModel, problem: Problem, choices: Sequence[Choices]) -> Region:
     return _Table(model, problem, choices)
 
@@ -222,7 +252,7 @@ class _Leaves:
         )
 
 
-@region_of.register
+@region_in.register
 def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Region:
     own = problem.cells
     kept = np.ones(len(model), dtype=np.bool_)
@@ -238,7 +268,7 @@ def _of_boxes(model: Boxes, problem: Problem, choices: Sequence[Choices]) -> Reg
     return _Leaves(inside, [0], values, np.zeros(1, np.int64))
 
 
-@region_of.register
+@region_in.register
 def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> Region:
     leaves: list[int] = []
     inside: list[list[Flags]] = [[] for _ in choices]
@@ -322,24 +352,31 @@ def _halves(box: Box) -> Iterator[Box]:
         yield (*low[:side], middle, *low[side + 1 :]), high
 
 
-def nearest_corner(region: Region, choices: Sequence[Choices], *, account: Account) -> tuple[int, ...] | None:
+def _summed(costs: Sequence[Fraction]) -> Fraction:
+    return sum(costs, Fraction(0))
+
+
+def nearest_corner(
+    region: Region, choices: Sequence[Choices], *, account: Account, total: Callable[[Any], Any] = _summed
+) -> tuple[int, ...] | None:
     """Return the cheapest dissimilar choice of each feature, or None if there is none.
 
-    Choices must be ordered by cost. Of equally cheap points, the one whose choices come first.
+    Choices must be ordered by cost, and `total` must not fall when one of the costs it puts together grows. Of
+    equally cheap points, the one whose choices come first.
 
     Best first: boxes are taken by the cost of their nearest corner, halved when that corner is
     similar, and dropped when they cannot hold a dissimilar point.
     """
     if not all(c.cells for c in choices):
         return None
-    heap = list[tuple[Fraction, Box]]()
+    heap = list[tuple[Any, Box]]()
 
     def push(box: Box) -> None:
         account.spend(1)
         # Boxes that certainly hold nothing dissimilar never enter the heap.
         if region.verdict(box)[0]:
             # Choices are sorted by cost, so the first ones are the cheapest point of the box: a lower bound.
-            heapq.heappush(heap, (sum((c.costs[k] for c, k in zip(choices, box[0], strict=True)), Fraction(0)), box))
+            heapq.heappush(heap, (total([c.costs[k] for c, k in zip(choices, box[0], strict=True)]), box))
 
     push(_whole(choices))
     while heap:

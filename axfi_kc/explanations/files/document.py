@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
@@ -39,11 +39,15 @@ __all__ = [
     "VERSION",
     "SavedData",
     "Stated",
+    "answer_entries",
+    "class_names_of",
     "cxp_entries",
     "document_of",
     "explanation_of",
     "json_block",
+    "label_text",
     "label_type",
+    "names_entry",
     "parquet_block",
     "parsed",
     "pyarrow_for",
@@ -55,6 +59,7 @@ __all__ = [
 
 _READ = ("format", "version", "domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "axps")
 _SCORES = ("scores", "floats", "kinds")
+_ANSWER = ("class_names", "prediction_name", "probability", "margin")
 
 
 @dataclass(frozen=True)
@@ -95,10 +100,10 @@ def stated_of(domain: Domain, document: Mapping[str, Any]) -> Stated:
         for kind, row in _rows(domain, document.get("scores")).items()
     }
     floats = {
-        kind: {name: _float(number, kind) for name, number in row.items()}
+        kind: {name: _float(number, f"float of a {kind} score") for name, number in row.items()}
         for kind, row in _rows(domain, document.get("floats")).items()
     }
-    others = tuple(sorted(str(key) for key in document if key not in (*_READ, *_SCORES)))
+    others = tuple(sorted(str(key) for key in document if key not in (*_READ, *_SCORES, *_ANSWER)))
     return Stated(scores, floats, others)
 
 
@@ -116,13 +121,13 @@ def _rows(domain: Domain, document: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _float(number: Any, kind: str) -> float:
+def _float(number: Any, what: str) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ResultFileError(f"The float of a {kind} score must be a number, but {type(number).__name__} was found.")
+        raise ResultFileError(f"The {what} must be a number, but {type(number).__name__} was found.")
     try:
         return float(number)
     except OverflowError as error:
-        raise ResultFileError(f"The float of a {kind} score must be a float64, but it is far too large.") from error
+        raise ResultFileError(f"The {what} must be a float64, but it is far too large.") from error
 
 
 FORMAT = "axfi-kc explanation"
@@ -145,6 +150,9 @@ class SavedData:
     max_size: int | None
     cxps: tuple[CXp, ...]
     stated: Stated = Stated()
+    class_names: Mapping[Any, str] = field(default_factory=dict)
+    margin: dict[Hashable, Fraction] | None = None
+    probability: float | None = None
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -203,6 +211,8 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
         "domain": domain_document(explained.domain),
         "instance": [value_text(v) for v in explained.instance.values()],
         "prediction": value_text(explained.prediction),
+        **names_entry(explained.class_names),
+        **answer_entries(explained.prediction, explained.class_names, explained.probability, explained.margin),
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
@@ -210,6 +220,31 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
     }
+
+
+def names_entry(class_names: Mapping[Any, str]) -> dict[str, Any]:
+    """Return the names of classes as every kind of file holds them, if there are any."""
+    return {"class_names": [[value_text(label), name] for label, name in class_names.items()]} if class_names else {}
+
+
+def answer_entries(
+    prediction: Any, class_names: Mapping[Any, str], probability: float | None, margin: Mapping[Any, Fraction] | None
+) -> dict[str, Any]:
+    """Return what a file says of a prediction beside its label, as far as it is known.
+
+    Examples
+    --------
+    >>> answer_entries(1, {1: "yes"}, 0.75, {0: Fraction(-1, 3), 1: Fraction(1, 3)})
+    {'prediction_name': 'yes', 'probability': 0.75, 'margin': [[0, '-1/3'], [1, '1/3']]}
+    """
+    found: dict[str, Any] = {}
+    if prediction in class_names:
+        found["prediction_name"] = class_names[prediction]
+    if probability is not None:
+        found["probability"] = probability
+    if margin is not None:
+        found["margin"] = [[value_text(label), number_text(score)] for label, score in margin.items()]
+    return found
 
 
 def cxp_entries(count: int, cxps: Iterable[tuple[list[str], int, int]]) -> list[dict[str, Any]]:
@@ -325,7 +360,41 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         max_size=max_size,
         cxps=_cxps(domain, document.get("cxps"), weights),
         stated=stated or Stated(),
+        **_answer(document),
     )
+
+
+def class_names_of(document: Mapping[str, Any]) -> dict[Any, str]:
+    """Return the names of classes that a document, or the header of a file of results, gives."""
+    pairs = _pairs(document.get("class_names") or [], "list of class names")
+    return {label: text_of(name, "name of a class") for label, name in pairs}
+
+
+def _pairs(document: Any, what: str) -> list[tuple[Hashable, Any]]:
+    """Return a list of labels, each with something, after checking that no label occurs twice."""
+    entries = [listed(entry, f"entry of the {what}", most=2) for entry in listed(document, what, most=_MOST_SETS)]
+    if any(len(entry) != 2 for entry in entries):
+        raise ResultFileError(f"Each entry of the {what} must have a label and one thing more.")
+    pairs = [(value_of(label), other) for label, other in entries]
+    if len({label for label, _ in pairs}) != len(pairs):
+        raise ResultFileError(f"A label occurs twice in the {what}; each may occur once.")
+    return pairs
+
+
+def _answer(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a document says of its prediction beside the label: names, margin, probability."""
+    names, probability, margin = class_names_of(document), document.get("probability"), document.get("margin")
+    stated, known = document.get("prediction_name"), names.get(value_of(document.get("prediction")))
+    if stated is not None and stated != known:
+        raise ResultFileError(f"The prediction should be called {known!r}, as the class names say, but not {stated!r}.")
+    if probability is not None and not 0 <= _float(probability, "probability") <= 1:
+        raise ResultFileError("The probability must be a number from 0 to 1, but another was found.")
+    scores = None if margin is None else _pairs(margin, "list of margins")
+    return {
+        "class_names": names,
+        "margin": None if scores is None else {label: number_of(text, "margin") for label, text in scores},
+        "probability": None if probability is None else float(probability),
+    }
 
 
 def _cxps(domain: Domain, document: Any, kind: str) -> tuple[CXp, ...]:
@@ -415,7 +484,7 @@ def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterat
         yield cxp_entries(listed.count, ((named(mask), numerator, whole) for _, mask, numerator in ordered))
 
 
-def _label(label: Any) -> Any:
+def label_text(label: Any) -> Any:
     """Return a row's label as JSON can hold it; labels are for people, so text will do."""
     try:
         return value_text(label)
@@ -439,6 +508,7 @@ def json_block(
     start: int,
     labels: Sequence[Any],
     scores: Mapping[str, Numerators],
+    answers: Sequence[Mapping[str, Any]],
     budget: Budget,
 ) -> bytes:
     """Return a block of explanations as JSON Lines, a line each.
@@ -451,6 +521,8 @@ def json_block(
         The number of the first row, and the name of each.
     scores
         What :func:`axfi_kc.scores.score_numerators` gives, by the scores' names.
+    answers
+        What :func:`answer_entries` gives of each instance.
     budget
         What listing the CXps of an instance with many may cost.
 
@@ -466,9 +538,10 @@ def json_block(
     ):
         line = {
             "row": start + n,
-            "index": _label(labels[n]),
+            "index": label_text(labels[n]),
             "instance": instance,
             "prediction": value_text(found.outputs[n]),
+            **answers[n],
             "cxps": cxps,
             "scores": {kind: dict(zip(names, exact[n], strict=True)) for kind, (exact, _) in texts.items()},
             "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
@@ -501,7 +574,8 @@ def _schema(pa: Any, names: Sequence[str], kinds: Sequence[str], prediction: str
     cxp = pa.struct([("features", pa.list_(text)), ("weight", text)])
     types = {"string": text, "bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "json": text}
     columns = [("row", pa.int64()), ("index", text), ("instance", text), ("prediction", types[prediction])]
-    columns += [("prediction_exact", text), ("cxps", pa.list_(cxp))]
+    columns += [("prediction_exact", text), ("prediction_name", text), ("probability", pa.float64()), ("margin", text)]
+    columns += [("cxps", pa.list_(cxp))]
     for kind in kinds:
         columns += [(f"{kind}_exact", pa.list_(text)), *((f"{kind}:{name}", pa.float64()) for name in names)]
     return pa.schema(columns)
@@ -515,6 +589,7 @@ def parquet_block(
     start: int,
     labels: Sequence[Any],
     scores: Mapping[str, Numerators],
+    answers: Sequence[Mapping[str, Any]],
     budget: Budget,
     prediction: str,
 ) -> bytes:
@@ -534,10 +609,13 @@ def parquet_block(
     ]
     columns: dict[str, Any] = {
         "row": range(start, start + len(found)),
-        "index": [_text(_label(label)) for label in labels],
+        "index": [_text(label_text(label)) for label in labels],
         "instance": [json.dumps(row) for row in _instances(domain, codes)],
         "prediction": [_prediction(y, text, prediction) for y, text in zip(found.outputs, exact, strict=True)],
         "prediction_exact": exact,
+        "prediction_name": [answer.get("prediction_name") for answer in answers],
+        "probability": [answer.get("probability") for answer in answers],
+        "margin": [json.dumps(answer["margin"]) if "margin" in answer else None for answer in answers],
         "cxps": cxps,
     }
     for kind, scored in scores.items():

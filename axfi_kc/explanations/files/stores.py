@@ -27,6 +27,7 @@ VERSION = 1
 SUFFIXES = (".jsonl", ".ndjson", ".parquet")
 _HEADER = "_axfi.json"  # readers of Parquet pass over names that begin with an underscore
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
+_ANSWER = ("prediction_name", "probability", "margin")  # columns that files of earlier versions lack
 _CHUNK = 1 << 20
 _LONGEST_HEADER = 1 << 28
 
@@ -227,8 +228,10 @@ class ParquetParts(Store):
         columns = ["row", "index", "instance", "prediction_exact", "cxps", *(f"{kind}_exact" for kind in kinds)]
         for _, _, path in self._parts():
             try:
+                written = pa.parquet.read_schema(path).names
+                wanted = [*columns, *(name for name in _ANSWER if name in written)]
                 # Without partitioning, or a folder named such as a=1 on the way would become a column.
-                rows = pa.parquet.read_table(path, columns=columns, partitioning=None).to_pylist()
+                rows = pa.parquet.read_table(path, columns=wanted, partitioning=None).to_pylist()
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise ResultFileError(f"{path} is no whole Parquet file ({error}); remove it and run again.") from error
             yield from (_record(row, kinds) for row in rows)
@@ -236,7 +239,11 @@ class ParquetParts(Store):
 
 def _record(row: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
     try:
+        answer = {name: row[name] for name in _ANSWER if row.get(name) is not None}
+        if "margin" in answer:
+            answer["margin"] = json.loads(answer["margin"])
         return {
+            **answer,
             "row": row["row"],
             "index": row["index"],
             "instance": json.loads(row["instance"]),

@@ -11,7 +11,7 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
 from time import perf_counter
 from typing import Any
@@ -20,9 +20,18 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Budget
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found
+from axfi_kc.explanations.answers import margins_at
 from axfi_kc.explanations.batch import SavedBatch, read_results
-from axfi_kc.explanations.files.document import json_block, label_type, parquet_block
+from axfi_kc.explanations.files.document import (
+    answer_entries,
+    json_block,
+    label_text,
+    label_type,
+    names_entry,
+    parquet_block,
+)
 from axfi_kc.explanations.files.domain_document import domain_document
 from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
 from axfi_kc.explanations.workers import in_workers, is_parallel, with_progress
@@ -120,6 +129,12 @@ class Run:
         The scores to write.
     budget
         What each score of an instance may cost, and listing its CXps when they are many.
+    class_names
+        The name of each class that has one.
+    skipped
+        The labels of rows that are not explained, and why.
+    within
+        How far one may go from each instance; None: anywhere.
     """
 
     find: Callable[[Codes], Found]
@@ -130,6 +145,9 @@ class Run:
     max_size: int | None
     scores: tuple[Score, ...]
     budget: Budget
+    class_names: Mapping[Any, str] = field(default_factory=dict)
+    skipped: Mapping[Any, str] = field(default_factory=dict)
+    within: Region | None = None
 
     def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
@@ -145,6 +163,9 @@ class Run:
             "weights": self.weights,
             "max_size": self.max_size,
             "kinds": [score.name for score in self.scores],
+            **names_entry(self.class_names),
+            **({} if self.within is None else {"within": self.within.document()}),
+            **({"skipped": [[label_text(label), why] for label, why in self.skipped.items()]} if self.skipped else {}),
         }
         # Without the budget, which decides whether there is a result but not which, so that a run may go on with more.
         # Labels may be any objects, whose pickles two processes need not agree on; hence their text.
@@ -162,18 +183,32 @@ class _Block:
     run: Run
     parquet: str | None  # the type of the predictions; None: JSON Lines
 
-    def __call__(self, start: int, codes: Codes, labels: Sequence[Any]) -> tuple[bytes, float]:
+    def __call__(
+        self, start: int, codes: Codes, labels: Sequence[Any], probabilities: Sequence[dict[Any, float]] | None
+    ) -> tuple[bytes, float]:
         begin = perf_counter()
         run = self.run
         found, domain = run.find(codes), run.model.domain
         numerators = score_numerators(found, run.scores, domain.names, max_size=run.max_size, budget=run.budget)
         scores = {score.name: scored for score, scored in zip(run.scores, numerators, strict=True)}
-        common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "budget": run.budget}
+        answers = self._answers(found.outputs, codes, probabilities)
+        common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "answers": answers}
+        common["budget"] = run.budget
         if self.parquet is None:
             made = json_block(found, domain, codes, **common)
         else:
             made = parquet_block(found, domain, codes, prediction=self.parquet, **common)
         return made, perf_counter() - begin
+
+    def _answers(
+        self, outputs: Sequence[Any], codes: Codes, probabilities: Sequence[dict[Any, float]] | None
+    ) -> list[dict[str, Any]]:
+        margins = margins_at(self.run.model, codes)
+        given = [None] * len(codes) if probabilities is None else map(dict.get, probabilities, outputs)
+        return [
+            answer_entries(output, self.run.class_names, probability, margin)
+            for output, probability, margin in zip(outputs, given, margins, strict=True)
+        ]
 
 
 class _Pace:
@@ -205,6 +240,7 @@ def write_results(
     codes: Codes,
     labels: Sequence[Any],
     *,
+    probabilities: Sequence[dict[Any, float]] | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> SavedBatch:
@@ -218,6 +254,8 @@ def write_results(
         A file ending in ``.jsonl`` or ``.ndjson``, or a folder ending in ``.parquet``.
     codes, labels
         The instances' codes and their names.
+    probabilities
+        Those of the classes at each instance, as the model itself gives them; None: it gives none.
     n_jobs
         How many workers, through joblib.
     progress
@@ -243,7 +281,8 @@ def write_results(
         def blocks() -> Iterator[tuple[Any, ...]]:
             for start, stop in pace.spans():
                 spans.append((start, stop))
-                yield start, codes[start:stop], list(labels[start:stop])
+                given = None if probabilities is None else probabilities[start:stop]
+                yield start, codes[start:stop], list(labels[start:stop]), given
 
         def written() -> Iterator[tuple[int, None]]:
             block = _Block(run, kind)

@@ -14,7 +14,13 @@ from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
 from axfi_kc.explanations.page.elements import Markup, element
-from axfi_kc.explanations.page.sections import batch_facts, batch_sections, explanation_facts, explanation_sections
+from axfi_kc.explanations.page.sections import (
+    batch_facts,
+    batch_sections,
+    explanation_facts,
+    explanation_sections,
+    skipped_section,
+)
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.scores import DEFAULT_SCORES, find_scores
 
@@ -100,10 +106,11 @@ def report_html(
         batch = explained if isinstance(explained, Sequence) else list(explained)
         labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
         sections = batch_sections(batch, labels, scores=scores, rows=max_rows, details=max_details)
+        sections |= skipped_section(getattr(explained, "skipped", {}), rows=max_rows)
         return _page(title or "Explanations of a batch", batch_facts(batch), sections)
     head = explanation_facts(explained)
     sections = explanation_sections(explained, scores=scores, rows=max_rows)
-    return _page(title or f"Why {shown(explained.prediction)}?", head, sections)
+    return _page(title or f"Why {shown(explained.prediction_name)}?", head, sections)
 
 
 def _page(title: str, head: Markup, sections: dict[str, Markup]) -> str:
@@ -138,5 +145,8 @@ def _hash(text: str) -> str:
 
 
 def _footer() -> Markup:
-    words = "Every number was computed exactly; where a column does not say so, it is rounded for reading."
+    words = (
+        "Every number was computed exactly; where a column does not say so, it is rounded for reading. "
+        "Probabilities of predictions are the model's own."
+    )
     return element("footer", element("p", f"Made by axfi_kc {__version__}. {words}", class_="note"))

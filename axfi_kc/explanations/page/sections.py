@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import fsum
 from statistics import median, median_low
 from typing import Any
 
-from axfi_kc.domain.measures import amount, shown
+from axfi_kc.domain.measures import amount, counted, shown
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.page.elements import (
@@ -30,7 +31,7 @@ from axfi_kc.explanations.page.elements import (
 )
 from axfi_kc.scores import Score
 
-__all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections"]
+__all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections", "skipped_section"]
 
 
 def _change_words(explanation: Any, cxp: CXp) -> Markup:
@@ -46,7 +47,8 @@ def _change_words(explanation: Any, cxp: CXp) -> Markup:
     if found.printed is None:
         return name(found.words)
     moves = [joined([name(n), " from ", name(old), " to ", name(new)]) for n, old, new in found.moves]
-    nearest = joined([joined(moves, ", "), " gives ", name(shown(found.printed.output))])
+    output = name_of(found.printed.output, explanation.class_names)
+    nearest = joined([joined(moves, ", "), " gives ", name(shown(output))])
     return joined([name(found.words), ". Nearest: ", nearest, "."])
 
 
@@ -74,7 +76,7 @@ def explanation_facts(explanation: Any) -> Markup:
     limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
     return _facts(
         {
-            "output": name(shown(explanation.prediction)),
+            "output": name(answer_words(explanation)),
             f"CXps{limit}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
             "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
@@ -120,9 +122,15 @@ def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
             element("p", "How much each feature counts for this output."),
             table("Scores of the relevant features", head, lines, sorted_by=2),
             more(len(ranked) - rows, "feature"),
-            note("In no CXp, so irrelevant, with score 0: ", names(others[:rows]), ".") if others else "",
+            note(_absence(explanation), ", with score 0: ", names(others[:rows]), ".") if others else "",
         ]
     )
+
+
+def _absence(explanation: Any) -> str:
+    """Return why the features that are in no CXp score 0."""
+    most = explanation.max_size
+    return "In no CXp, so irrelevant" if most is None else f"In no CXp of at most {counted(most, 'feature')}"
 
 
 def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cell]:
@@ -137,7 +145,7 @@ def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cel
 def _cxps(explanation: Any, rows: int) -> Markup:
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
     if not cxps:
-        return element("p", "Nothing within reach changes the output: there is no CXp.")
+        return element("p", no_cxp_words(explanation))
     most = max(c.weight for c in cxps)
     lines = [
         (
@@ -186,7 +194,7 @@ def _forest(explanation: Any) -> Markup:
 
 def batch_facts(batch: Sequence[Any]) -> Markup:
     """Return the figures at the top of a batch."""
-    outputs = Counter(shown(e.prediction) for e in batch)
+    outputs = Counter(shown(e.prediction_name) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps = [e.cxp_count for e in batch]
     return _facts(
@@ -217,6 +225,15 @@ def batch_sections(
     )
 
 
+def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Markup]:
+    """Return the rows that were not explained, and why, if there are any."""
+    if not skipped:
+        return {}
+    lines = [(Cell(name(shown(label))), Cell(why, class_="wide")) for label, why in skipped.items()]
+    listed = table("Rows that were not explained", ("row", "why"), lines[:rows])
+    return _titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
+
+
 def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
     """Return for each feature the mean and the distribution of its scores."""
     columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
@@ -245,8 +262,15 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
 
 
 def _instances(batch: Sequence[Any], labels: Sequence[str], kind: str, *, rows: int, details: int) -> Markup:
-    lines = [_instance_row(batch[k], labels[k], k, kind, linked=k < details) for k in range(min(rows, len(batch)))]
-    head = ("row", "output", "CXps", "smallest CXp", "highest score", "of feature")
+    count = min(rows, len(batch))
+    lines = [_instance_row(batch[k], labels[k], k, kind, linked=k < details) for k in range(count)]
+    head = ["row", "output", "CXps", "smallest CXp", "highest score", "of feature"]
+    # A batch asks the model once for all rows; single explanations ask it one by one.
+    found = batch.probabilities if hasattr(batch, "probabilities") else [e.probability for e in batch[:count]]
+    if found is not None and any(p is not None for p in found):
+        head.insert(2, "probability")
+        cells = [Cell("none") if p is None else number_cell(p) for p in found[:count]]
+        lines = [(*line[:2], cell, *line[2:]) for line, cell in zip(lines, cells, strict=True)]
     return joined([table("The instances", head, lines), more(len(batch) - rows, "instance")])
 
 
@@ -255,7 +279,7 @@ def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tup
     best = max(scores, key=lambda n: scores[n])
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
-        Cell(name(shown(e.prediction))),
+        Cell(name(shown(e.prediction_name))),
         Cell(amount(e.cxp_count), float(min(e.cxp_count, 10**300)), "number"),
         Cell(names(e.cxps[0].features) if e.cxps else "none"),
         number_cell(scores[best]),
@@ -270,7 +294,7 @@ def _details(
     for k in range(min(details, len(batch))):
         e = batch[k]
         sections = explanation_sections(e, scores=scores, rows=rows, prefix=f"instance-{k}-", level=3)
-        title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction))])
+        title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction_name))])
         content = [element("summary", title), explanation_facts(e), *sections.values()]
         parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
     return joined([*parts, more(len(batch) - details, "instance", what="shown in full")])

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, singledispatch
-from math import lcm, prod
+from math import isnan, lcm, prod
 from typing import Any
 
 from axfi_kc.budget import Account, Budget
@@ -21,7 +21,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import DomainError, UnsupportedModelError
-from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Score, Slope, TreeSum
+from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Positive, Score, Slope, TreeSum
 from axfi_kc.scores.shap.circuits import integral_weights, products_of_others
 
 __all__ = ["margin_shap_scores"]
@@ -46,7 +46,8 @@ def margin_shap_scores(
     X
         Instances, a row each.
     output
-        The class whose score is explained; left out where there is one score only.
+        The class whose score is explained. Two classes that share one score are told apart by its sign, and the
+        second, for which it is positive, is the default; a regression has no classes, and takes none.
     budget
         What all rows together may cost, in seconds and bytes.
 
@@ -60,11 +61,12 @@ def margin_shap_scores(
 
     Examples
     --------
-    >>> from axfi_kc.models import Positive
     >>> domain = Domain([Integer("a", 0, 4), Integer("b", 0, 1)])
     >>> model = LinearModel.of_columns(domain, [[3, -2]], intercepts=[1], rule=Positive((0, 1)))
     >>> margin_shap_scores(model, domain, [(4, 0)])
     [{'a': Fraction(6, 1), 'b': Fraction(1, 1)}]
+    >>> margin_shap_scores(model, domain, [(4, 0)], output=0)
+    [{'a': Fraction(-6, 1), 'b': Fraction(-1, 1)}]
     """
     if domain.constraints:
         raise DomainError(
@@ -74,19 +76,27 @@ def margin_shap_scores(
     form = read_model(model, domain)
     codes = domain.encode(X)
     account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")
-    found = _scores(form, codes, _position(form, output), account)
-    return [dict(zip(domain.names, row, strict=True)) for row in found]
+    position, sign = _meant(form, output)
+    found = _scores(form, codes, position, account)
+    return [dict(zip(domain.names, [sign * score for score in row], strict=True)) for row in found]
 
 
-def _position(model: Model, output: Any) -> int:
-    """Return which of the model's scores is meant."""
+def _meant(model: Model, output: Any) -> tuple[int, int]:
+    """Return which of the model's scores is meant, and whether it is taken as it is (1) or negated (-1)."""
     rule = getattr(model, "rule", None)
-    if not isinstance(rule, Argmax):
-        return 0
+    if not isinstance(rule, Argmax | Positive):
+        if output is not None:
+            raise DomainError(
+                f"A model whose output is a number has one score, but output={output!r} was given; leave it out."
+            )
+        return 0, 1
+    if isinstance(rule, Positive) and output is None:
+        return 0, 1
     if output not in rule.labels:
         labels = ", ".join(map(repr, rule.labels))
         raise DomainError(f"output must be the class whose score is meant, one of {labels}, but {output!r} was given.")
-    return rule.labels.index(output)
+    position = rule.labels.index(output)
+    return (position, 1) if isinstance(rule, Argmax) else (0, 1 if position else -1)
 
 
 @singledispatch
@@ -133,14 +143,17 @@ def _of_linear(model: LinearModel, codes: Any, position: int, account: Account) 
     scale = (rule.scale if isinstance(rule, Score) else Fraction(1)) / model.denominator
     columns = []
     for i, (feature, part) in enumerate(zip(model.domain.features, model.parts, strict=True)):
+        given = account.paced(codes[:, i].tolist())
         if isinstance(part, Slope):
-            factor, mean = part.factors[position], _mean(feature)
-            # A linear score needs no coalitions: a feature's part, less its mean, is its score whatever is known.
-            columns.append([scale * factor * (Fraction(x) - mean) for x in account.paced(codes[:, i].tolist())])
+            factor, absent = part.factors[position], part.missing[position] if part.missing else 0
+            mean = (1 - feature.missing) * factor * _mean(feature) + feature.missing * absent
+            added = [absent if isnan(x) else factor * Fraction(x) for x in given]
         else:
             row = part.rows[position]
             mean = sum((p * y for p, y in zip(_shares(feature), row, strict=True)), Fraction(0))
-            columns.append([scale * (row[int(x) - part.first] - mean) for x in account.paced(codes[:, i].tolist())])
+            added = [row[-1 if isnan(x) else int(x) - part.first] for x in given]
+        # A linear score needs no coalitions: a feature's part, less its mean, is its score whatever is known.
+        columns.append([scale * (y - mean) for y in added])
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -211,14 +224,16 @@ def _integer_weights(points: int) -> tuple[list[int], int]:
 
 
 def _shares(feature: Feature) -> tuple[Fraction, ...]:
+    """Return the probabilities of the values of a discrete feature, last that of the missing one if there is one."""
     if not isinstance(feature, Categorical | Integer):
         raise UnsupportedModelError(f"Feature {feature.name!r} is real and has no table of values; give it a factor.")
-    measure = feature.measure
-    return measure.shares if isinstance(measure, Weights) else (Fraction(1, feature.size),) * feature.size
+    measure, n = feature.measure, feature.size - bool(feature.missing)
+    shares = measure.shares if isinstance(measure, Weights) else (Fraction(1, n),) * n
+    return (*(s * (1 - feature.missing) for s in shares), feature.missing) if feature.missing else shares
 
 
 def _mean(feature: Feature) -> Fraction:
-    """Return the mean of a numeric feature under its measure."""
+    """Return the mean of a numeric feature under its measure, given that it is not missing."""
     if isinstance(feature, Categorical):
         raise UnsupportedModelError(f"Feature {feature.name!r} has no order and no mean; give it a table of values.")
     measure = feature.measure

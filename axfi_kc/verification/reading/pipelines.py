@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, numbers_of
+from axfi_kc.models.own_predict import Codes, blocks_of, frame_of, library_of, numbers_of
 from axfi_kc.verification.reading.columns import Seen, columns_of, goes_left
 from axfi_kc.verification.reading.forms import Form, OwnTree, TreeForm, class_name
 from axfi_kc.verification.reading.sklearn import Affine, linear_form
@@ -48,23 +48,32 @@ class _Transforms:
         self._steps = pipeline[:-1]
         self._domain = domain
         self._names = getattr(pipeline, "feature_names_in_", None)
+        if self._names is not None and len(self._names) != len(domain.columns):
+            self._names = domain.columns  # without what the pipeline drops
 
     def at(self, codes: Codes) -> npt.NDArray[np.float64]:
         """Return the columns that the model sees at points of the domain."""
+        made = self._made(codes)
+        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+
+    def is_sparse(self) -> bool:
+        """Tell whether the model sees sparse tables."""
+        return hasattr(self._made(np.array([[float(first_of(f)) for f in self._domain.features]])), "toarray")
+
+    def _made(self, codes: Codes) -> Any:
         # The table that the whole pipeline is asked to predict at: a frame if it knows names.
         if self._names is None:
             table = numbers_of(self._domain, codes)
         else:
             table = frame_of(dict(zip(self._names, blocks_of(self._domain, codes), strict=True)), categories=None)
-        made = self._steps.transform(table)
-        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, dtype=np.float64)
+        return self._steps.transform(table)
 
 
 def pipeline_form(
     model: Any, domain: Domain, read: Callable[[Any, Domain, tuple[Seen, ...]], Form | None]
 ) -> Form | None:
     """Return the trees or coefficients behind scalers and encoders; None for other steps. `read` reads the last one."""
-    made = _through_all(model.steps[:-1], [_Made(k) for k in range(len(domain.columns))])
+    made = _through_all(model.steps[:-1], [_Made(k) for k in _places(model, domain)])
     final = model.steps[-1][1]
     if made is None or len(model.steps) < 2:
         return None
@@ -73,12 +82,27 @@ def pipeline_form(
         columns = _columns(made, domain, through)
     except (ImportError, ValueError):
         return None  # a value that an encoder does not know, or words that stay words
-    if columns is None:
-        return None
+    if columns is None or (_knows_xgboost(final) and through.is_sparse()):
+        return None  # XGBoost takes the zeros that a sparse table leaves out for missing: left to predict
     maps = [m.affine or _SAME for m in made]
     linear = linear_form(final, domain, columns, maps) if all(m.affine or m.encoded for m in made) else None
     form = linear or read(final, domain, columns)
     return _pulled_back(form, made, domain, through) if isinstance(form, TreeForm) else linear
+
+
+def _places(model: Any, domain: Domain) -> list[int]:
+    """Return where each column of a pipeline is in the domain; -1 for one that it drops and the domain lacks."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", domain.columns)]
+    if len(names) == len(domain.columns):
+        return list(range(len(names)))
+    place = {name: k for k, name in enumerate(domain.columns)}
+    return [place.get(name, -1) for name in names]
+
+
+def _knows_xgboost(model: Any) -> bool:
+    """Tell whether a model is of XGBoost, or is made of such models."""
+    inner = model.get_params(deep=True).values() if hasattr(model, "get_params") else ()
+    return any(library_of(part) == "xgboost" for part in (model, *inner))
 
 
 def _through_all(steps: Iterable[tuple[str, Any]], made: list[_Made]) -> list[_Made] | None:

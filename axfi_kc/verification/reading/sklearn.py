@@ -17,7 +17,6 @@ from axfi_kc.verification.spaces import single_precision
 __all__ = ["Affine", "linear_form", "sklearn_form"]
 
 
-_LOGARITHMIC = ("poisson", "gamma")
 _WORD = 32
 _MOST_ENTRIES = 100_000  # of a categorical column
 
@@ -25,7 +24,7 @@ _MOST_ENTRIES = 100_000  # of a categorical column
 def _histogram(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return histogram boosting; None where a category is a real number, or the output an exponential."""
     labels = _labels(model)
-    if not labels and model.loss in _LOGARITHMIC:
+    if not labels and type(model._loss.link).__name__ != "IdentityLink":  # of the fit: the parameter may be another
         return None
     flags = model.is_categorical_
     order = range(len(columns)) if flags is None else [*np.flatnonzero(flags), *np.flatnonzero(~flags)]

@@ -30,8 +30,8 @@ def _booster(model: Any) -> Any:
 
 def xgboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return an XGBoost model's trees; None for boosters and objectives this reader leaves to ``predict``."""
-    if class_name(_booster(model)) is None:
-        return None
+    if class_name(_booster(model)) is None or not math.isnan(getattr(model, "missing", math.nan)):
+        return None  # a number that counts as missing goes against the order: left to predict
     learner = json.loads(bytes(_booster(model).save_raw("json")))["learner"]
     booster, objective = learner["gradient_booster"], learner["objective"]["name"]
     if booster["name"] not in ("gbtree", "dart") or objective not in (*_SIGN, *_MULTI, *_PLAIN):

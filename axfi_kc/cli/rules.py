@@ -1,0 +1,58 @@
+"""``axfi-kc rules``: what no row of a table violates, for a person to accept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.cli.inputs import add_command, add_json, read_table
+from axfi_kc.cli.text import print_json, text_table
+from axfi_kc.domain.measures import amount
+from axfi_kc.errors import DomainError
+
+__all__ = ["add_rules"]
+
+
+_EXAMPLES = """\
+  axfi-kc rules data.csv --target label
+  axfi-kc rules data.csv --min-support 100 --out rules.json      # then read it, and delete what is chance
+  axfi-kc explain model.json data.csv --rules rules.json --row 3
+"""
+
+
+def add_rules(commands: Any) -> None:
+    """Add the command."""
+    about = "propose constraints that no row of a table violates"
+    command = add_command(commands, "rules", _run, about=about, examples=_EXAMPLES)
+    command.add_argument("data", type=Path, help="a table, CSV or Parquet")
+    command.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
+    command.add_argument("--max-size", type=int, choices=[2, 3], default=2, help="features of a rule [%(default)s]")
+    command.add_argument("--min-support", type=int, default=20, metavar="N", help="rows it is about [%(default)s]")
+    command.add_argument("--out", type=Path, metavar="FILE", help="write them to a JSON file, for --rules")
+    add_json(command)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from axfi_kc.domain.rules import mine_rules
+
+    table = read_table(options.data)
+    if options.target is not None and options.target not in table.columns:
+        raise DomainError(f"{options.data} has no column {options.target!r}; --target must name one of its columns.")
+    features = table if options.target is None else table.drop(columns=options.target)
+    rules = mine_rules(features, max_size=options.max_size, min_support=options.min_support)
+    document = {
+        "rules": [
+            {"words": str(r.constraint), "support": r.support, "constraint": r.constraint.document()} for r in rules
+        ]
+    }
+    if options.out is not None:
+        options.out.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if options.json:
+        print_json(document)
+        return
+    rows = [(amount(rule.support), str(rule.constraint)) for rule in rules]
+    print(
+        "\n".join(text_table(("rows", "rule that no row violates; seen, which is not proved"), rows, total=len(rows)))
+    )

@@ -1,0 +1,278 @@
+"""How far one must go: the least radius around an instance at which a set of features can change the output.
+
+For a set S the *reach* is the infimum of the distances of the dissimilar, possible points that differ from the instance
+in S only. It is attained unless the nearest such point would lie on an open end of a cell; then S suffices at every
+larger radius, but not at this one. For the largest distance per feature (linf) reaches are found by bisection over the
+distances of cell ends, each step one question whether a set is a weak CXp within a radius; for their sum (l1) by
+best-first search over cells; for linear models by closed forms.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.features import Categorical, Feature
+from axfi_kc.domain.grid import Axis
+from axfi_kc.domain.measures import Number
+from axfi_kc.domain.region import Region, unit_of
+from axfi_kc.errors import DomainError
+from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
+from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
+from axfi_kc.explanations.cxps import CXp
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.families.masks import features_of
+from axfi_kc.models import LinearModel
+
+__all__ = ["Reach", "Reaches", "critical_radius", "reaches_of"]
+
+
+_KEPT = 64  # models within a radius
+
+
+class Reach(NamedTuple):
+    """A least radius, and whether it is open: enough is then every larger one, but not this one itself."""
+
+    radius: Fraction
+    is_open: bool
+
+
+class Reaches(ABC):
+    """The reach of each set of features around one instance.
+
+    Parameters
+    ----------
+    problem
+        The problem, without a radius.
+    region
+        How distances are measured, and where one may go at all; its radius is not looked at.
+    """
+
+    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+        self.problem, self.region, self._account = problem, region, account
+        self._known: dict[int, Reach | None] = {}
+
+    def __getitem__(self, mask: int) -> Reach | None:
+        """Return the reach of a set; None if it suffices at no radius."""
+        if mask not in self._known:
+            self._account.look()
+            self._known[mask] = self._found(mask)
+        return self._known[mask]
+
+    @abstractmethod
+    def _found(self, mask: int) -> Reach | None:
+        """Return the reach of a set that is not known yet."""
+
+    def factor(self, i: int) -> Fraction:
+        """Return what the distance of feature i, in its own units, is multiplied by."""
+        return factor_of(self.region, self.problem.domain.features[i])
+
+
+def factor_of(region: Region, feature: Feature) -> Fraction:
+    """Return what a distance of a feature is multiplied by; a category's distance is 1."""
+    weight = region.weight(feature.name)
+    if isinstance(feature, Categorical) or not weight:
+        return weight
+    unit = unit_of(feature, region.unit)
+    return weight / unit if unit else weight  # of one value only: there is nowhere to go
+
+
+def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
+    """Return the reaches of sets of features; see :class:`Reaches`."""
+    region.check(problem.domain)
+    if isinstance(problem.model, LinearModel) and not problem.domain.constraints:
+        return _OfLinear(problem, region, account)
+    return (_Largest if region.norm == "linf" else _Summed)(problem, region, account)
+
+
+class _Largest(Reaches):
+    """For linf: bisection over the radii at which a cell comes within reach."""
+
+    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+        super().__init__(problem, region, account)
+        ends = {Fraction(0)}
+        for i, axis in enumerate(problem.model.grid.axes):
+            ends |= {reach.radius for reach in _cell_reaches(axis, float(problem.codes[i]), self.factor(i)).values()}
+        self._ends = sorted(ends)
+        # Cells come within reach at these, or right after them: between two of them there is nothing new.
+        after = [(a + b) / 2 for a, b in pairwise([*self._ends, self._ends[-1] + 1])]
+        self._radii = [radius for pair in zip(self._ends, after, strict=True) for radius in pair]
+        self._within = lru_cache(maxsize=_KEPT)(self._posed)
+
+    def _posed(self, k: int) -> Problem:
+        return self.problem.within(replace_radius(self.region, self._radii[k]))
+
+    def _is_enough(self, k: int, mask: int) -> bool:
+        posed = self._within(k)
+        return posed.engine.is_weak_cxp(posed.codes, mask, budget=self._account.rest())
+
+    def _found(self, mask: int) -> Reach | None:
+        low, high = 0, len(self._radii)
+        while low < high:
+            middle = (low + high) // 2
+            if self._is_enough(middle, mask):
+                high = middle
+            else:
+                low = middle + 1
+        return None if low == len(self._radii) else Reach(self._ends[low // 2], bool(low % 2))
+
+
+class _Summed(Reaches):
+    """For l1: best-first search over boxes of cells."""
+
+    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+        super().__init__(problem, region, account)
+        # Frozen features, ranges and directions take cells away; distances stay those of the whole domain.
+        self._inner = problem.within(replace_radius(region, None))
+
+    def _found(self, mask: int) -> Reach | None:
+        choices = [self._choices(i) for i in features_of(mask)]
+        if not choices:
+            return None
+        region = region_of(self._inner.model, self._inner, choices)
+        found = nearest_corner(region, choices, account=self._account, total=_total)
+        return None if found is None else _total([c.costs[k] for c, k in zip(choices, found, strict=True)])
+
+    def _choices(self, i: int) -> Choices:
+        """Return all cells of a feature that are at some distance, the instance's own among them, nearest first."""
+        axis, own = self._inner.model.grid.axes[i], int(self._inner.cells[i])
+        code, factor = float(self._inner.codes[i]), self.factor(i)
+        reaches = {own: Reach(Fraction(0), is_open=False), **_cell_reaches(axis, code, factor)}
+        order = sorted(reaches, key=lambda cell: (reaches[cell], cell))
+        codes = tuple(cell_ends(axis, cell)[0] for cell in order)
+        return Choices(i, tuple(order), codes, tuple(reaches[c] for c in order), axis.missing_cell)
+
+
+def _total(costs: Sequence[Reach]) -> Reach:
+    return Reach(sum((c.radius for c in costs), Fraction(0)), any(c.is_open for c in costs))
+
+
+class _OfLinear(Reaches):
+    """For linear models: the losses of all features within a radius, in closed form."""
+
+    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+        super().__init__(problem, region, account)
+        self._inner = problem.within(replace_radius(region, None))
+
+    def _found(self, mask: int) -> Reach | None:
+        features = features_of(mask)
+        factors = {i: self.factor(i) for i in features}
+        found = linear_reach(self._inner, features, factors, norm=self.region.norm, account=self._account)
+        return None if found is None else Reach(*found)
+
+
+def replace_radius(region: Region, radius: Fraction | None) -> Region:
+    """Return a region with another radius."""
+    fields = {name: getattr(region, name) for name in ("frozen", "only_up", "only_down", "norm", "unit")}
+    return Region(radius=radius, ranges=dict(region.ranges), weights=dict(region.weights), **fields)
+
+
+def _cell_reaches(axis: Axis, code: float, factor: Fraction) -> dict[int, Reach]:
+    """Return how far each cell is from a code that it does not hold; not those that are at no distance."""
+    cells = range(axis.n_cells)
+    if not factor:
+        return {cell: Reach(Fraction(0), is_open=False) for cell in cells}
+    if math.isnan(code):
+        return {}
+    if isinstance(axis.feature, Categorical):
+        return {c: Reach(factor, is_open=False) for c in cells if c not in (int(code), axis.missing_cell)}
+    own = int(axis.locate(np.array([code]))[0])
+    found = {}
+    for cell in cells:
+        if cell not in (own, axis.missing_cell):
+            end, is_open = _near_end(axis, cell, own)
+            found[cell] = Reach(abs(end - Fraction(code)) * factor, is_open)
+    return found
+
+
+def _near_end(axis: Axis, cell: int, own: int) -> tuple[Fraction, bool]:
+    """Return the end of a cell that faces another one, and whether it is outside the cell."""
+    cut = axis.cuts[cell] if cell < own else axis.cuts[cell - 1]
+    if axis.counts is not None:  # integers: a cut comes after the last one on its left
+        return Fraction(cut.value) + (cell > own), False
+    return Fraction(cut.value), cut.closed == (cell > own)
+
+
+def critical_radius(
+    problem: Problem,
+    cxp: CXp | Iterable[str],
+    *,
+    norm: str | None = None,
+    unit: str | None = None,
+    weights: Mapping[str, Number] | None = None,
+    budget: Budget | None = None,
+) -> Fraction:
+    """Return the least radius at which a CXp appears.
+
+    Parameters
+    ----------
+    problem
+        The model and the instance; posed in a region, its directions, ranges and frozen features hold here too.
+    cxp
+        A CXp, or the names of its features.
+    norm, unit, weights
+        How distances are measured, see :class:`~axfi_kc.domain.region.Region`; by default as the problem's region
+        does, else the largest change of a feature in its own unit.
+    budget
+        What it may cost.
+
+    Returns
+    -------
+    Fraction
+        The infimum of the distances of the dissimilar, possible points that differ from the instance in these features
+        only. It is attained, unless the nearest of them would lie on an open end of its cell (``x > 0.5``): then the
+        features suffice at every larger radius, but not at this one.
+
+    Raises
+    ------
+    DomainError, UnknownFeatureError
+        If changing the features changes nothing at any radius.
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    For ``"linf"`` some ten to twenty questions whether a set is a weak CXp; for ``"l1"`` a best-first search, which is
+    exponential in the number of features at worst.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.domain import Domain
+    >>> from axfi_kc.domain.features import Integer
+    >>> domain = Domain([Integer("age", 18, 98), Categorical("race", ["a", "b", "c"])])
+    >>> problem = Problem.of(lambda p: p[0] > 60 and p[1] == "b", domain, (70, "b"))
+    >>> critical_radius(problem, {"age"}), critical_radius(problem, {"age"}, unit="range")
+    (Fraction(10, 1), Fraction(1, 8))
+    """
+    account = Account(budget, goal="critical radius", advice="allow more, or take a smaller CXp")
+    names = cxp.features if isinstance(cxp, CXp) else tuple(cxp)
+    whole = problem.whole or problem
+    region = measured(problem.region or Region(), norm=norm, unit=unit, weights=weights)
+    found = reaches_of(whole, region, account)[whole.domain.mask(names)]
+    if found is None:
+        raise DomainError(
+            f"Changing {sorted(names)} changes nothing at any radius, so there is no least one; take one of the cxps."
+        )
+    return found.radius
+
+
+def measured(
+    region: Region, *, norm: str | None = None, unit: str | None = None, weights: Mapping[str, Number] | None = None
+) -> Region:
+    """Return a region whose distances are measured in another way, where one is given."""
+    fields = {name: getattr(region, name) for name in ("frozen", "only_up", "only_down", "radius")}
+    return Region(
+        norm=region.norm if norm is None else norm,
+        unit=region.unit if unit is None else unit,
+        weights=dict(region.weights) if weights is None else weights,
+        ranges=dict(region.ranges),
+        **fields,
+    )

@@ -1,0 +1,95 @@
+"""The rows of a table that can be explained, and what is wrong with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.domain.domain import Domain
+from axfi_kc.engines import Engine, Located
+from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.models.own_predict import Predict, rounding_errors
+
+__all__ = ["Rows", "rows_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of a table.
+
+    Attributes
+    ----------
+    codes, labels
+        The rows that can be explained, and their names.
+    located
+        Where they lie, with outputs that agree with the model's own ``predict``; None: it is not asked.
+    skipped
+        The labels of the others, and why they cannot be explained.
+    """
+
+    codes: npt.NDArray[np.float64]
+    labels: tuple[Any, ...]
+    located: Located | None
+    skipped: dict[Any, str]
+
+
+def rows_of(X: Any, domain: Domain, engine: Engine, predict: Predict | None, *, on_error: str) -> Rows:
+    """Return the rows of a table, after comparing the exact outputs there with the model's own.
+
+    Parameters
+    ----------
+    X, domain
+        The table, and the space in which its rows should lie.
+    engine
+        What locates rows.
+    predict
+        The model's own predictions; None: nothing to compare with.
+    on_error
+        ``"raise"``: the first row that is wrong is an error, which says its label. ``"skip"``: it is left out.
+
+    Raises
+    ------
+    DomainError
+        For the wrong columns, and for a row outside the domain.
+    RoundingError
+        For a row within the library's rounding of a tie.
+    """
+    if on_error not in ("raise", "skip"):
+        raise DomainError(f"on_error must be 'raise' or 'skip', but {on_error!r} was given.")
+    codes, outside = domain.encode_rows(X, all_rows=on_error == "skip")
+    labels = tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
+    wrong: dict[int, AxfiError] = dict(outside)
+    _raise_first(wrong, labels, on_error)
+    kept = np.setdiff1d(np.arange(len(codes)), list(wrong)) if wrong else np.arange(len(codes))
+    if predict is None:
+        return Rows(codes[kept], _chosen(labels, kept), None, _reasons(wrong, labels))
+    cells, outputs = engine.locate(codes[kept])
+    ties = dict(rounding_errors(predict, codes[kept], outputs))
+    wrong |= {int(kept[n]): error for n, error in ties.items()}
+    _raise_first(wrong, labels, on_error)
+    if ties:
+        good = np.setdiff1d(np.arange(len(kept)), list(ties))
+        kept, cells, outputs = kept[good], cells[good], list(_chosen(outputs, good))
+    return Rows(codes[kept], _chosen(labels, kept), (cells, outputs), _reasons(wrong, labels))
+
+
+def _raise_first(wrong: Mapping[int, AxfiError], labels: Sequence[Any], on_error: str) -> None:
+    if wrong and on_error == "raise":
+        first = wrong[min(wrong)]
+        raise type(first)(f"Row {labels[min(wrong)]!r}: {first}") from first
+
+
+def _chosen(items: Sequence[Any], positions: npt.NDArray[np.int64]) -> tuple[Any, ...]:
+    return tuple(items[n] for n in positions.tolist())
+
+
+def _reasons(wrong: Mapping[int, AxfiError], labels: Sequence[Any]) -> dict[Any, str]:
+    """Return why rows are left out, by label; labels need not be distinct, and no reason may get lost."""
+    found: dict[Any, str] = {}
+    for n, error in sorted(wrong.items()):
+        found[labels[n]] = f"{found[labels[n]]} {error}" if labels[n] in found else str(error)
+    return found
