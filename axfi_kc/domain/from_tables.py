@@ -31,6 +31,7 @@ __all__ = [
 
 
 _EMPIRICAL_BINS = 10
+_AT_ONCE = 1 << 12  # rows
 _LARGE = 100_000  # values of a table of which one copy, column by column, costs less than many passes across it
 _FEW = 50  # different texts that need not repeat: a small table has few rows
 _TIMES = (date, time, timedelta)  # and what derives from them: datetime, and pandas' own
@@ -288,11 +289,19 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
     if data.ndim != 2:
         raise DomainError(f"Expected a two-dimensional table, but an array of shape {data.shape} was given.")
     if data.size > _LARGE and data.dtype.kind != "O":
-        data = np.asfortranarray(data)  # each column is gone through several times
+        data = _by_columns(data)  # each column is gone through several times
     labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
     if len(labels) != data.shape[1]:
         raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
     return {str(n): data[:, j] for j, n in enumerate(labels)}
+
+
+def _by_columns(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a table whose columns lie in one piece each, copied by blocks of rows that stay in the cache."""
+    columns = np.empty(data.shape[::-1], dtype=data.dtype)
+    for k in range(0, len(data), _AT_ONCE):
+        columns[:, k : k + _AT_ONCE] = data[k : k + _AT_ONCE].T
+    return columns.T
 
 
 def _label(column: str | int, labels: Sequence[str]) -> str:

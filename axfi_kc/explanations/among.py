@@ -95,7 +95,8 @@ def explain_among(
         samples = replace(samples, told=(codes, known if similarity.delta is None else exact(output, "output")))
     problem = Problem(samples, codes, samples.outputs_at(codes[np.newaxis])[0], similarity)
     engine = engine_for(samples, similarity)
-    found = engine.explain(codes[np.newaxis], weights=weights, max_size=max_size, budget=budget)
+    located = codes[np.newaxis], [problem.output]  # known already: to look for it is a way through all rows
+    found = engine.explain(codes[np.newaxis], weights=weights, max_size=max_size, budget=budget, located=located)
     return Explanation(problem, max_size, found[0], budget or Budget())
 
 

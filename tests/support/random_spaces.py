@@ -22,7 +22,9 @@ def random_constraint(rng: Random, domain: Domain, depth: int = 2) -> Constraint
     """Return a random constraint; over real features only comparisons with numbers."""
     if depth and rng.random() < 0.7:
         parts = [random_constraint(rng, domain, depth - 1) for _ in range(2)]
-        return rng.choice((parts[0] & parts[1], parts[0] | parts[1], parts[0] >> parts[1], ~parts[0], at_most_one(*parts)))
+        return rng.choice(
+            (parts[0] & parts[1], parts[0] | parts[1], parts[0] >> parts[1], ~parts[0], at_most_one(*parts))
+        )
     chosen = rng.choice(domain.features)
     term = feature(chosen.name)
     if isinstance(chosen, Categorical):
