@@ -101,14 +101,13 @@ def masks(explained: Any, domain: ax.Domain) -> list[int]:
 
 def check_row(e: Any, listing: Listing, expected: dict[int, tuple[int, int]], weights: str, whole: bool) -> list[str]:
     """Return what disagrees in one explanation."""
-    wrong, domain = [], e.domain
+    domain = e.domain
     found = dict(zip(masks(e.cxps, domain), (Fraction(c.weight) for c in e.cxps), strict=True))
     wanted = {Y: Fraction(a, b if weights == "ratio" else 1) for Y, (a, b) in expected.items()}
+    scores = {kind: list(e.scores(kind).values()) for kind in ("shapley", "banzhaf")}
+    wrong = [kind for kind, values in scores.items() if values != listing.scores(wanted, kind)]
     if found != wanted:
         wrong.append(f"CXps by {weights}")
-    for kind in ("shapley", "banzhaf"):
-        if list(e.scores(kind).values()) != listing.scores(wanted, kind):
-            wrong.append(kind)
     if whole and set(masks(e.axps, domain)) != listing.axps(expected):
         wrong.append("AXps")
     return wrong

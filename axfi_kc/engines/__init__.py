@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS, language_of
+from axfi_kc.domain.features import Real
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.engines.circuit.engine import CircuitEngine, TargetEngine
 from axfi_kc.engines.diagram.engine import DiagramEngine
@@ -126,7 +127,19 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         return maker(model, similarity)
     if maker in _CONSTRAINED:
         return PossibleEngine(maker(model, similarity), model)
+    _check_discrete(model)
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
+
+
+def _check_discrete(model: Model) -> None:
+    """Raise for a linear model over real features: its closed forms do not survive a cut through the simplex."""
+    odd = next((f for f in model.domain.features if isinstance(f, Real)), None)
+    if isinstance(model, LinearModel) and odd is not None:
+        raise UnsupportedModelError(
+            f"A linear model over the real feature {odd.name!r} is not explained under constraints, which cut its "
+            "volumes into pieces that have no closed form; declare the feature integer, or narrow the domain (or "
+            "the region) instead."
+        )
 
 
 def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
