@@ -12,7 +12,7 @@ from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json,
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, space_words
 from axfi_kc.scores import DEFAULT_SCORES
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -80,7 +80,8 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
-    lines = [f"prediction: {plain(answer_words(explanation))}", "", *_score_lines(explanation, kinds, limit)]
+    space = [f"{what} {plain(words)}" for what, words in space_words(explanation).items()]
+    lines = [f"prediction: {plain(answer_words(explanation))}", *space, "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))

@@ -14,7 +14,7 @@ from axfi_kc.domain.measures import amount, counted, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.models import Argmax, Model, Positive
 
-__all__ = ["answer_words", "margins_at", "name_of", "named_classes", "no_cxp_words", "surety_words"]
+__all__ = ["answer_words", "margins_at", "name_of", "named_classes", "no_cxp_words", "space_words", "surety_words"]
 
 
 Margin = dict[Hashable, Fraction]
@@ -112,6 +112,22 @@ def no_cxp_words(explained: Any) -> str:
         f"No change of at most {counted(most, 'feature')} changes the output: there is no CXp of that size; "
         "a larger max_size may find some."
     )
+
+
+def space_words(explained: Any) -> dict[str, str]:
+    """Return which points counted, where not all of the domain did: those that can exist, those within a region.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer, Region, feature
+    >>> domain = Domain([Integer("a", 0, 9), Integer("b", 0, 9)]).where(feature("a") <= feature("b"))
+    >>> space_words(Explainer(lambda p: p[0] > 4, domain, within=Region(frozen=["b"])).explain([1, 6]))
+    {'only points where': 'a <= b', 'only points with': 'b frozen'}
+    """
+    region = getattr(getattr(explained, "problem", None), "region", None)
+    rules = explained.domain.constraints if region is None else explained.problem.whole.domain.constraints
+    found = {"only points where": "; ".join(map(str, rules))} if rules else {}
+    return found if region is None else found | {"only points with": str(region)}
 
 
 def answer_words(explained: Any) -> str:

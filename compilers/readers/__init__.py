@@ -86,6 +86,9 @@ def read_model(model: Any, domain: Domain) -> Model:
     """
     import_readers(model)
     check_own_predict(model)
+    # A model is the same function wherever points can exist: it is read on all of them, and restricted afterwards.
+    if domain.constraints and getattr(model, "domain", None) != domain:
+        return restricted(_read.dispatch(type(model))(model, domain.unconstrained), domain)
     return _read.dispatch(type(model))(model, domain)
 
 
@@ -137,8 +140,6 @@ def supported() -> list[str]:
 
 @_read.register
 def _already_neutral(model: Model, domain: Domain) -> Model:
-    if domain.constraints and model.domain == domain.unconstrained:
-        return restricted(model, domain)
     if model.domain != domain:
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")
     return model

@@ -50,7 +50,7 @@ def test_five_lines_of_python(trained: tuple[str, Any, pd.DataFrame]) -> None:
 
 
 def test_the_command_line(trained: tuple[str, Any, pd.DataFrame], table: Path, tmp_path: Path, capsys) -> None:
-    name, model, X = trained
+    name, model, _ = trained
     path = saved(name, model, tmp_path)
     run = [str(path), str(table), "--target", "Survived", "--max-size", "2"]
     assert main(["explain", *run, "--row", str(ROW), "--json"]) == 0

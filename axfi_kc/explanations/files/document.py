@@ -216,10 +216,17 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
+        **_region_entry(explained),
         "cxps": _named_cxp_entries(explained.cxp_count, explained.cxps),
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
     }
+
+
+def _region_entry(explained: Any) -> dict[str, Any]:
+    """Return the region around the instance; the domain of the document is what it leaves."""
+    region = getattr(getattr(explained, "problem", None), "region", None)
+    return {} if region is None else {"within": region.document()}
 
 
 def names_entry(class_names: Mapping[Any, str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from statistics import median, median_low
 from typing import Any
 
 from axfi_kc.domain.measures import amount, counted, shown
-from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, space_words
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.page.elements import (
@@ -80,6 +80,7 @@ def explanation_facts(explanation: Any) -> Markup:
             f"CXps{limit}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
             "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
+            **space_words(explanation),
         }
     )
 
