@@ -118,11 +118,11 @@ def _tallied(differences: Masks, strange: npt.NDArray[np.bool_], n: int) -> tupl
         places = differences.astype(np.int64)
         every = np.bincount(places, minlength=1 << n)
         bad = np.bincount(places[strange], minlength=1 << n)
-        sets = np.flatnonzero(every)
-        return sets.astype(np.uint64), every[sets], bad[sets]
+        met = np.flatnonzero(every)
+        return met.astype(np.uint64), every[met].astype(np.int64), bad[met].astype(np.int64)
     sets, places = np.unique(differences, return_inverse=True)
-    size = len(sets)
-    return sets, np.bincount(places, minlength=size), np.bincount(places[strange], minlength=size)
+    every, bad = (np.bincount(own, minlength=len(sets)).astype(np.int64) for own in (places, places[strange]))
+    return sets, every, bad
 
 
 def _minimal_tabled(sets: Masks, n: int) -> list[int]:
