@@ -190,7 +190,6 @@ def test_sizes_with_and_without_constraints(files: Path, capsys) -> None:
     assert "constraints" not in printed(capsys, files, *arguments).splitlines()[0].split()
 
 
-
 @pytest.mark.parametrize("rows", [["--row", "60"], ["--rows", "5"]])
 def test_report(files: Path, capsys, tmp_path, rows: list[str]) -> None:
     out = tmp_path / "r.html"
