@@ -54,6 +54,7 @@ from axfi_kc.explanations.cxps import (
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.models import CircuitModel, TableModel
 from axfi_kc.scores import family_indices as family_scores
@@ -111,6 +112,7 @@ __all__ = [
     "Histogram",
     "Integer",
     "Problem",
+    "RadiusPath",
     "Real",
     "Region",
     "Report",
@@ -144,6 +146,7 @@ __all__ = [
     "observed",
     "output_of",
     "queries",
+    "radius_path",
     "read_model",
     "read_nnf",
     "read_onnx",

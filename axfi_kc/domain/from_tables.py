@@ -32,6 +32,8 @@ __all__ = [
 
 
 _EMPIRICAL_BINS = 10
+_AT_ONCE = 1 << 12  # rows
+_LARGE = 100_000  # values of a table of which one copy, column by column, costs less than many passes across it
 _FEW = 50  # different texts that need not repeat: a small table has few rows
 _TIMES = (date, time, timedelta)  # and what derives from them: datetime, and pandas' own
 _MOST_WEIGHTS = 1 << 22  # of an integer feature: one for each of its values
@@ -276,6 +278,8 @@ def _present(name: str, column: Column) -> tuple[Column, Fraction]:
     if column.dtype.kind not in "fO":
         return column, Fraction(0)
     missing = np.isnan(column) if column.dtype.kind == "f" else np.array([is_missing(v) for v in column.tolist()])
+    if not missing.any():
+        return column, Fraction(0)
     if missing.all():
         raise DomainError(f"Column {name!r} is missing in every row, so it has no values; leave it out.")
     return column[~missing], Fraction(int(missing.sum()), len(column))
@@ -313,6 +317,8 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
     data = _as_array(X)
     if data.ndim != 2:
         raise DomainError(f"Expected a two-dimensional table, but an array of shape {data.shape} was given.")
+    if data.size > _LARGE and data.dtype.kind != "O":
+        data = _by_columns(data)  # each column is gone through several times
     labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
     if len(labels) != data.shape[1]:
         raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
@@ -326,6 +332,14 @@ def _as_array(X: Any) -> Column:
     data = np.asarray(X)
     # Beside a word NumPy would make words of numbers and flags.
     return np.asarray(X, dtype=object) if data.dtype.kind in "US" and not isinstance(X, np.ndarray) else data
+
+
+def _by_columns(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a table whose columns lie in one piece each, copied by blocks of rows that stay in the cache."""
+    columns = np.empty(data.shape[::-1], dtype=data.dtype)
+    for k in range(0, len(data), _AT_ONCE):
+        columns[:, k : k + _AT_ONCE] = data[k : k + _AT_ONCE].T
+    return columns.T
 
 
 def _label(column: str | int, labels: Sequence[str]) -> str:
@@ -394,10 +408,11 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     # As good as unbounded: the probe only checks that all values are finite numbers.
     probe = Real(name, -(2**1023), 2**1023)
     numbers = probe.encode(column)
-    low, high = bounds if bounds is not None else (float(numbers.min()), float(numbers.max()))
-    if numbers.min() < low or numbers.max() > high:
+    least, most = float(numbers.min()), float(numbers.max())
+    low, high = bounds if bounds is not None else (least, most)
+    if least < low or most > high:
         raise DomainError(
-            f"Feature {name!r} runs from {shown(numbers.min())} to {shown(numbers.max())} in the data, "
+            f"Feature {name!r} runs from {shown(least)} to {shown(most)} in the data, "
             f"outside the bounds ({low}, {high}); widen them."
         )
     return low, high

@@ -68,6 +68,11 @@ def margin_shap_scores(
     >>> margin_shap_scores(model, domain, [(4, 0)], output=0)
     [{'a': Fraction(-6, 1), 'b': Fraction(-1, 1)}]
     """
+    if domain.constraints:
+        raise DomainError(
+            "SHAP scores of margins are those of independent features, but the domain has constraints; compile the "
+            "decided class and use shap_scores, or take domain.unconstrained."
+        )
     form = read_model(model, domain)
     codes = domain.encode(X)
     account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")
