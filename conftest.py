@@ -8,8 +8,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Doctests import every module, but a reader needs its library; Orange3 lives in an environment of
 # its own (make test-orange).
-_READERS = {"Orange": "orange", "lightgbm": "lightgbm", "xgboost": "xgboost"}
+_READERS = {
+    "catboost": "catboost",
+    "interpret": "interpret",
+    "lightgbm": "lightgbm",
+    "onnx": "onnx",
+    "onnx_files": "onnx",
+    "orange": "Orange",
+    "xgboost": "xgboost",
+}
 
 collect_ignore = [
-    f"axfi_kc/compilers/readers/{module}.py" for library, module in _READERS.items() if not find_spec(library)
+    f"axfi_kc/compilers/readers/{module}.py" for module, library in _READERS.items() if not find_spec(library)
 ]

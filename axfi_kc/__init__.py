@@ -16,7 +16,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits import circuit, queries, targets
 from axfi_kc.circuits import files as formats
 from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
-from axfi_kc.compilers import output_of, read_model, read_xgboost
+from axfi_kc.compilers import output_of, read_model, read_onnx, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
 from axfi_kc.domain import grid
@@ -146,6 +146,7 @@ __all__ = [
     "queries",
     "read_model",
     "read_nnf",
+    "read_onnx",
     "read_results",
     "read_xgboost",
     "relevant_features",

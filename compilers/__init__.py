@@ -10,6 +10,7 @@ from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.compilers.model_circuits import compile_circuit
 from axfi_kc.compilers.model_diagrams import compile_mdd
 from axfi_kc.compilers.readers import read_model
+from axfi_kc.compilers.readers.onnx_files import read_onnx
 from axfi_kc.compilers.readers.outputs import output_of
 from axfi_kc.compilers.readers.xgboost_files import read_xgboost
 
@@ -21,5 +22,6 @@ __all__ = [
     "compile_target",
     "output_of",
     "read_model",
+    "read_onnx",
     "read_xgboost",
 ]

@@ -39,6 +39,9 @@ _PACKAGES = {
     "skops": "models in files; axfi-kc[sklearn]",
     "xgboost": "models in memory; axfi-kc[xgboost]",
     "lightgbm": "models; axfi-kc[lightgbm]",
+    "catboost": "models; axfi-kc[catboost]",
+    "interpret-core": "models; axfi-kc[ebm]",
+    "onnx": "models in files; axfi-kc[onnx]",
     "Orange3": "models; axfi-kc[orange]",
     "problog": "the compiler dsharp; axfi-kc[dsharp]",
 }
@@ -120,6 +123,18 @@ def _lightgbm(path: Path) -> dict[str, Any]:
     }
 
 
+def _onnx(path: Path) -> dict[str, Any]:
+    from axfi_kc.compilers.readers.onnx_files import load_onnx
+
+    model = load_onnx(path)
+    return {
+        "written by": f"{model.producer_name} {model.producer_version}".strip(),
+        "operators": [node.op_type for node in model.graph.node][:50],
+        "inputs": [info.name for info in model.graph.input][:50],
+        "outputs": [info.name for info in model.graph.output][:50],
+    }
+
+
 def _skops(path: Path) -> dict[str, Any]:
     model = load_skops(path)
     names = getattr(model, "feature_names_in_", None)
@@ -141,4 +156,11 @@ def _pickle(path: Path) -> dict[str, Any]:
     return {"note": "not looked into: a pickle can run any code when it is loaded"}
 
 
-_FACTS = {"xgboost": _xgboost, "lightgbm": _lightgbm, "skops": _skops, "circuit": _circuit, "pickle": _pickle}
+_FACTS = {
+    "xgboost": _xgboost,
+    "lightgbm": _lightgbm,
+    "onnx": _onnx,
+    "skops": _skops,
+    "circuit": _circuit,
+    "pickle": _pickle,
+}

@@ -118,7 +118,7 @@ def _read_parquet(pd: Any, path: Path) -> Any:
 
 
 def file_kind(path: Path) -> str:
-    """Return what a model file holds: ``"xgboost"``, ``"lightgbm"``, ``"skops"``, ``"circuit"``, ``"pickle"``.
+    """Return what a model file holds: "xgboost", "lightgbm", "onnx", "skops", "circuit" or "pickle".
 
     Suffixes say so, except that ``.json`` may be XGBoost's or a circuit's.
     """
@@ -129,8 +129,8 @@ def file_kind(path: Path) -> str:
         return "circuit"
     if path.suffix == ".ubj":
         return "xgboost"
-    if path.suffix == ".skops":
-        return "skops"
+    if path.suffix in (".skops", ".onnx"):
+        return path.suffix[1:]
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     if b'"learner"' not in head and any(mark in head for known in circuits for mark in known.marks):
@@ -176,6 +176,10 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float
         from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
         return read_lightgbm(lightgbm_text(path), domain)
+    if kind == "onnx":
+        from axfi_kc.compilers import read_onnx
+
+        return read_onnx(path, domain)
     return _library_model(path, kind, allow_pickle=allow_pickle)
 
 
@@ -185,8 +189,8 @@ def _library_model(path: Path, kind: str, *, allow_pickle: bool) -> Any:
         return load_skops(path)
     if not allow_pickle:
         raise UnsupportedModelError(
-            f"{path} is no XGBoost, LightGBM, skops or circuit file, and a pickle can run any code when it is loaded; "
-            "save the model with skops, or add --allow-pickle if you trust the file's maker."
+            f"{path} is no XGBoost, LightGBM, ONNX, skops or circuit file, and a pickle can run any code when it is "
+            "loaded; save the model with skops, or add --allow-pickle if you trust the file's maker."
         )
     import joblib
 
@@ -381,6 +385,8 @@ def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
         from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 
         return named_columns(parse_lightgbm(lightgbm_text(path)).names)
+    if kind == "onnx":
+        return None  # its inputs have names, and seldom a column each
     model = _library_model(path, kind, allow_pickle=allow_pickle)
     import_readers(model)
     return column_names(model)

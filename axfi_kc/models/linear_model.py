@@ -78,6 +78,10 @@ class LinearModel(Model):
         What `base` and `parts` are divided by.
     rule
         From scores to output.
+    precision
+        The bits of the numbers in which the library multiplies and adds.
+    column_error
+        What it may lose of a score before that, by rounding or scaling its columns.
 
     Examples
     --------
@@ -101,6 +105,8 @@ class LinearModel(Model):
     parts: tuple[Part, ...]
     denominator: int
     rule: Argmax | Positive | Score
+    precision: int = _MANTISSA_BITS
+    column_error: Fraction = Fraction(0)
 
     @classmethod
     def of(
@@ -242,12 +248,12 @@ class LinearModel(Model):
     @property
     def rounding_error(self) -> Fraction:
         """How far a score that the library computes can be from the exact one; see :class:`Model`."""
-        unit, columns = Fraction(1, 1 << _MANTISSA_BITS), sum(len(f.columns) for f in self.domain.features)
+        unit, columns = Fraction(1, 1 << self.precision), sum(len(f.columns) for f in self.domain.features)
         sizes = [abs(Fraction(b, self.denominator)) for b in self.base]
         for part, feature in zip(self.parts, self.domain.features, strict=True):
             for k in range(len(sizes)):
                 sizes[k] += _largest(part, feature, k) / self.denominator
-        adding = adding_error(2 * columns + 2, unit) * max(sizes)
+        adding = adding_error(2 * columns + 2, unit) * max(sizes) + self.column_error
         return 2 * adding + (0 if self.is_regression else LINK_ERROR * unit)
 
     def with_ties_moved(self, output: Any, delta: Fraction | None, shift: Fraction) -> tuple[Self, Fraction | None]:

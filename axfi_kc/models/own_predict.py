@@ -107,7 +107,9 @@ def library_class(model: Any) -> type | None:
     ('DecisionTreeClassifier', 'sklearn', None)
     """
     known = [kind for kind in type(model).__mro__ if package_of(kind) in READERS]
-    return next((kind for method in ("predict", "transform", "fit") for kind in known if hasattr(kind, method)), None)
+    own = type(model) if type(model) in known else None  # a model that is data, such as a graph, has no method
+    methods = ("predict", "transform", "fit")
+    return next((kind for method in methods for kind in known if hasattr(kind, method)), own)
 
 
 def library_of(model: Any) -> str | None:
@@ -360,7 +362,7 @@ def table_of(model: Any, domain: Domain, codes: Codes, *, categories: Sequence[i
     # A pipeline may have been fitted on columns that it drops, and the domain need not have these.
     labels = domain.columns if names is None or len(names) != len(blocks) else names
     columns = dict(zip(labels, blocks, strict=True))
-    return frame_of(columns, categories=categories)
+    return frame_of(columns, categories=categories, domain=domain)
 
 
 def blocks_of(domain: Domain, codes: Codes) -> list[npt.NDArray[Any]]:
@@ -390,8 +392,13 @@ def numbers_of(domain: Domain, codes: Codes) -> npt.NDArray[np.float64]:
     return np.column_stack([block.astype(np.float64) for block in blocks_of(domain, codes)])
 
 
-def frame_of(columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] | None) -> Any:
-    """Return columns as a frame; words, and the columns given, become categories for libraries that have them."""
+def frame_of(
+    columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] | None, domain: Domain | None = None
+) -> Any:
+    """Return columns as a frame; words, and the columns given, become categories for libraries that have them.
+
+    Of a column in which every value is missing, `domain` says what a category would be: some libraries ask.
+    """
     try:
         import pandas as pd
     except ImportError as error:
@@ -401,4 +408,13 @@ def frame_of(columns: dict[str, npt.NDArray[Any]], *, categories: Sequence[int] 
         return frame
     pairs = enumerate(columns.items())
     named = [name for k, (name, block) in pairs if k in categories or block.dtype.kind not in "biuf"]
-    return frame.astype(dict.fromkeys(named, "category"))
+    types: dict[str, Any] = dict.fromkeys(named, "category")
+    for name, entry in zip(columns, () if domain is None else _entries_at_hand(domain), strict=False):
+        if name in types and frame[name].isna().all():
+            types[name] = pd.CategoricalDtype([entry])
+    return frame.astype(types)
+
+
+def _entries_at_hand(domain: Domain) -> list[Any]:
+    """Return something that each of the model's columns may hold."""
+    return [entry for f in domain.features for entry in (f.codes[0] if isinstance(f, Categorical) else (f.low,))]

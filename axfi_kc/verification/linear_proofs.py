@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 from math import factorial, prod
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.reading.forms import LinearForm, Margin
 from axfi_kc.verification.report import Allowance, Spent
-from axfi_kc.verification.spaces import first_of, shares_of, values_of
+from axfi_kc.verification.spaces import Number, first_of, number_of, shares_of, values_of
 
 __all__ = ["LinearProofs", "volume"]
 
@@ -97,6 +98,7 @@ def _length(rows: list[Row]) -> Fraction:
 
 
 _Bin = tuple[Fraction, Fraction, Fraction]  # from, to, probability
+_ANY = object()  # some number of an interval
 
 
 class LinearProofs:
@@ -111,16 +113,16 @@ class LinearProofs:
         self._margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
         self._codes = claim.codes.tolist()
 
-    def _gain(self, margin: Margin, i: int, number: Fraction) -> Fraction:
-        """Return what feature i at a value adds to a margin; a categorical value is its position."""
+    def _gain(self, margin: Margin, i: int, number: Number) -> Fraction:
+        """Return what feature i at a value adds to a margin."""
         scores = self._form.row(i, number, self._claim.domain.features[i])
         return margin.part(scores)
 
     def _fixed(self, margin: Margin, free: tuple[int, ...]) -> Fraction:
-        kept = (self._gain(margin, i, Fraction(code)) for i, code in enumerate(self._codes) if i not in free)
+        kept = (self._gain(margin, i, number_of(code)) for i, code in enumerate(self._codes) if i not in free)
         return sum(kept, margin.constant + margin.part(self._form.base))
 
-    def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, Fraction] | None:
+    def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, Number] | None:
         """Return a dissimilar corner of the box of the free features; None: the whole box is similar."""
         for margin in self._margins:
             total, corner = self._fixed(margin, free), {}
@@ -134,19 +136,21 @@ class LinearProofs:
                 return corner
         return None
 
-    def _ends(self, i: int) -> list[Fraction]:
-        """Return the values among which a score is extreme: the two ends, or all that have entries."""
+    def _ends(self, i: int) -> list[Number]:
+        """Return the values among which a score is extreme: the two ends, or all that have entries, and missing."""
         feature, entries = self._claim.domain.features[i], self._form.entries[i]
+        nothing: list[Number] = [None] * bool(feature.missing)
         if entries is not None:
-            return [Fraction(first_of(feature) + k) for k in range(len(entries))]
-        return [Fraction(feature.low), Fraction(feature.high)] if isinstance(feature, Integer | Real) else []
+            return [*(Fraction(first_of(feature) + k) for k in range(len(entries))), *nothing]
+        ends = (feature.low, feature.high) if isinstance(feature, Integer | Real) else ()
+        return [*map(Fraction, ends), *nothing]
 
-    def codes(self, corner: dict[int, Fraction]) -> Codes:
+    def codes(self, corner: dict[int, Number]) -> Codes:
         """Return a corner as codes, rounded into the domain."""
         found = self._claim.codes.copy()
         for i, number in corner.items():
-            feature, value = self._claim.domain.features[i], float(number)
-            if isinstance(feature, Real) and not feature.low <= Fraction(value) <= feature.high:
+            feature, value = self._claim.domain.features[i], np.nan if number is None else float(number)
+            if number is not None and isinstance(feature, Real) and not feature.low <= Fraction(value) <= feature.high:
                 # Rounding goes to nearest and so at most one float too far.
                 value = float(np.nextafter(value, np.inf if Fraction(value) < feature.low else -np.inf))
             found[i] = value
@@ -154,26 +158,30 @@ class LinearProofs:
 
     def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
         """Return what all dissimilar points weigh together."""
-        features = self._claim.domain.features
-        reals = tuple(i for i in free if isinstance(features[i], Real))
-        if prod(values_of(features[i]) or 1 for i in free if i not in reals) > allowance.points:
+        features = [self._claim.domain.features[i] for i in free]
+        if prod(1 + bool(f.missing) if isinstance(f, Real) else values_of(f) or 1 for f in features) > allowance.points:
             raise Spent  # before they are listed
         total = Fraction(0)
         # Discrete values are listed and not summed up cleverly: this is the proof, not the algorithm proved.
-        for numbers, worth in self._discrete(tuple(i for i in free if i not in reals)):
+        for numbers, worth in self._discrete(free):
+            reals = tuple(i for i in free if i not in numbers)
             allowance.spend(2 ** len(reals))
             parts = [(m, self._at(m, free, numbers)) for m in self._margins]
             total += worth * self._volume(parts, reals, allowance)
         return total
 
-    def _at(self, margin: Margin, free: tuple[int, ...], numbers: dict[int, Fraction]) -> Fraction:
+    def _at(self, margin: Margin, free: tuple[int, ...], numbers: dict[int, Number]) -> Fraction:
         return self._fixed(margin, free) + sum((self._gain(margin, i, x) for i, x in numbers.items()), Fraction(0))
 
-    def _discrete(self, free: tuple[int, ...]) -> Iterator[tuple[dict[int, Fraction], Fraction]]:
-        """Iterate over the values of discrete features, with what each combination is worth."""
+    def _discrete(self, free: tuple[int, ...]) -> Iterator[tuple[dict[int, Number], Fraction]]:
+        """Iterate over the values of discrete features, with what each combination is worth.
+
+        A real feature is among them where it is missing; where it is not, it is left out and its share counts.
+        """
         choices = [_values(self._claim.domain.features[i], counted=self._claim.weights == "count") for i in free]
         for row in product(*choices):
-            yield {i: x for i, (x, _) in zip(free, row, strict=True)}, prod((w for _, w in row), start=Fraction(1))
+            chosen = {i: x for i, (x, _) in zip(free, row, strict=True) if x is not _ANY}
+            yield chosen, prod((w for _, w in row), start=Fraction(1))
 
     def _volume(self, parts: list[tuple[Margin, Fraction]], reals: tuple[int, ...], allowance: Allowance) -> Fraction:
         """Return the probability that one of the margins holds, over the real features."""
@@ -236,14 +244,17 @@ def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
     return 1 - total / (factorial(k) * prod(sizes, start=Fraction(1)))
 
 
-def _values(feature: Feature, *, counted: bool) -> list[tuple[Fraction, Fraction]]:
-    """Return the values of a discrete feature and what each is worth."""
-    shares = () if isinstance(feature, Real) else shares_of(feature)
-    return [(Fraction(first_of(feature) + k), Fraction(1) if counted else share) for k, share in enumerate(shares)]
+def _values(feature: Feature, *, counted: bool) -> list[tuple[Any, Fraction]]:
+    """Return the values of a discrete feature, or that a real one has any, and what each is worth; missing is last."""
+    nothing = [(None, Fraction(1) if counted else feature.missing)] * bool(feature.missing)
+    if isinstance(feature, Real):
+        return [(_ANY, 1 - feature.missing), *nothing]
+    listed = enumerate(shares_of(feature))
+    return [*((Fraction(first_of(feature) + k), Fraction(1) if counted else p) for k, p in listed), *nothing]
 
 
 def _bins(feature: Feature) -> list[_Bin]:
-    """Return the intervals on which a real feature is uniform."""
+    """Return the intervals on which a real feature that is not missing is uniform."""
     if not isinstance(feature, Real):
         return []
     if isinstance(feature.measure, Histogram):

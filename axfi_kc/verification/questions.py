@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.models.own_predict import Codes, Predict, predictor
+from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.linear_proofs import LinearProofs
 from axfi_kc.verification.reading import form_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
 from axfi_kc.verification.report import Allowance, Spent, Status
-from axfi_kc.verification.spaces import Space, draw, values_of
+from axfi_kc.verification.spaces import Space, apart, draw, values_of
 from axfi_kc.verification.tree_proofs import TreeProofs
 
 __all__ = ["Answer", "Searches", "Weighed", "agree"]
@@ -25,7 +25,7 @@ _DOUBT = 1e-9  # the probability with which a sample may mislead
 _SAMPLE = 10_000
 _FEW = 1000  # combinations of cells that are put to predict before any proof is tried
 _READ_AT = 60  # points where what was read from a dump is compared with predict
-_TIES = Fraction(1, 20)  # of these points may be ties that the library's own rounding breaks
+_BLANK = 0.4  # of the values that may be missing, at half of these points, are
 _CLOSE = Fraction(1, 10**5)  # of a regression's float output
 Features = tuple[int, ...]
 
@@ -61,28 +61,38 @@ class Searches:
         self.allowance = allowance
         self.predict: Predict = predictor(model, claim.domain)
         self._rng = np.random.default_rng(seed)
+        self._of_library = library_of(model) is not None
         form = None if allowance.is_late else form_of(model, claim.domain)
         # A dump that contradicts the model's own predict proves nothing about the model.
         if form is not None and not self._agrees(form):
             form = None
-        self._form = form
-        self.reading = _READINGS[type(form)]
+        self._form = _decided(form)
+        self.reading = "its cells" if form is not self._form else _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
-        self._proofs = _proofs(form, self._space, claim, allowance)
+        self._proofs = _proofs(self._form, self._space, claim, allowance)
 
     def _agrees(self, form: Form) -> bool:
         """Compare what was read from the dump with ``predict`` at the instance and at random points."""
-        if isinstance(form, CellForm):
+        if not isinstance(form, TreeForm | LinearForm) or form.rule is None:
             return True
         domain = self.claim.domain
         codes = draw(domain, self.claim.codes, tuple(range(len(domain))), _READ_AT, self._rng)
-        apart = 0
+        # Half of the points have missing values, however rare these are: where they go is read from the dump too.
+        may_miss = np.array([bool(f.missing) for f in domain.features])
+        codes[::2][(self._rng.random(codes[::2].shape) < _BLANK) & may_miss] = np.nan
         for own, row in zip(self.predict(codes), codes.tolist(), strict=True):
             if self.allowance.is_late:
                 return True
-            apart += not agree(own, form.output(row, domain))
-        # A few ties are forgiven: exact arithmetic and the library's rounding may break them differently.
-        return apart <= _READ_AT * _TIES
+            scores = form.scores(row, domain)
+            # A tie is forgiven: exact arithmetic and the library's rounding may break it differently.
+            if not agree(own, form.rule.output(scores)) and not form.rule.is_close(scores):
+                return False
+        return True
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether a library's ``predict``, and the rounding in it, is all that is known of the model."""
+        return self.reading == _READINGS[type(None)] and self._of_library
 
     @property
     def exact_output(self) -> Any:
@@ -130,14 +140,16 @@ class Searches:
             return None
         seen = 0
         for codes in self._space.blocks(free):
-            # A cell in which no float lies cannot be put to predict, so enumeration would prove nothing.
-            if np.isnan(codes).any() or self.allowance.is_late:
+            if self.allowance.is_late:
                 return None
             flags = self._flags(codes)
             seen += len(codes)
             if True in flags:
                 shown = self._shown(codes[flags.index(True)])
                 return Answer(True, "proved", "predict at a point found by enumeration", seen, shown)
+        # A cell in which no float lies cannot be put to predict, so enumeration proves nothing about it.
+        if not self._space.has_floats(free):
+            return None
         return Answer(False, "proved", "predict at every combination of cells", seen)
 
     def _prove(self, free: Features) -> Answer:
@@ -187,11 +199,11 @@ class Searches:
         return Weighed(weight, weight, "proved", self._proofs.weighing, self.allowance.used, detail)
 
     def _listed_weight(self, free: Features, most: int) -> Weighed | None:
-        if self._space is None or self._space.n_boxes(free) > most:
+        if self._space is None or self._space.n_boxes(free) > most or not self._space.has_floats(free):
             return None
         flags: list[bool] = []
         for codes in self._space.blocks(free):
-            if np.isnan(codes).any() or self.allowance.is_late:
+            if self.allowance.is_late:
                 return None
             flags += self._flags(codes)
         total = self._space.total(free, flags)
@@ -217,9 +229,9 @@ class Searches:
 
     def _shown(self, codes: Codes) -> str:
         domain = self.claim.domain
-        changed = np.flatnonzero(codes != self.claim.codes).tolist()
-        values = domain.decode(codes)
-        return ", ".join(f"{domain.names[i]} = {values[i]!r}" for i in changed)
+        changed = np.flatnonzero(apart(codes, self.claim.codes)).tolist()
+        values = ["missing" if value is None else f"= {value!r}" for value in domain.decode(codes)]
+        return ", ".join(f"{domain.names[i]} {values[i]}" for i in changed)
 
 
 def agree(own: Any, exact: Any) -> bool:
@@ -239,6 +251,11 @@ _READINGS: dict[type, str] = {
 }
 
 
+def _decided(form: Form | None) -> Form | None:
+    """Return a form, unless it has trees that say nothing of outputs."""
+    return None if isinstance(form, TreeForm) and form.rule is None else form
+
+
 def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | None:
     if isinstance(form, TreeForm | CellForm):
         return Space.of(claim, form.bounds(claim.domain))
@@ -248,7 +265,7 @@ def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | Non
 def _proofs(
     form: Form | None, space: Space | None, claim: Claim, allowance: Allowance
 ) -> TreeProofs | LinearProofs | None:
-    if isinstance(form, TreeForm | LinearForm) and not form.rule.knows(claim.prediction, claim.delta):
+    if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(claim.prediction, claim.delta)):
         return None  # the check of the prediction says so
     if isinstance(form, TreeForm) and space is not None:
         try:

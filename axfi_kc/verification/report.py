@@ -67,7 +67,8 @@ class Report:
     model
         The name of the model's class.
     reading
-        How the checker read the model: through its trees, its coefficients, its cells, or ``predict`` alone.
+        How the checker read the model: through its trees, its coefficients, its cells (where they end; the outputs are
+        those of ``predict``), or ``predict`` alone.
     unchecked
         What the explanation also says, but was not looked at.
 

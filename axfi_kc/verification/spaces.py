@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import lcm, prod
 
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
@@ -20,10 +21,15 @@ __all__ = [
     "Bound",
     "Piece",
     "Space",
+    "apart",
     "draw",
     "first_of",
     "float_ends",
+    "is_left",
+    "last_float",
+    "number_of",
     "pieces_of",
+    "present",
     "shares_of",
     "single_precision",
     "values_of",
@@ -32,14 +38,17 @@ __all__ = [
 
 Bound = tuple[Fraction, bool]
 """A split of the reals: left are the numbers up to the first entry, itself included if the second is true."""
+Number = Fraction | None
+"""A value as a rational, the position of a categorical one; None: the missing value."""
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Values of one feature that the model treats alike."""
 
-    number: Fraction  # one of them, as a rational; the position of a category
-    code: float | None  # one of them as a float64; None if no float lies in the piece
+    number: Number  # one of them
+    code: float | None  # one of them as a float64, NaN where it is missing; None if no float lies in the piece
     share: Fraction  # their probability
     count: int | None  # how many there are; None for a real feature
 
@@ -53,13 +62,16 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
     >>> float(bound) > 0.5, closed
     (True, True)
     """
+    if np.isinf(threshold):
+        # It sets missing values apart from all numbers, which go to one side.
+        return Fraction(float(np.clip(threshold, -_LARGEST, _LARGEST))), threshold > 0
     with np.errstate(over="ignore"):
         near = np.float32(threshold)
-    # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
-    candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
-    left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
-    last = left[-1]
-    following = np.nextafter(last, np.float32(np.inf))
+        # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
+        candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]
+        left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
+        last = left[-1]
+        following = np.nextafter(last, np.float32(np.inf))
     # Beyond the largest float32 there is nothing to round to, so the threshold itself splits.
     if not (np.isfinite(last) and np.isfinite(following)):
         return Fraction(threshold), not strict
@@ -67,11 +79,32 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
     return middle, bool(np.float32(float(middle)) == last)  # the middle of two float32 numbers is a float64
 
 
+def present(feature: Categorical | Integer) -> int:
+    """Return the number of values that are not missing."""
+    return len(feature.values) if isinstance(feature, Categorical) else feature.high - feature.low + 1
+
+
 def values_of(feature: Feature) -> int | None:
-    """Return the number of values, None for an interval of more than one point."""
+    """Return the number of values, the missing one included; None for an interval of more than one point.
+
+    Examples
+    --------
+    >>> values_of(Integer("age", 1, 10)), values_of(Integer("age", 1, 10, missing=0.5)), values_of(Real("r", 0, 1))
+    (10, 11, None)
+    """
     if isinstance(feature, Real):
-        return 1 if feature.low == feature.high else None
-    return feature.size
+        return 1 + bool(feature.missing) if feature.low == feature.high else None
+    return present(feature) + bool(feature.missing)
+
+
+def number_of(code: float) -> Number:
+    """Return the value that a code stands for."""
+    return None if np.isnan(code) else Fraction(code)
+
+
+def apart(one: Codes, other: Codes) -> npt.NDArray[np.bool_]:
+    """Tell where codes differ; two missing values do not, though NaN equals nothing."""
+    return (one != other) & ~(np.isnan(one) & np.isnan(other))
 
 
 def first_of(feature: Feature) -> int:
@@ -80,9 +113,10 @@ def first_of(feature: Feature) -> int:
 
 
 def shares_of(feature: Categorical | Integer) -> tuple[Fraction, ...]:
-    """Return the probability of each value of a discrete feature."""
-    measure = feature.measure
-    return measure.shares if isinstance(measure, Weights) else (Fraction(1, feature.size),) * feature.size
+    """Return the probability of each value of a discrete feature; that of the missing one is not listed."""
+    measure, n = feature.measure, present(feature)
+    shares = measure.shares if isinstance(measure, Weights) else (Fraction(1, n),) * n
+    return tuple(share * (1 - feature.missing) for share in shares)
 
 
 def float_ends(feature: Integer | Real) -> tuple[float, float]:
@@ -93,31 +127,35 @@ def float_ends(feature: Integer | Real) -> tuple[float, float]:
 
 
 def pieces_of(feature: Feature, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
-    """Cut a feature; a categorical one has a piece per value.
+    """Cut a feature; a categorical one has a piece per value, and what is missing is a piece of its own, the last.
 
     Examples
     --------
     >>> [p.share for p in pieces_of(Integer("age", 1, 10), [(Fraction(7, 2), True)])]
     [Fraction(3, 10), Fraction(7, 10)]
+    >>> [p.share for p in pieces_of(Integer("age", 1, 10, missing=0.5), [(Fraction(7, 2), True)])]
+    [Fraction(3, 20), Fraction(7, 20), Fraction(1, 2)]
     """
     if isinstance(feature, Categorical):
-        return tuple(Piece(Fraction(k), float(k), share, 1) for k, share in enumerate(shares_of(feature)))
-    if isinstance(feature, Integer):
-        return _runs(feature, bounds)
-    return _intervals(feature, bounds)
+        found = tuple(Piece(Fraction(k), float(k), share, 1) for k, share in enumerate(shares_of(feature)))
+    else:
+        found = _runs(feature, bounds) if isinstance(feature, Integer) else _intervals(feature, bounds)
+    if not feature.missing:
+        return found
+    return (*found, Piece(None, np.nan, feature.missing, None if isinstance(feature, Real) else 1))
 
 
 def _runs(feature: Integer, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
     # The last integer left of each bound: an integer that an open bound names is right of it.
     lasts = {value.__floor__() - int(value.denominator == 1 and not closed) for value, closed in bounds}
     ends = [*sorted(e for e in lasts if feature.low <= e < feature.high), feature.high]
-    found, start = [], feature.low
+    found, start, there = [], feature.low, 1 - feature.missing
     for end in ends:
         if isinstance(feature.measure, Weights):
             share = sum(feature.measure.shares[start - feature.low : end - feature.low + 1], Fraction(0))
         else:
-            share = Fraction(end - start + 1, feature.size)
-        found.append(Piece(Fraction(start), float(start), share, end - start + 1))
+            share = Fraction(end - start + 1, present(feature))
+        found.append(Piece(Fraction(start), float(start), there * share, end - start + 1))
         start = end + 1
     return tuple(found)
 
@@ -126,12 +164,13 @@ def _intervals(feature: Real, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
     # As pairs bounds are in the order of the reals: at one number the open bound comes before the closed one.
     first, last = (feature.low, False), (feature.high, True)
     inner = sorted(b for b in set(bounds) if first < b < last)
-    found = []
+    found, there = [], 1 - feature.missing
     for low, high in pairwise([first, *inner, last]):
         number = low[0] if low[0] == high[0] else (low[0] + high[0]) / 2
-        found.append(Piece(number, _float_between(low, high), _below(feature, high[0]) - _below(feature, low[0]), None))
+        share = there * (_below(feature, high[0]) - _below(feature, low[0]))
+        found.append(Piece(number, _float_between(low, high), share, None))
     if feature.low == feature.high:  # the one point has all the probability
-        return (Piece(feature.low, found[0].code, Fraction(1), None),)
+        return (Piece(feature.low, found[0].code, there, None),)
     return tuple(found)
 
 
@@ -152,23 +191,38 @@ def _float_between(low: Bound, high: Bound) -> float | None:
     middle = float((low[0] + high[0]) / 2)
     near = [middle, float(high[0]), float(low[0])]
     near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
-    return next((x for x in near if not _is_left(Fraction(x), low) and _is_left(Fraction(x), high)), None)
+    return next((x for x in near if not is_left(Fraction(x), low) and is_left(Fraction(x), high)), None)
 
 
-def _is_left(number: Fraction, bound: Bound) -> bool:
+def last_float(bound: Bound) -> Bound:
+    """Return the bound that tells the same floats apart and is one itself, the last on its left.
+
+    Examples
+    --------
+    >>> last_float((Fraction(1), False)) == (1 - Fraction(1, 2**53), True)
+    True
+    """
+    near = float(bound[0])
+    return Fraction(near if is_left(Fraction(near), bound) else float(np.nextafter(near, -np.inf))), True
+
+
+def is_left(number: Fraction, bound: Bound) -> bool:
+    """Tell whether a number is left of a bound."""
     return number < bound[0] or (number == bound[0] and bound[1])
 
 
 def _position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Feature, code: float) -> int:
     """Return the piece that holds a value."""
+    number = number_of(code)
+    if number is None:
+        return len(pieces) - 1
     if isinstance(feature, Categorical):
         return int(code)
-    number = Fraction(code)
     if isinstance(feature, Integer):
-        starts = [piece.number for piece in pieces]
+        starts = [piece.number for piece in pieces if piece.number is not None]
         return sum(start <= number for start in starts) - 1
     inner = sorted(b for b in set(bounds) if (feature.low, False) < b < (feature.high, True))
-    return sum(not _is_left(number, b) for b in inner)
+    return sum(not is_left(number, b) for b in inner)
 
 
 _ROWS = 4096  # predicted at once
@@ -216,10 +270,14 @@ class Space:
         """Return the number of combinations of pieces of some features."""
         return prod(len(self.pieces[i]) for i in free)
 
+    def has_floats(self, free: tuple[int, ...]) -> bool:
+        """Tell whether every piece of some features holds a float, so that all can be put to ``predict``."""
+        return all(piece.code is not None for i in free for piece in self.pieces[i])
+
     def blocks(self, free: tuple[int, ...]) -> Iterator[Codes]:
-        """Iterate over the combinations, last feature fastest: the codes of a point of each."""
+        """Iterate over the combinations, last feature fastest: the codes of a point of each that holds a float."""
         start = self.claim.codes
-        choices = [np.array([np.nan if p.code is None else p.code for p in self.pieces[i]]) for i in free]
+        choices = [np.array([p.code for p in self.pieces[i] if p.code is not None]) for i in free]
         sizes = [len(choice) for choice in choices]
         for first in range(0, prod(sizes), _ROWS):
             numbers = np.arange(first, min(first + _ROWS, prod(sizes)))
@@ -230,7 +288,7 @@ class Space:
             yield codes
 
     def total(self, free: tuple[int, ...], flags: Sequence[bool]) -> Fraction:
-        """Return what the combinations that are flagged weigh together, in the order of :meth:`blocks`."""
+        """Return what the combinations that are flagged weigh together, all in the order of :meth:`blocks`."""
         table, below = np.array([int(flag) for flag in flags], dtype=object), 1
         # The last feature is the fastest: each product with its worths leaves a table over those before it.
         for i in reversed(free):
@@ -245,21 +303,28 @@ def draw(
 ) -> Codes:
     """Return random points that agree with `start` outside `free`, from the domain's measure.
 
-    If `even`, discrete features take every value alike, whatever their measure.
+    If `even`, discrete features take every value alike, the missing one too, whatever their measure.
     """
     codes = np.tile(start, (number, 1))
     for i in free:
         feature = domain.features[i]
-        if isinstance(feature, Real):
-            codes[:, i] = _reals(feature, number, rng)
-            continue
-        if even or not isinstance(feature.measure, Weights):
-            chosen = rng.integers(0, feature.size, number)
-        else:
-            shares = [float(s) for s in feature.measure.shares]
-            chosen = rng.choice(feature.size, number, p=np.array(shares) / sum(shares))
-        codes[:, i] = first_of(feature) + chosen
+        codes[:, i] = (
+            _reals(feature, number, rng) if isinstance(feature, Real) else _discrete(feature, number, rng, even)
+        )
+        if feature.missing:
+            rate = 1 / (values_of(feature) or 2) if even else float(feature.missing)
+            codes[rng.random(number) < rate, i] = np.nan
     return codes
+
+
+def _discrete(feature: Categorical | Integer, number: int, rng: np.random.Generator, even: bool) -> Codes:
+    n = present(feature)
+    if even or not isinstance(feature.measure, Weights):
+        chosen = rng.integers(0, n, number)
+    else:
+        shares = np.array([float(s) for s in feature.measure.shares])
+        chosen = rng.choice(n, number, p=shares / shares.sum())
+    return (first_of(feature) + chosen).astype(np.float64)
 
 
 def _reals(feature: Real, number: int, rng: np.random.Generator) -> Codes:

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.models.own_predict import Codes
-from axfi_kc.verification.reading.columns import goes_left
 from axfi_kc.verification.reading.forms import OwnTree, TreeForm
-from axfi_kc.verification.report import Allowance
+from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import Space
 
 __all__ = ["TreeProofs"]
@@ -77,6 +76,8 @@ class TreeProofs:
     def __init__(self, form: TreeForm, space: Space, allowance: Allowance) -> None:
         self._space = space
         claim = space.claim
+        if form.rule is None:
+            raise Spent  # there are no outputs to prove anything about
         margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
         leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
         sums = [[tuple(m.part(values) for m in margins) for values, _ in tree] for tree in leaves]
@@ -193,10 +194,10 @@ def _leaves(
         if tree.column[node] < 0:
             found.append((tree.values[node], where))
             continue
-        seen, split = form.columns[tree.column[node]], tree.split[node] or frozenset()
+        seen = form.columns[tree.column[node]]
         i, left = seen.feature, 0
         for k, piece in enumerate(space.pieces[i]):
-            left |= goes_left(split, seen.at(features[i], piece.number)) << k
+            left |= tree.sends_left(node, seen.at(features[i], piece.number)) << k
         here = where.get(i, (1 << len(space.pieces[i])) - 1)
         for child, mask in ((tree.left[node], here & left), (tree.right[node], here & ~left)):
             # No piece left means that no point of the domain gets there.

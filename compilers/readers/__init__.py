@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Model, TableModel
@@ -34,8 +35,12 @@ __all__ = ["check_own_predict", "gets_sparse_tables", "giving_tables", "plain_la
 
 
 READERS["Orange"] = ("axfi_kc.compilers.readers.orange",)
+READERS["catboost"] = ("axfi_kc.compilers.readers.catboost",)
+READERS["interpret"] = ("axfi_kc.compilers.readers.interpret",)
 READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
+READERS["onnx"] = ("axfi_kc.compilers.readers.onnx",)
 READERS["sklearn"] = (
+    "axfi_kc.compilers.readers.sklearn_isolation",
     "axfi_kc.compilers.readers.sklearn_trees",
     "axfi_kc.compilers.readers.sklearn_linear",
     "axfi_kc.compilers.readers.sklearn_pipelines",
@@ -51,12 +56,13 @@ def _read(model: Any, domain: Domain) -> Model:
     """Read what no registered class matches: a function, or nothing we know."""
     if callable(model) and not hasattr(model, "predict"):
         return TableModel.from_function(domain, model)
-    kind = type(model)
-    raise UnsupportedModelError(
-        f"Expected a model that can be read exactly, but {kind.__module__}.{kind.__qualname__} was given; "
-        f"supported are {', '.join(supported())}, truth tables (TableModel), "
-        "circuits (CircuitModel) and Python functions over finite domains."
-    )
+    raise UnsupportedModelError(unread(model, _is_read))
+
+
+def _is_read(model: Any) -> bool:
+    """Tell whether a reader knows a model, other than as a function."""
+    import_readers(model)
+    return _read.dispatch(type(model)) is not _read.dispatch(object)
 
 
 def read_model(model: Any, domain: Domain) -> Model:

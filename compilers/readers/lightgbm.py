@@ -109,7 +109,8 @@ def _ask_booster(model: Any, domain: Domain) -> Predict:
     def table(codes: Codes) -> Any:
         if not categories:
             return numbers_of(domain, codes)
-        return frame_of(dict(zip(model.feature_name(), blocks_of(domain, codes), strict=True)), categories=categories)
+        columns = dict(zip(model.feature_name(), blocks_of(domain, codes), strict=True))
+        return frame_of(columns, categories=categories, domain=domain)
 
     def predict(codes: Codes) -> list[Any]:
         found = np.asarray(model.predict(table(codes)))  # probabilities, where there are classes

@@ -156,9 +156,8 @@ def _ask_booster(model: Any, domain: Domain) -> Predict:
 
     def predict(codes: Codes) -> list[Any]:
         if named:
-            frame = frame_of(
-                dict(zip(model.feature_names, blocks_of(domain, codes), strict=True)), categories=categories
-            )
+            columns = dict(zip(model.feature_names, blocks_of(domain, codes), strict=True))
+            frame = frame_of(columns, categories=categories, domain=domain)
             return _decided(np.asarray(model.predict(xgb.DMatrix(frame, enable_categorical=True))), objective)
         numbers = numbers_of(domain, codes)
         table = xgb.DMatrix(numbers, feature_names=model.feature_names, feature_types=model.feature_types)

@@ -10,9 +10,12 @@ import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import numpy as np
 
 import axfi_kc as ax
 from axfi_kc.circuits import queries
@@ -429,6 +432,27 @@ def _read_lightgbm(file: Path) -> Any:
     return ax.read_model(load_model(file, MODEL_DOMAIN, allow_pickle=False), MODEL_DOMAIN).predict([[3.5, 2]])
 
 
+def _onnx() -> list[bytes]:
+    from tests.support.onnx_graphs import made, random_trees
+
+    found = []
+    for seed in range(_POOL):
+        rng = np.random.default_rng(seed)
+        trees = random_trees(rng, n_trees=2, n_scores=3, width=2)
+        linear = {"coefficients": rng.normal(size=6).tolist(), "intercepts": [0.0, 1.0, 0.5]}
+        model = (
+            made("TreeEnsembleClassifier", width=2, classlabels_strings=["u", "v", "w"], **trees)
+            if seed % 3
+            else made("LinearClassifier", width=2, classlabels_ints=[0, 1, 2], **linear)
+        )
+        found.append(model.SerializeToString())
+    return found
+
+
+def _read_onnx(file: Path) -> Any:
+    return ax.read_onnx(file, MODEL_DOMAIN).predict([[3.5, 2]])
+
+
 def _read_result(file: Path) -> Any:
     saved = ax.Explanation.from_json(file.read_bytes())
     return saved.scores("shapley"), saved.relevant, saved.axps
@@ -497,3 +521,5 @@ READERS: dict[str, Reader] = {
     "csv": Reader(_tables, _read_csv, ".csv"),
     "csv-command": Reader(_tables, _run_command, ".csv"),
 }
+if find_spec("onnx"):
+    READERS["onnx"] = Reader(_onnx, _read_onnx, ".onnx", binary=True)

@@ -1,8 +1,9 @@
-"""Kinds of model that the readers take beyond those of ``kinds``: encoders, categories, variants, files."""
+"""Kinds of model that the readers take beyond those of ``kinds``: encoders, categories, gaps, variants, files."""
 
 from __future__ import annotations
 
 import tempfile
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -33,6 +34,10 @@ HALF = Fraction(1, 2)
 BOOSTED = {"n_estimators": 5, "max_depth": 2, "n_jobs": 1}
 LIGHT = {"n_estimators": 4, "num_leaves": 5, "min_child_samples": 8, "n_jobs": 1, "verbose": -1}
 FOREST = {"n_estimators": 5, "max_depth": 3, "random_state": 0}
+CATBOOST = {"iterations": 5, "depth": 2, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+EBM = {"max_rounds": 20, "max_bins": 6, "interactions": 1, "outer_bags": 1, "n_jobs": 1, "random_state": 0}
+GAPS = np.where(RNG.random(X.shape) < 0.2, np.nan, X)
+MIXED_GAPS = RNG.random(MIXED.shape) < 0.2
 DISCRETE = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 2), ax.Integer("c", 0, 1)])
 
 
@@ -118,6 +123,21 @@ def _sklearn(module: str, name: str, **settings: Any) -> Callable[[], Any]:
     return lambda: getattr(pytest.importorskip(f"sklearn.{module}"), name)(**settings)
 
 
+def _around(module: str, name: str, inner: Callable[[], Any], **settings: Any) -> Callable[[], Any]:
+    """Make a model that asks another."""
+    return lambda: getattr(pytest.importorskip(f"sklearn.{module}"), name)(inner(), **settings)
+
+
+def _on_numbers(make: Callable[[], Any], y: Any, delta: Fraction | None = None, *, gaps: bool) -> Callable[[], Kind]:
+    """Train what is made on numbers, a fifth of them missing or none."""
+
+    def made() -> Kind:
+        table, domain = (GAPS, ax.Domain.from_data(GAPS, integer=["x2", "x3"])) if gaps else (X, DOMAIN)
+        return Kind(make().fit(table, y), domain, delta, tuple(table[:6]))
+
+    return made
+
+
 def _scaled(final: Callable[[], Any], y: Any, scaler: str = "StandardScaler", **settings: Any) -> Callable[[], Kind]:
     def made() -> Kind:
         pipeline = pytest.importorskip("sklearn.pipeline")
@@ -188,6 +208,150 @@ def _bayes(name: str, **settings: Any) -> Callable[[], Kind]:
     return made
 
 
+def _gaps(library: str, name: str, y: Any, delta: Any = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on numbers of which a fifth is missing."""
+
+    def made() -> Kind:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that plots do not show missing values
+            model = getattr(pytest.importorskip(library), name)(**settings).fit(GAPS, y)
+        domain = ax.Domain.from_data(GAPS, integer=["x2", "x3"])
+        return Kind(model, domain, None if delta is None else Fraction(delta), tuple(GAPS[:6]))
+
+    return made
+
+
+def _gaps_in_words(library: str, name: str, y: Any, delta: Any = None, **settings: Any) -> Callable[[], Kind]:
+    """Train on a frame with a column of words, of which a fifth is missing too."""
+
+    def made() -> Kind:
+        _, frame = _worded()
+        table = frame.mask(MIXED_GAPS)
+        domain = ax.Domain.from_data(table)
+        model = getattr(pytest.importorskip(library), name)(**settings).fit(table.astype({"tree": "category"}), y)
+        return Kind(model, domain, delta, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+    return made
+
+
+def _imputed(
+    final: Callable[[], Any],
+    y: Any,
+    delta: Fraction | None = None,
+    *,
+    numbers: Callable[[], Any] | None = None,
+    sparse: float = 0,
+    **imputer: Any,
+) -> Callable[[], Kind]:
+    """Train a pipeline that puts something in the place of missing words and numbers; `numbers` then scales."""
+
+    def made() -> Kind:
+        impute, pipeline = pytest.importorskip("sklearn.impute"), pytest.importorskip("sklearn.pipeline")
+        scalers, compose = pytest.importorskip("sklearn.preprocessing"), pytest.importorskip("sklearn.compose")
+        _, frame = _worded()
+        table = frame.mask(MIXED_GAPS)
+        domain = ax.Domain.from_data(table)
+        words = pipeline.make_pipeline(
+            impute.SimpleImputer(strategy="most_frequent"), scalers.OneHotEncoder(handle_unknown="ignore")
+        )
+        steps = [impute.SimpleImputer(strategy="median", **imputer), *([numbers()] if numbers else [])]
+        parts = [("words", words, ["tree"]), ("numbers", pipeline.make_pipeline(*steps), ["size", "height"])]
+        model = pipeline.make_pipeline(compose.ColumnTransformer(parts, sparse_threshold=sparse), final()).fit(table, y)
+        return Kind(model, domain, delta, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+    return made
+
+
+def _encoded_gaps() -> Kind:
+    """Train on words that became numbers, missing ones staying missing."""
+    pipeline, compose = pytest.importorskip("sklearn.pipeline"), pytest.importorskip("sklearn.compose")
+    ordinal = _sklearn("preprocessing", "OrdinalEncoder", encoded_missing_value=np.nan)()
+    table = _worded()[1].mask(MIXED_GAPS)
+    domain = ax.Domain.from_data(table)
+    columns = compose.ColumnTransformer([("words", ordinal, ["tree"])], remainder="passthrough")
+    final = _sklearn("ensemble", "HistGradientBoostingClassifier", max_iter=4, max_depth=3)()
+    model = pipeline.make_pipeline(columns, final).fit(table, MIXED_THREE)
+    return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+
+def _imputed_numbers(
+    final: Callable[[], Any], y: Any, *steps: Callable[[], Any], delta: Fraction | None = None
+) -> Callable[[], Kind]:
+    """Train a pipeline on numbers of which a fifth is missing."""
+
+    def made() -> Kind:
+        pipeline = pytest.importorskip("sklearn.pipeline")
+        model = pipeline.make_pipeline(*(step() for step in steps), final()).fit(GAPS, y)
+        return Kind(model, ax.Domain.from_data(GAPS, integer=["x2", "x3"]), delta, tuple(GAPS[:6]))
+
+    return made
+
+
+def _gaps_in_categories() -> Kind:
+    """Train CatBoost on numbers with gaps and a column of words without."""
+    cb = pytest.importorskip("catboost")
+    _, frame = _worded()
+    table = frame.assign(height=frame["height"].mask(MIXED_GAPS[:, 0]))
+    model = cb.CatBoostClassifier(**CATBOOST, one_hot_max_size=4, cat_features=["tree"]).fit(table, MIXED_THREE)
+    domain = ax.Domain.from_data(table)
+    return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+
+def _onnx() -> Kind:
+    """Convert a forest to ONNX."""
+    convert = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    forest = _sklearn("ensemble", "RandomForestClassifier", n_estimators=3, max_depth=3, random_state=0)()
+    model = convert.to_onnx(forest.fit(X, THREE), X[:1].astype(np.float32), options={"zipmap": False})
+    return Kind(model, DOMAIN, None, tuple(X[:6]))
+
+
+def _gaps_in_booster(y: Any) -> Callable[[], Kind]:
+    def made() -> Kind:
+        library = pytest.importorskip("xgboost")
+        given = {"objective": "multi:softprob", "num_class": 3, "max_depth": 2, "nthread": 1}
+        model = library.train(given, library.DMatrix(GAPS, label=y), num_boost_round=5)
+        return Kind(model, ax.Domain.from_data(GAPS, integer=["x2", "x3"]), None, tuple(GAPS[:6]))
+
+    return made
+
+
+def _gaps_in_codes() -> Kind:
+    """Train on one-hot columns, all of which are missing at once."""
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    hot = np.where(MIXED_GAPS[:, 1:2], np.nan, np.eye(4)[TREES])
+    table = np.column_stack([np.where(MIXED_GAPS[:, 0], np.nan, MIXED[:, 0]), hot])
+    low, high = float(MIXED[:, 0].min()), float(MIXED[:, 0].max())
+    codes = ax.Categorical("tree", WORDS.tolist(), columns=WORDS.tolist(), missing=Fraction(1, 5))
+    domain = ax.Domain([ax.Real("height", low, high, missing=Fraction(1, 7)), codes])
+    model = ensemble.RandomForestClassifier(**FOREST).fit(table, MIXED_THREE)
+    return Kind(model, domain, None, tuple(domain.decode(row) for row in domain.encode(table[:6])))
+
+
+def _gaps_in_function() -> Kind:
+    domain = ax.Domain(
+        [
+            ax.Integer("a", 0, 3, missing=Fraction(1, 4)),
+            ax.Categorical("b", "xyz", weights=[1, 2, 3], missing=Fraction(1, 3)),
+            ax.Integer("c", 0, 2),
+        ]
+    )
+    return Kind(_decide_gaps, domain, None, ((3, "x", 2), (None, "z", 0), (1, None, 1), (None, None, 0)))
+
+
+def _decide_gaps(point: tuple[Any, ...]) -> str:
+    a, b, c = point
+    if a is None:
+        return "unknown" if b is None else "late"
+    return "high" if a + c > 3 or (b is None and c) else "low"
+
+
+def _neutral_gaps() -> Kind:
+    made = kind("xgboost with gaps")
+    return Kind(ax.read_model(made.model, made.domain), made.domain, None, made.rows)
+
+
+_SMALL_TREE = _sklearn("tree", "DecisionTreeClassifier", max_depth=3, random_state=0)
 _LOGISTIC = _sklearn("linear_model", "LogisticRegression")
 _KINDS: dict[str, Callable[[], Kind]] = {
     "truth table": _truth_table,
@@ -255,6 +419,142 @@ _KINDS: dict[str, Callable[[], Kind]] = {
     ),
     "ordinal boosted": _encoded(
         _sklearn("ensemble", "GradientBoostingClassifier", n_estimators=5, max_depth=2), MIXED_TWO, hot=False
+    ),
+    "function with gaps": _gaps_in_function,
+    "tree with gaps": _gaps("sklearn.tree", "DecisionTreeClassifier", THREE, max_depth=4, random_state=0),
+    "tree regression with gaps": _gaps("sklearn.tree", "DecisionTreeRegressor", Z, "1/2", max_depth=4, random_state=0),
+    "forest with gaps": _gaps("sklearn.ensemble", "RandomForestClassifier", THREE, **FOREST),
+    "forest regression with gaps": _gaps("sklearn.ensemble", "RandomForestRegressor", Z, "1/2", **FOREST),
+    "extra trees with gaps": _gaps("sklearn.ensemble", "ExtraTreesClassifier", BINARY, **FOREST),
+    "histograms with gaps": _gaps("sklearn.ensemble", "HistGradientBoostingClassifier", THREE, max_iter=4, max_depth=3),
+    "histograms regression with gaps": _gaps(
+        "sklearn.ensemble", "HistGradientBoostingRegressor", Z, "1/2", max_iter=4, max_depth=3
+    ),
+    "histograms of words with gaps": _gaps_in_words(
+        "sklearn.ensemble", "HistGradientBoostingClassifier", MIXED_THREE, max_iter=4, max_depth=3
+    ),
+    "one-hot forest with gaps": _gaps_in_codes,
+    "xgboost with gaps": _gaps("xgboost", "XGBClassifier", ONES, **BOOSTED),
+    "xgboost classes with gaps": _gaps("xgboost", "XGBClassifier", THREE, **BOOSTED),
+    "xgboost regression with gaps": _gaps("xgboost", "XGBRegressor", Z, "1/2", **BOOSTED),
+    "xgboost booster with gaps": _gaps_in_booster(THREE),
+    "xgboost words with gaps": _gaps_in_words(
+        "xgboost", "XGBRegressor", MIXED_Z, HALF, enable_categorical=True, **BOOSTED
+    ),
+    "lightgbm with gaps": _gaps("lightgbm", "LGBMClassifier", BINARY, **LIGHT),
+    "lightgbm classes with gaps": _gaps("lightgbm", "LGBMClassifier", THREE, **LIGHT),
+    "lightgbm regression with gaps": _gaps("lightgbm", "LGBMRegressor", Z, "1/2", **LIGHT),
+    "lightgbm zeros with gaps": _gaps("lightgbm", "LGBMClassifier", BINARY, zero_as_missing=True, **LIGHT),
+    "lightgbm with gaps as zeros": _gaps("lightgbm", "LGBMClassifier", BINARY, use_missing=False, **LIGHT),
+    "lightgbm words with gaps": _gaps_in_words(
+        "lightgbm", "LGBMClassifier", MIXED_THREE, min_data_per_group=5, **LIGHT
+    ),
+    "neutral trees with gaps": _neutral_gaps,
+    "xgboost with zero missing": _plain("xgboost", "XGBClassifier", THREE, missing=0.0, **BOOSTED),
+    "xgboost regression with two missing": _plain("xgboost", "XGBRegressor", Z, "1/2", missing=2.0, **BOOSTED),
+    "xgboost with zero missing and gaps": _gaps("xgboost", "XGBClassifier", ONES, missing=0.0, **BOOSTED),
+    "xgboost categories with zero missing": _fitted(
+        "xgboost",
+        "XGBClassifier",
+        MIXED_THREE,
+        missing=0.0,
+        feature_types=["q", "c", "c"],
+        enable_categorical=True,
+        **BOOSTED,
+    ),
+    "imputed linear": _imputed(_LOGISTIC, MIXED_TWO, numbers=_sklearn("preprocessing", "StandardScaler")),
+    "imputed linear classes": _imputed(_LOGISTIC, MIXED_THREE, numbers=_sklearn("preprocessing", "RobustScaler")),
+    "imputed linear regression with marks": _imputed(
+        _sklearn("linear_model", "Ridge"),
+        MIXED_Z,
+        HALF,
+        numbers=_sklearn("preprocessing", "MaxAbsScaler"),
+        add_indicator=True,
+    ),
+    "imputed forest": _imputed(_sklearn("ensemble", "RandomForestClassifier", **FOREST), MIXED_THREE),
+    "imputed boosted with marks": _imputed(
+        _sklearn("ensemble", "GradientBoostingClassifier", n_estimators=5, max_depth=2),
+        MIXED_THREE,
+        numbers=_sklearn("preprocessing", "StandardScaler"),
+        add_indicator=True,
+    ),
+    "imputed histograms": _imputed(
+        _sklearn("ensemble", "HistGradientBoostingClassifier", max_iter=4, max_depth=3), MIXED_THREE
+    ),
+    "imputed xgboost": _imputed(lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED), MIXED_TWO),
+    "imputed sparse xgboost": _imputed(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED),
+        MIXED_THREE,
+        numbers=_sklearn("preprocessing", "MaxAbsScaler"),
+        sparse=1,
+    ),
+    "encoded words with gaps": _encoded_gaps,
+    "binned tree with gaps": _imputed_numbers(
+        _sklearn("tree", "DecisionTreeClassifier", max_depth=4, random_state=0),
+        THREE,
+        _sklearn("impute", "SimpleImputer"),
+        _sklearn("preprocessing", "KBinsDiscretizer", n_bins=4, encode="ordinal", strategy="uniform"),
+    ),
+    "scaled xgboost with gaps": _imputed_numbers(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(**BOOSTED),
+        THREE,
+        _sklearn("preprocessing", "RobustScaler"),
+    ),
+    "selected linear with gaps": _imputed_numbers(
+        _LOGISTIC,
+        BINARY,
+        _sklearn("impute", "SimpleImputer", add_indicator=True),
+        _sklearn("feature_selection", "SelectKBest", k=5),
+        _sklearn("preprocessing", "MinMaxScaler"),
+    ),
+    "catboost with gaps": _gaps("catboost", "CatBoostClassifier", BINARY, **CATBOOST),
+    "catboost classes with gaps": _gaps("catboost", "CatBoostClassifier", THREE, **CATBOOST),
+    "catboost regression with gaps": _gaps(
+        "catboost", "CatBoostRegressor", Z, "1/2", grow_policy="Lossguide", nan_mode="Max", **CATBOOST
+    ),
+    "catboost categories with gaps": _gaps_in_categories,
+    "explainable boosting with gaps": _gaps("interpret.glassbox", "ExplainableBoostingClassifier", BINARY, **EBM),
+    "isolation forest": _plain(
+        "sklearn.ensemble", "IsolationForest", None, n_estimators=4, max_samples=8, contamination=0.2, random_state=1
+    ),
+    "onnx forest": _onnx,
+    "grid search": _on_numbers(
+        _around("model_selection", "GridSearchCV", _SMALL_TREE, param_grid={"max_depth": [3]}, cv=2), THREE, gaps=False
+    ),
+    "grid search behind imputers": _imputed(
+        _around("model_selection", "GridSearchCV", _SMALL_TREE, param_grid={"max_depth": [4]}, cv=2), MIXED_THREE
+    ),
+    "bagging behind imputers": _imputed(
+        _around("ensemble", "BaggingClassifier", _SMALL_TREE, n_estimators=3, random_state=0), MIXED_THREE
+    ),
+    "search of linear behind imputers": _imputed(
+        _around("model_selection", "GridSearchCV", _LOGISTIC, param_grid={"C": [0.5]}, cv=2),
+        MIXED_TWO,
+        numbers=_sklearn("preprocessing", "StandardScaler"),
+    ),
+    "bagging with gaps": _on_numbers(
+        _around("ensemble", "BaggingClassifier", _SMALL_TREE, n_estimators=3, max_features=0.7, random_state=0),
+        THREE,
+        gaps=True,
+    ),
+    "threshold with gaps": _on_numbers(
+        _around("model_selection", "FixedThresholdClassifier", _SMALL_TREE, threshold=0.3), ONES, gaps=True
+    ),
+    "calibrated with gaps": _on_numbers(
+        _around("calibration", "CalibratedClassifierCV", _SMALL_TREE, cv=2), BINARY, gaps=True
+    ),
+    "boosted stumps": _on_numbers(
+        _around("ensemble", "AdaBoostClassifier", _SMALL_TREE, n_estimators=3, random_state=0), THREE, gaps=False
+    ),
+    "one versus rest": _on_numbers(_around("multiclass", "OneVsRestClassifier", _LOGISTIC), THREE, gaps=False),
+    "bagged lines": _on_numbers(
+        _around("ensemble", "BaggingRegressor", _sklearn("linear_model", "Ridge"), n_estimators=3, random_state=0),
+        Z,
+        HALF,
+        gaps=False,
+    ),
+    "scaled xgboost with zero missing": _scaled(
+        lambda: pytest.importorskip("xgboost").XGBClassifier(missing=0.0, **BOOSTED), THREE, "MinMaxScaler"
     ),
 }
 NAMES = (*kinds.NAMES, *_KINDS)

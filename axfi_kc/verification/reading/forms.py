@@ -8,15 +8,16 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Feature, Integer
+from axfi_kc.domain.features import Feature, Integer, is_missing
 from axfi_kc.models.own_predict import library_class, override_of
 from axfi_kc.verification.reading.columns import Seen, Split, cuts_of, fits, goes_left
-from axfi_kc.verification.spaces import Bound, first_of
+from axfi_kc.verification.spaces import Bound, Number, first_of, number_of
 
 __all__ = ["CellForm", "Form", "LinearForm", "Margin", "OwnTree", "Rule", "TreeForm", "class_name", "spread"]
 
 
 Kind = Literal["above", "from", "largest", "itself"]
+_NEAR = Fraction(1, 10**5)  # relative, of a tie: more than any library rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,20 @@ class Rule:
             return scores[0] * self.scale
         return self.labels[int(scores[0] > 0 or (self.kind == "from" and scores[0] == 0))]
 
+    def is_close(self, scores: Sequence[Fraction]) -> bool:
+        """Tell whether scores are so near a tie between labels that a library may break it otherwise.
+
+        Examples
+        --------
+        >>> rule = Rule("above", (0, 1))
+        >>> rule.is_close((Fraction(1, 10**9),)), rule.is_close((Fraction(1, 9),))
+        (True, False)
+        """
+        if self.kind == "itself":
+            return False
+        first, second = sorted((*scores, *[Fraction(0)] * (self.kind != "largest")), reverse=True)[:2]
+        return first - second <= _NEAR * (1 + max(map(abs, scores)))
+
     def knows(self, prediction: Any, delta: Fraction | None) -> bool:
         """Tell whether such an output exists, so that others can be compared with it."""
         if self.kind == "itself":
@@ -102,6 +117,7 @@ class OwnTree:
     left: tuple[int, ...]
     right: tuple[int, ...]
     values: tuple[tuple[Fraction, ...], ...]  # the scores that a leaf adds
+    missing: tuple[bool, ...] | None  # whether what is missing goes left at each node; None: the library refuses it
 
     @classmethod
     def of(
@@ -111,17 +127,23 @@ class OwnTree:
         split: Iterable[Split | None],
         children: tuple[Iterable[int], Iterable[int]],
         values: tuple[tuple[Fraction, ...], ...],
+        missing: Iterable[Any] | None = None,
     ) -> OwnTree:
         """Return a tree from a library's lists, which hold columns and splits at leaves too."""
         tests = (-1 if at_leaf else int(c) for at_leaf, c in zip(leaf, column, strict=True))
         splits = (None if at_leaf else s for at_leaf, s in zip(leaf, split, strict=True))
-        return cls(tuple(tests), tuple(splits), tuple(children[0]), tuple(children[1]), values)
+        sides = None if missing is None else tuple(map(bool, missing))
+        return cls(tuple(tests), tuple(splits), tuple(children[0]), tuple(children[1]), values, sides)
+
+    def sends_left(self, node: int, entry: Any) -> bool:
+        """Tell whether an entry of the column that a node tests goes left there."""
+        return goes_left(self.split[node] or frozenset(), entry, missing=bool(self.missing and self.missing[node]))
 
     def leaf(self, row: Sequence[Any]) -> int:
         """Return the leaf that a row of the model's columns reaches."""
         node = 0
         while self.column[node] >= 0:
-            here = goes_left(self.split[node] or frozenset(), row[self.column[node]])
+            here = self.sends_left(node, row[self.column[node]])
             node = self.left[node] if here else self.right[node]
         return node
 
@@ -138,7 +160,7 @@ class TreeForm:
 
     trees: tuple[OwnTree, ...]
     base: tuple[Fraction, ...]  # what every score starts from
-    rule: Rule
+    rule: Rule | None  # None: what the trees say together is left to ``predict``, and only their cells are known
     columns: tuple[Seen, ...]  # what the trees see
 
     def tests(self) -> Iterator[tuple[Seen, Split]]:
@@ -149,7 +171,10 @@ class TreeForm:
                     yield self.columns[column], split
 
     def fits(self, domain: Domain) -> bool:
-        """Tell whether every test means something over the domain."""
+        """Tell whether every test means something over the domain, where values are missing too."""
+        blank = any(domain.features[s.feature].missing and is_missing(s.absent) for s in self.columns)
+        if blank and any(tree.missing is None for tree in self.trees):
+            return False
         return all(fits(split, seen, domain.features[seen.feature]) for seen, split in self.tests())
 
     def bounds(self, domain: Domain) -> list[set[Bound]]:
@@ -163,13 +188,17 @@ class TreeForm:
                 found[seen.feature].update((Fraction(k), True) for k in range(feature.low, feature.high))
         return found
 
-    def output(self, codes: Sequence[float], domain: Domain) -> Any:
-        """Return the exact output at a point."""
-        row = [seen.at(domain.features[seen.feature], Fraction(codes[seen.feature])) for seen in self.columns]
+    def scores(self, codes: Sequence[float], domain: Domain) -> list[Fraction]:
+        """Return the exact scores at a point."""
+        row = [seen.at(domain.features[seen.feature], number_of(codes[seen.feature])) for seen in self.columns]
         scores = list(self.base)
         for tree in self.trees:
             scores = [a + b for a, b in zip(scores, tree.values[tree.leaf(row)], strict=True)]
-        return self.rule.output(scores)
+        return scores
+
+    def output(self, codes: Sequence[float], domain: Domain) -> Any:
+        """Return the exact output at a point."""
+        return None if self.rule is None else self.rule.output(self.scores(codes, domain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,20 +211,32 @@ class LinearForm:
     entries: tuple[tuple[tuple[Fraction, ...], ...] | None, ...]
     base: tuple[Fraction, ...]  # the constant of each score
     rule: Rule
+    # Per feature, what the missing value adds to each score; None where the library has nothing to add.
+    absent: tuple[tuple[Fraction, ...] | None, ...]
 
-    def row(self, i: int, number: Fraction, feature: Feature) -> tuple[Fraction, ...]:
-        """Return what a feature adds to each score at a value; that of a categorical feature is its position."""
+    def fits(self, domain: Domain) -> bool:
+        """Tell whether there is a score wherever values are missing."""
+        return not any(f.missing and a is None for f, a in zip(domain.features, self.absent, strict=True))
+
+    def row(self, i: int, number: Number, feature: Feature) -> tuple[Fraction, ...]:
+        """Return what a feature adds to each score at a value."""
         entries = self.entries[i]
+        if number is None:
+            return self.absent[i] or ()
         if entries is None:
             return tuple(slope * number for slope in self.slopes[i] or ())
         return entries[int(number) - first_of(feature)]
 
-    def output(self, codes: Sequence[float], domain: Domain) -> Any:
-        """Return the exact output at a point."""
+    def scores(self, codes: Sequence[float], domain: Domain) -> list[Fraction]:
+        """Return the exact scores at a point."""
         scores = list(self.base)
         for i, (code, feature) in enumerate(zip(codes, domain.features, strict=True)):
-            scores = [a + b for a, b in zip(scores, self.row(i, Fraction(code), feature), strict=True)]
-        return self.rule.output(scores)
+            scores = [a + b for a, b in zip(scores, self.row(i, number_of(code), feature), strict=True)]
+        return scores
+
+    def output(self, codes: Sequence[float], domain: Domain) -> Any:
+        """Return the exact output at a point."""
+        return self.rule.output(self.scores(codes, domain))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +244,10 @@ class CellForm:
     """A model of which only the cuts are known: it is a function of the cells between them."""
 
     cuts: tuple[frozenset[Bound], ...]
+
+    def fits(self, domain: Domain) -> bool:
+        """Tell that cells are cells over any domain."""
+        return True
 
     def bounds(self, domain: Domain) -> list[set[Bound]]:
         """Return where each feature is cut."""

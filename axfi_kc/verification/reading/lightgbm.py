@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.verification.reading.columns import Seen, Split, Zeroed
+from axfi_kc.verification.reading.columns import Excepted, Seen, Split
 from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import Bound
 
@@ -16,6 +17,7 @@ __all__ = ["lightgbm_form"]
 
 
 _NEAR_ZERO = float(np.float32(1e-35))  # numbers this close to zero are compared as zero
+_ZEROS: tuple[Bound, Bound] = (Fraction(-_NEAR_ZERO), False), (Fraction(_NEAR_ZERO), True)
 _PLAIN = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 
 
@@ -61,7 +63,15 @@ def _tree(root: Any, score: int, n_scores: int, names: dict[int, list[Any]]) -> 
     values = [float(node.get("leaf_value", 0.0)) for node in nodes]
     splits = [_split(node, names) if "split_feature" in node else None for node in nodes]
     columns = [node.get("split_feature", -1) for node in nodes]
-    return OwnTree.of([k < 0 for k in left], columns, splits, (left, right), spread(values, score, n_scores))
+    missing = ["split_feature" in node and _sends_missing_left(node) for node in nodes]
+    return OwnTree.of([k < 0 for k in left], columns, splits, (left, right), spread(values, score, n_scores), missing)
+
+
+def _sends_missing_left(node: Any) -> bool:
+    """Tell where NaN goes: with no category; by default; or, where training met none, as zero."""
+    if node["decision_type"] == "==":
+        return False
+    return float(node["threshold"]) >= 0 if node["missing_type"] == "None" else bool(node["default_left"])
 
 
 def _split(node: Any, names: dict[int, list[Any]]) -> Split:
@@ -70,10 +80,12 @@ def _split(node: Any, names: dict[int, list[Any]]) -> Split:
         own = names.get(int(node["split_feature"]))
         return frozenset(listed) if own is None else frozenset(own[k] for k in listed if k < len(own))
     bound = _bound(float(node["threshold"]))
-    return Zeroed(bound, Fraction(_NEAR_ZERO), bool(node["default_left"])) if node["missing_type"] == "Zero" else bound
+    return Excepted(bound, *_ZEROS) if node["missing_type"] == "Zero" else bound
 
 
 def _bound(threshold: float) -> Bound:
+    if threshold == math.inf:
+        return Fraction(float(np.finfo(np.float64).max)), True  # all but missing values
     # Numbers near zero are compared as zero, so they all go where zero goes: a bound among them moves to their end.
     if 0 <= threshold <= _NEAR_ZERO:
         return Fraction(_NEAR_ZERO), True

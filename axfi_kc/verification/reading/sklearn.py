@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.features import Categorical, Integer, is_missing
 from axfi_kc.verification.reading.columns import Seen, Split, is_number
 from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name, spread
-from axfi_kc.verification.spaces import single_precision
+from axfi_kc.verification.spaces import present, single_precision
 
-__all__ = ["Affine", "linear_form", "sklearn_form"]
+__all__ = ["Affine", "is_linear", "linear_form", "sklearn_form", "takes_maps"]
 
 
 _WORD = 32
@@ -61,7 +61,8 @@ def _tree(grown: Any, place: int, width: int, order: list[int], codes: _Numbers)
     splits = [None if at_leaf else _split(n, grown, codes) for at_leaf, n in zip(leaf, nodes, strict=True)]
     columns = [order[c] for c in nodes["feature_idx"].tolist()]
     children = nodes["left"].tolist(), nodes["right"].tolist()
-    return OwnTree.of(leaf, columns, splits, children, spread(nodes["value"].tolist(), place, width))
+    values, missing = spread(nodes["value"].tolist(), place, width), nodes["missing_go_to_left"].tolist()
+    return OwnTree.of(leaf, columns, splits, children, values, missing)
 
 
 def _split(node: Any, grown: Any, codes: _Numbers) -> Split:
@@ -118,7 +119,9 @@ def _plain_tree(tree: Any, place: int = 0, width: int = 0, factor: float | None 
     else:
         values = spread((factor * rows[:, 0]).tolist(), place, width)
     children = tree.children_left.tolist(), tree.children_right.tolist()
-    return OwnTree.of(leaf, tree.feature.tolist(), bounds, children, values)
+    # Older trees have no such array; boosting has it, but refuses missing values before it asks a tree.
+    missing = getattr(tree, "missing_go_to_left", None) if factor is None else None
+    return OwnTree.of(leaf, tree.feature.tolist(), bounds, children, values, missing)
 
 
 def _boosted(model: Any, columns: tuple[Seen, ...]) -> TreeForm:
@@ -137,9 +140,20 @@ def _boosted(model: Any, columns: tuple[Seen, ...]) -> TreeForm:
 
 _CLASSIFIERS = ("LogisticRegression", "LinearSVC", "SGDClassifier", "RidgeClassifier", "Perceptron")
 _REGRESSORS = ("LinearRegression", "Ridge", "Lasso")
+_BAYES = ("BernoulliNB", "CategoricalNB")
 _MOST_VALUES = 20_000
 Affine = tuple[Fraction, Fraction]  # a column is factor times value plus constant
 Table = list[list[Fraction]]  # a row of coefficients per score
+
+
+def is_linear(model: Any) -> bool:
+    """Tell whether a model's scores are sums over columns."""
+    return takes_maps(model) or class_name(model) in _BAYES
+
+
+def takes_maps(model: Any) -> bool:
+    """Tell whether a model multiplies columns, so that it may be read behind affine maps of them."""
+    return class_name(model) in (*_CLASSIFIERS, *_REGRESSORS)
 
 
 def linear_form(
@@ -149,10 +163,9 @@ def linear_form(
 
     For columns that went through scalers, `maps` has the exact affine map of each; its entries need none.
     """
-    name = class_name(model)
-    if name in ("BernoulliNB", "CategoricalNB"):
+    if class_name(model) in _BAYES:
         return _bayes(model, domain, columns)
-    if name not in (*_CLASSIFIERS, *_REGRESSORS) or not all(all(map(is_number, s.entries or ())) for s in columns):
+    if not takes_maps(model) or not all(all(map(is_number, s.entries or ())) for s in columns):
         return None
     rows = model.coef_.toarray() if hasattr(model.coef_, "toarray") else np.asarray(model.coef_)
     table = [[Fraction(float(c)) for c in row] for row in np.atleast_2d(rows)]
@@ -176,18 +189,28 @@ def _assembled(
     maps = given or [(Fraction(1), Fraction(0))] * len(columns)
     slopes: list[Any] = [None] * len(domain)
     entries: list[Any] = [None] * len(domain)
-    none = (Fraction(0),) * len(table)
+    absent = tuple(_absent(table, columns, maps, i) for i in range(len(domain)))
     for i, feature in enumerate(domain.features):
         own = [k for k, seen in enumerate(columns) if seen.feature == i]
         listed = [k for k in own if columns[k].entries is not None]
         if listed or (not own and isinstance(feature, Categorical)):
-            n = feature.size if isinstance(feature, Categorical | Integer) else 0
+            n = present(feature) if isinstance(feature, Categorical | Integer) else 0
             entries[i] = tuple(tuple(_at(row, columns, listed, v) for row in table) for v in range(n))
             continue
-        slopes[i] = none if not own else tuple(row[own[0]] * maps[own[0]][0] for row in table)
+        slopes[i] = tuple(sum((row[k] * maps[k][0] for k in own), Fraction(0)) for row in table)
         for k in own:
             base = [b + row[k] * maps[k][1] for b, row in zip(base, table, strict=True)]
-    return LinearForm(tuple(slopes), tuple(entries), tuple(base), rule)
+    return LinearForm(tuple(slopes), tuple(entries), tuple(base), rule, absent)
+
+
+def _absent(table: Table, columns: tuple[Seen, ...], maps: Sequence[Affine], i: int) -> tuple[Fraction, ...] | None:
+    """Return what a feature adds where it is missing; None where a column is empty then, which has no product."""
+    own = [(k, seen) for k, seen in enumerate(columns) if seen.feature == i]
+    if any(is_missing(seen.absent) for _, seen in own):
+        return None
+    # The constants of the maps are in the base already, whatever the value.
+    parts = [(k, Fraction(s.absent) - (maps[k][1] if s.entries is None else 0)) for k, s in own]
+    return tuple(sum((row[k] * x for k, x in parts), Fraction(0)) for row in table)
 
 
 def _at(row: list[Fraction], columns: tuple[Seen, ...], own: list[int], value: int) -> Fraction:
@@ -219,4 +242,5 @@ def _bayes(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> LinearForm 
         kept = tables[seen.feature] or [[Fraction(0)] * len(labels)] * len(rows)
         tables[seen.feature] = [[a + b for a, b in zip(p, q, strict=True)] for p, q in zip(kept, rows, strict=True)]
     entries = tuple(tuple(map(tuple, rows)) for rows in tables)
-    return LinearForm((None,) * len(domain), entries, tuple(Fraction(float(b)) for b in base), rule)
+    none = (None,) * len(domain)
+    return LinearForm(none, entries, tuple(Fraction(float(b)) for b in base), rule, none)

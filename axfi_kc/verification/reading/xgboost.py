@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.verification.reading.columns import Seen, Split
+from axfi_kc.verification.reading.columns import Excepted, Seen, Split
 from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name, spread
 from axfi_kc.verification.spaces import single_precision
 
@@ -30,8 +30,8 @@ def _booster(model: Any) -> Any:
 
 def xgboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeForm | None:
     """Return an XGBoost model's trees; None for boosters and objectives this reader leaves to ``predict``."""
-    if class_name(_booster(model)) is None or not math.isnan(getattr(model, "missing", math.nan)):
-        return None  # a number that counts as missing goes against the order: left to predict
+    if class_name(_booster(model)) is None:
+        return None
     learner = json.loads(bytes(_booster(model).save_raw("json")))["learner"]
     booster, objective = learner["gradient_booster"], learner["objective"]["name"]
     if booster["name"] not in ("gbtree", "dart") or objective not in (*_SIGN, *_MULTI, *_PLAIN):
@@ -39,11 +39,13 @@ def xgboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeF
     grown = booster["gbtree"]["model"] if booster["name"] == "dart" else booster["model"]
     factors = booster.get("weight_drop") or [1.0] * len(grown["trees"])  # what DART multiplies each tree by
     n_scores = max(int(learner["learner_model_param"]["num_class"]), 1)
-    used, names = _used(model, learner, grown, n_scores), _names(grown)
+    used, names, blank = _used(model, learner, grown, n_scores), _names(grown), _blank(model)
+    if any(names) and _category(blank) is not None:
+        return None  # it may be a category by its place in the table that is given
     rows = list(zip(grown["trees"], grown["tree_info"], factors, strict=True))[:used]
     if any("leaf_weights" in tree or len(tree["base_weights"]) != len(tree["left_children"]) for tree, _, _ in rows):
         return None  # leaves with a number per class are left to predict
-    trees = [_tree(tree, int(k), n_scores, float(np.float32(f)), names) for tree, k, f in rows]
+    trees = [_tree(tree, int(k), n_scores, float(np.float32(f)), names, blank) for tree, k, f in rows]
     base = _base(learner["learner_model_param"]["base_score"], objective, n_scores)
     if objective == "binary:logitraw" and hasattr(model, "get_booster"):
         base = tuple(b - Fraction(1, 2) for b in base)  # estimators compare the margin itself with a half
@@ -72,9 +74,26 @@ def _decoded(encoding: Any) -> list[Any]:
     return [bytes(x & 255 for x in values[a:b]).decode() for a, b in pairwise(starts)]
 
 
-def _splits(tree: Any, names: list[list[Any]]) -> list[Split]:
+def _blank(model: Any) -> float | None:
+    """Return the float32 that an estimator takes for missing, besides NaN; None: none."""
+    with np.errstate(over="ignore"):
+        number = float(np.float32(getattr(model, "missing", math.nan)))
+    return number if math.isfinite(number) else None
+
+
+def _category(blank: float | None) -> int | None:
+    """Return the category that counts as missing, if any."""
+    return int(blank) if blank is not None and blank >= 0 and blank.is_integer() else None
+
+
+def _splits(tree: Any, names: list[list[Any]], blank: float | None, missing: list[bool]) -> list[Split]:
     """Return what each node sends left; of a list of categories, what it sends right."""
-    found: list[Split] = [single_precision(float(np.float32(c)), strict=True) for c in tree["split_conditions"]]
+    bounds = [single_precision(float(np.float32(c)), strict=True) for c in tree["split_conditions"]]
+    found: list[Split] = [*bounds]
+    if blank is not None:
+        # What rounds to the number is not below it in single precision, and not above it either.
+        below, through = (single_precision(blank, strict=strict) for strict in (True, False))
+        found = [Excepted(bound, below, through) for bound in bounds]
     places = zip(
         tree.get("categories_nodes", ()),
         tree.get("categories_segments", ()),
@@ -82,22 +101,24 @@ def _splits(tree: Any, names: list[list[Any]]) -> list[Split]:
         strict=True,
     )
     for node, start, size in places:
-        listed = tree["categories"][start : start + size]
+        # Where missing values go along with the listed categories, so does the one that counts as missing.
+        among, category = set(tree["categories"][start : start + size]), _category(blank)
+        listed = among if category is None else among | {category} if missing[node] else among - {category}
         own = names[tree["split_indices"][node]] if names else []
         found[node] = frozenset(own[k] for k in listed if k < len(own)) if own else frozenset(listed)
     return found
 
 
-def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[Any]]) -> OwnTree:
+def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[Any]], blank: float | None) -> OwnTree:
     left, right = list(tree["left_children"]), list(tree["right_children"])
-    leaf = [child < 0 for child in left]
+    leaf, missing = [child < 0 for child in left], [bool(side) for side in tree["default_left"]]
     for node in tree.get("categories_nodes", ()):
         left[node], right[node] = right[node], left[node]
+        missing[node] = not missing[node]
     # The same list holds the thresholds of inner nodes and the values of leaves.
     numbers = [Fraction(float(np.float32(c))) * Fraction(factor) for c in tree["split_conditions"]]
-    return OwnTree.of(
-        leaf, tree["split_indices"], _splits(tree, names), (left, right), spread(numbers, score, n_scores)
-    )
+    values, splits = spread(numbers, score, n_scores), _splits(tree, names, blank, missing)
+    return OwnTree.of(leaf, tree["split_indices"], splits, (left, right), values, missing)
 
 
 def _base(text: Any, objective: str, n_scores: int) -> tuple[Fraction, ...]:
