@@ -7,19 +7,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.domain.constraints import Constraint, Member
+from axfi_kc.domain.constraints import CONSTRAINTS, Constraint, Member
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
+from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import Histogram, Number, Weights, exact, shown
 from axfi_kc.errors import DomainError
-from axfi_kc.json_text import number_text, value_text
+from axfi_kc.json_text import number_of, number_text, value_of, value_text
 
-__all__ = ["NORMS", "UNITS", "Region", "check_region", "clipped", "unit_of"]
+__all__ = [
+    "NORMS",
+    "UNITS",
+    "Near",
+    "Reach",
+    "Region",
+    "cell_reaches",
+    "check_region",
+    "clipped",
+    "factor_of",
+    "uniform_pieces",
+    "unit_of",
+]
 
 
 NORMS = ("linf", "l1")
@@ -103,7 +116,9 @@ class Region:
             object.__setattr__(self, name, value)
 
     def around(self, domain: Domain, codes: Sequence[float] | npt.NDArray[np.float64]) -> Domain:
-        """Return the part of a domain that lies in the box around an instance, which for ``"linf"`` is the region.
+        """Return the part of a domain that lies in the region around an instance.
+
+        It is a box; for ``"l1"`` with a constraint to its points near the instance.
 
         Raises
         ------
@@ -122,7 +137,18 @@ class Region:
                 rules.append(Member(feature.name, self._values(feature, code)))
             else:
                 features.append(clipped(feature, self._span(feature, Fraction(code))))
-        return domain.with_features(features).where(*rules)
+        near = self._near(features, domain.decode(codes), domain)
+        return domain.with_features(features).where(*rules, *near)
+
+    def _near(self, features: Sequence[Feature], values: Sequence[Any], domain: Domain) -> list[Constraint]:
+        """Return the ball of a sum of distances, unless it is the whole box."""
+        if self.radius is None or self.norm != "l1":
+            return []
+        pairs = zip(features, values, domain.features, strict=True)
+        # What has one value left, or no distance, adds nothing. Units are those of the whole domain.
+        moved = [(f.name, v, factor_of(self, whole)) for f, v, whole in pairs if v is not None and not _is_fixed(f)]
+        moved = [(name, v, factor) for name, v, factor in moved if factor and name not in self.frozen]
+        return [Near(*zip(*moved, strict=True), self.radius)] if len(moved) > 1 else []
 
     def check(self, domain: Domain) -> None:
         """Raise unless every name is a feature of the domain, and directions are asked of numeric ones."""
@@ -223,6 +249,116 @@ class Region:
         return low, high
 
 
+@dataclass(frozen=True, slots=True)
+class Near(Constraint):
+    """Points whose features are together no further from a centre than a radius.
+
+    It holds on a part only of some cells of real features; whoever measures these asks for their volume.
+    """
+
+    names: tuple[str, ...]
+    centres: tuple[Any, ...]
+    factors: tuple[Fraction, ...]
+    radius: Fraction
+    kind = "near"
+    parts = ()
+
+    def settled(self, domain: Domain) -> Constraint:
+        """Return it: a region makes it for its domain."""
+        return self
+
+    def holds(self, codes: Sequence[float | Fraction], domain: Domain) -> bool:
+        """Tell whether a point is near."""
+        total = Fraction(0)
+        for name, centre, factor in zip(self.names, self.centres, self.factors, strict=True):
+            i = domain.index(name)
+            feature, code = domain.features[i], codes[i]
+            if code != code:  # missing, and near to nothing
+                return False
+            if isinstance(feature, Categorical):
+                total += factor * (feature.values[int(code)] != centre)
+            else:
+                total += factor * abs(Fraction(code) - Fraction(centre))
+        return total <= self.radius
+
+    def bounds(self, feature: Feature) -> Iterable[tuple[float, bool]]:
+        """Return a cut after each integer; reals are not cut."""
+        return ((float(k), True) for k in range(feature.low, feature.high)) if isinstance(feature, Integer) else ()
+
+    def reaches(self, name: str, axis: Axis) -> dict[int, Reach]:
+        """Return how far each cell of one of its features is."""
+        k = self.names.index(name)
+        centre = self.centres[k]
+        code = float(axis.feature.values.index(centre)) if isinstance(axis.feature, Categorical) else float(centre)
+        own = int(axis.locate(np.array([code]))[0])
+        return {own: Reach(Fraction(0), is_open=False), **cell_reaches(axis, code, self.factors[k])}
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "kind": self.kind,
+            "names": list(self.names),
+            "centres": [value_text(c) for c in self.centres],
+            "factors": [number_text(f) for f in self.factors],
+            "radius": number_text(self.radius),
+        }
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"({', '.join(self.names)}) no further than {shown(self.radius)} from the instance"
+
+
+def _near_of(document: Mapping[str, Any]) -> Near:
+    factors = tuple(number_of(f, "factor") for f in document["factors"])
+    centres, radius = tuple(map(value_of, document["centres"])), number_of(document["radius"], "radius")
+    return Near(tuple(document["names"]), centres, factors, radius)
+
+
+CONSTRAINTS["near"] = _near_of
+
+
+class Reach(NamedTuple):
+    """A least radius, and whether it is open: enough is then every larger one, but not this one itself."""
+
+    radius: Fraction
+    is_open: bool
+
+
+def factor_of(region: Region, feature: Feature) -> Fraction:
+    """Return what a distance of a feature is multiplied by; a category's distance is 1."""
+    weight = region.weight(feature.name)
+    if isinstance(feature, Categorical) or not weight:
+        return weight
+    unit = unit_of(feature, region.unit)
+    return weight / unit if unit else weight  # of one value only: there is nowhere to go
+
+
+def cell_reaches(axis: Axis, code: float, factor: Fraction) -> dict[int, Reach]:
+    """Return how far each cell is from a code that it does not hold; not those that are at no distance."""
+    cells = range(axis.n_cells)
+    if not factor:
+        return {cell: Reach(Fraction(0), is_open=False) for cell in cells}
+    if math.isnan(code):
+        return {}
+    if isinstance(axis.feature, Categorical):
+        return {c: Reach(factor, is_open=False) for c in cells if c not in (int(code), axis.missing_cell)}
+    own = int(axis.locate(np.array([code]))[0])
+    found = {}
+    for cell in cells:
+        if cell not in (own, axis.missing_cell):
+            end, is_open = _near_end(axis, cell, own)
+            found[cell] = Reach(abs(end - Fraction(code)) * factor, is_open)
+    return found
+
+
+def _near_end(axis: Axis, cell: int, own: int) -> tuple[Fraction, bool]:
+    """Return the end of a cell that faces another one, and whether it is outside the cell."""
+    cut = axis.cuts[cell] if cell < own else axis.cuts[cell - 1]
+    if axis.counts is not None:  # integers: a cut comes after the last one on its left
+        return Fraction(cut.value) + (cell > own), False
+    return Fraction(cut.value), cut.closed == (cell > own)
+
+
 def check_region(given: object) -> Region:
     """Return what was given, if it is a region."""
     if isinstance(given, Region):
@@ -240,6 +376,10 @@ def _outside(feature: Feature, own: Any) -> DomainError:
     return DomainError(
         f"The region leaves out the instance itself, whose {feature.name!r} is {shown(own)}; widen its range."
     )
+
+
+def _is_fixed(feature: Feature) -> bool:
+    return feature.size == 1 or (isinstance(feature, Real) and feature.low == feature.high)
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -264,13 +404,13 @@ def _variance(feature: Integer | Real) -> Fraction:
     """Return the variance of a feature's measure, exactly."""
     if isinstance(feature, Integer) and not isinstance(feature.measure, Weights):
         return Fraction((feature.high - feature.low + 1) ** 2 - 1, 12)
-    pieces = _pieces(feature)
+    pieces = uniform_pieces(feature)
     mean = sum((share * (low + high) / 2 for low, high, share in pieces), Fraction(0))
     squares = sum((share * (low * low + low * high + high * high) / 3 for low, high, share in pieces), Fraction(0))
     return squares - mean * mean
 
 
-def _pieces(feature: Integer | Real) -> list[tuple[Fraction, Fraction, Fraction]]:
+def uniform_pieces(feature: Integer | Real) -> list[tuple[Fraction, Fraction, Fraction]]:
     """Return intervals over which the measure is uniform, with their shares; values are intervals of one point."""
     measure = feature.measure
     if isinstance(measure, Histogram):

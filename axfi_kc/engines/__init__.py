@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS, language_of
+from axfi_kc.domain.features import Real
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.engines.circuit.engine import CircuitEngine, TargetEngine
 from axfi_kc.engines.diagram.engine import DiagramEngine
@@ -35,10 +36,12 @@ from axfi_kc.engines.found import (
     check_weights,
 )
 from axfi_kc.engines.linear.engine import LinearEngine
+from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
 from axfi_kc.engines.regional import RegionEngine
-from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
+from axfi_kc.errors import DomainError, UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, TableModel, TreeSum
+from axfi_kc.models.renumbering import renumbered
 
 __all__ = [
     "ENGINES",
@@ -124,6 +127,15 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         return maker(model, similarity)
     if maker in _CONSTRAINED:
         return PossibleEngine(maker(model, similarity), model)
+    small = renumbered(model) if isinstance(model, LinearModel) else None
+    if small is not None:
+        return RenumberedEngine(model, similarity, small)
+    real = next((f.name for f in model.domain.features if isinstance(f, Real)), None)
+    if isinstance(model, LinearModel) and real is not None:
+        raise DomainError(
+            f"Under constraints, as within a ball of norm 'l1', a linear model is explained value by value, but feature "
+            f"{real!r} is real; declare it integer or categorical, or use a region of norm 'linf'."
+        )
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
 
 

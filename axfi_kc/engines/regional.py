@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.constraints import check_possible
-from axfi_kc.domain.region import Region
-from axfi_kc.engines.found import Found, Located
+from axfi_kc.domain.region import Near, Region
+from axfi_kc.engines.ball_weights import BallWeights, near_of
+from axfi_kc.engines.found import Found, Located, masks_of_words
 from axfi_kc.errors import IncompleteError
-from axfi_kc.models import Model
+from axfi_kc.models import Model, Similarity
 from axfi_kc.models.restriction import restricted
 
 if TYPE_CHECKING:
@@ -39,16 +40,21 @@ class RegionEngine:
     make
         Makes the engine of the model that is left around an instance. A partial function or a method rather than a
         lambda: engines are sent to workers.
+    similarity
+        Which outputs count as similar, for weights within l1 balls; None: equal ones.
     """
 
-    def __init__(self, model: Model, region: Region, make: Callable[[Model], Engine]) -> None:
+    def __init__(
+        self, model: Model, region: Region, make: Callable[[Model], Engine], *, similarity: Similarity | None = None
+    ) -> None:
         region.check(model.domain)
+        self._similarity = similarity
         self._model, self._region, self._make = model, region, make
 
     def locate(self, codes: npt.NDArray[np.float64]) -> Located:
-        """Return where instances lie and the model's outputs there; DomainError if one cannot exist."""
+        """Return the codes themselves, since cells are others around each, and the outputs; DomainError if one cannot exist."""
         check_possible(self._model.domain, codes)
-        return self._model.cells_and_outputs(codes)
+        return codes, self._model.outputs_at(codes)
 
     @property
     def constant(self) -> Hashable | None:
@@ -69,12 +75,25 @@ class RegionEngine:
         parts = []
         for row in codes:
             model, own = within(self._model, row, self._region)
-            engine = self._make(model)
-            found = engine.explain(own[np.newaxis], weights=weights, max_size=max_size, budget=budget)
-            parts.append(_explicit(found))
+            near = near_of(model) if weights == "ratio" else None
+            # Where a ball cuts through cells, these say which sets are CXps but not what they weigh.
+            kind = weights if near is None else "unit"
+            found = self._make(model).explain(own[np.newaxis], weights=kind, max_size=max_size, budget=budget)
+            parts.append(_explicit(found) if near is None else self._weighed(found, model, near, own))
         empty = Found.of_instances([], [], wholes=(1,) * codes.shape[1], kind=weights)
         joined = Found.joined(parts) if parts else empty
         return Found(outputs, joined.starts, joined.words, joined.totals, joined.wholes, weights, joined.divisors)
+
+    def _weighed(self, found: Found, model: Model, near: Near, own: npt.NDArray[np.float64]) -> Found:
+        """Return what was found with its ratios within a ball."""
+        similarity = self._similarity or Similarity.of(model, None)
+        weights, v = BallWeights(model, near), model.grid.locate(own[np.newaxis])[0]
+        output = found.outputs[0]
+        ratios = [weights.ratio(v, output, mask, similarity) for mask in masks_of_words(found.words)]
+        totals = np.empty(len(ratios), dtype=object)
+        totals[:] = [r.numerator for r in ratios]
+        wholes, divisors = (1,) * len(found.wholes), [r.denominator for r in ratios]
+        return Found(found.outputs, found.starts, found.words, totals, wholes, "ratio", divisors)
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""

@@ -208,7 +208,7 @@ class Explainer(Manners):
         if region is None:
             return engine_through(self.target, self._model, self._similarity)
         make = partial(_engine_of, target=self.target, similarity=self._similarity)
-        return RegionEngine(self._model, check_region(region), make)
+        return RegionEngine(self._model, check_region(region), make, similarity=self._similarity)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""

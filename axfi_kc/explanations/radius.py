@@ -9,40 +9,29 @@ best-first search over cells; for linear models by closed forms.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
-
-import numpy as np
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.domain.features import Categorical, Feature
-from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import Number
-from axfi_kc.domain.region import Region, unit_of
+from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.counterfactuals.linear import renumbered_problem
 from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel
+from axfi_kc.models.renumbering import renumbered
 
-__all__ = ["Reach", "Reaches", "critical_radius", "reaches_of"]
+__all__ = ["Reaches", "critical_radius", "reaches_of"]
 
 
 _KEPT = 64  # models within a radius
-
-
-class Reach(NamedTuple):
-    """A least radius, and whether it is open: enough is then every larger one, but not this one itself."""
-
-    radius: Fraction
-    is_open: bool
 
 
 class Reaches(ABC):
@@ -76,20 +65,16 @@ class Reaches(ABC):
         return factor_of(self.region, self.problem.domain.features[i])
 
 
-def factor_of(region: Region, feature: Feature) -> Fraction:
-    """Return what a distance of a feature is multiplied by; a category's distance is 1."""
-    weight = region.weight(feature.name)
-    if isinstance(feature, Categorical) or not weight:
-        return weight
-    unit = unit_of(feature, region.unit)
-    return weight / unit if unit else weight  # of one value only: there is nowhere to go
-
-
 def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
     """Return the reaches of sets of features; see :class:`Reaches`."""
     region.check(problem.domain)
-    if isinstance(problem.model, LinearModel) and not problem.domain.constraints:
-        return _OfLinear(problem, region, account)
+    inner = problem.within(replace_radius(region, None))
+    if isinstance(inner.model, LinearModel):
+        small = renumbered(inner.model) if inner.domain.constraints else None
+        if small is not None:
+            return _OfLinear(problem, region, account, renumbered_problem(inner, small))
+        if not inner.domain.constraints:
+            return _OfLinear(problem, region, account, inner)
     return (_Largest if region.norm == "linf" else _Summed)(problem, region, account)
 
 
@@ -100,7 +85,7 @@ class _Largest(Reaches):
         super().__init__(problem, region, account)
         ends = {Fraction(0)}
         for i, axis in enumerate(problem.model.grid.axes):
-            ends |= {reach.radius for reach in _cell_reaches(axis, float(problem.codes[i]), self.factor(i)).values()}
+            ends |= {reach.radius for reach in cell_reaches(axis, float(problem.codes[i]), self.factor(i)).values()}
         self._ends = sorted(ends)
         # Cells come within reach at these, or right after them: between two of them there is nothing new.
         after = [(a + b) / 2 for a, b in pairwise([*self._ends, self._ends[-1] + 1])]
@@ -145,7 +130,7 @@ class _Summed(Reaches):
         """Return all cells of a feature that are at some distance, the instance's own among them, nearest first."""
         axis, own = self._inner.model.grid.axes[i], int(self._inner.cells[i])
         code, factor = float(self._inner.codes[i]), self.factor(i)
-        reaches = {own: Reach(Fraction(0), is_open=False), **_cell_reaches(axis, code, factor)}
+        reaches = {own: Reach(Fraction(0), is_open=False), **cell_reaches(axis, code, factor)}
         order = sorted(reaches, key=lambda cell: (reaches[cell], cell))
         codes = tuple(cell_ends(axis, cell)[0] for cell in order)
         return Choices(i, tuple(order), codes, tuple(reaches[c] for c in order), axis.missing_cell)
@@ -158,9 +143,9 @@ def _total(costs: Sequence[Reach]) -> Reach:
 class _OfLinear(Reaches):
     """For linear models: the losses of all features within a radius, in closed form."""
 
-    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+    def __init__(self, problem: Problem, region: Region, account: Account, inner: Problem) -> None:
         super().__init__(problem, region, account)
-        self._inner = problem.within(replace_radius(region, None))
+        self._inner = inner
 
     def _found(self, mask: int) -> Reach | None:
         features = features_of(mask)
@@ -173,32 +158,6 @@ def replace_radius(region: Region, radius: Fraction | None) -> Region:
     """Return a region with another radius."""
     fields = {name: getattr(region, name) for name in ("frozen", "only_up", "only_down", "norm", "unit")}
     return Region(radius=radius, ranges=dict(region.ranges), weights=dict(region.weights), **fields)
-
-
-def _cell_reaches(axis: Axis, code: float, factor: Fraction) -> dict[int, Reach]:
-    """Return how far each cell is from a code that it does not hold; not those that are at no distance."""
-    cells = range(axis.n_cells)
-    if not factor:
-        return {cell: Reach(Fraction(0), is_open=False) for cell in cells}
-    if math.isnan(code):
-        return {}
-    if isinstance(axis.feature, Categorical):
-        return {c: Reach(factor, is_open=False) for c in cells if c not in (int(code), axis.missing_cell)}
-    own = int(axis.locate(np.array([code]))[0])
-    found = {}
-    for cell in cells:
-        if cell not in (own, axis.missing_cell):
-            end, is_open = _near_end(axis, cell, own)
-            found[cell] = Reach(abs(end - Fraction(code)) * factor, is_open)
-    return found
-
-
-def _near_end(axis: Axis, cell: int, own: int) -> tuple[Fraction, bool]:
-    """Return the end of a cell that faces another one, and whether it is outside the cell."""
-    cut = axis.cuts[cell] if cell < own else axis.cuts[cell - 1]
-    if axis.counts is not None:  # integers: a cut comes after the last one on its left
-        return Fraction(cut.value) + (cell > own), False
-    return Fraction(cut.value), cut.closed == (cell > own)
 
 
 def critical_radius(
@@ -246,7 +205,7 @@ def critical_radius(
     Examples
     --------
     >>> from axfi_kc.domain.domain import Domain
-    >>> from axfi_kc.domain.features import Integer
+    >>> from axfi_kc.domain.features import Categorical, Integer
     >>> domain = Domain([Integer("age", 18, 98), Categorical("race", ["a", "b", "c"])])
     >>> problem = Problem.of(lambda p: p[0] > 60 and p[1] == "b", domain, (70, "b"))
     >>> critical_radius(problem, {"age"}), critical_radius(problem, {"age"}, unit="range")

@@ -16,7 +16,7 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget, BudgetSpent
 from axfi_kc.domain.measures import Number, amount, exact
-from axfi_kc.domain.region import Region
+from axfi_kc.domain.region import Reach, Region
 from axfi_kc.engines import Engine, Found, engine_through
 from axfi_kc.engines.found import masks_of_words
 from axfi_kc.engines.regional import RegionEngine
@@ -24,9 +24,9 @@ from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import OwnPredict, Problem
-from axfi_kc.explanations.radius import Reach, Reaches, measured, reaches_of, replace_radius
+from axfi_kc.explanations.radius import Reaches, measured, reaches_of, replace_radius
 from axfi_kc.explanations.tables import pandas_for
-from axfi_kc.families.masks import minimal_hitting_sets
+from axfi_kc.families.masks import minimal_hitting_sets, sorted_sets
 from axfi_kc.models import Model
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def radius_path(
     Raises
     ------
     DomainError
-        If the explainer limits the size of CXps: a path follows all of them.
+        If the explainer limits the size of CXps, since a path follows all of them, or has a radius of its own.
     BudgetError
         If the budget was spent before anything was known.
 
@@ -191,14 +191,19 @@ def radius_path(
             f"A path of radii follows all CXps, but the explainer has max_size={explainer.max_size}; make one without, "
             "and limit up_to instead."
         )
-    limits = getattr(explainer, "within", None) or Region()
+    limits = explainer.within or Region()
+    if limits.radius is not None:
+        raise DomainError(
+            f"A path goes through all radii, but the explainer has one, {limits}; make one without, and set up_to."
+        )
     region = measured(limits, norm=norm, unit=unit, weights=weights or {})
     account = Account(
         budget or explainer.budget, goal="path of radii", advice="allow more, or look at smaller radii with up_to"
     )
     model, codes = explainer._model, explainer.domain.encode_point(x)
     similarity, own = explainer._similarity, OwnPredict(explainer._predict)
-    problem = Problem(model, codes, model.outputs_at(codes[np.newaxis])[0], similarity, own)
+    output, names = model.outputs_at(codes[np.newaxis])[0], explainer.class_names or {}
+    problem = Problem(model, codes, output, similarity, own, names)
     search = _Search(problem, region, explainer.weights, explainer.target, explainer.budget, account)
     return search.path(None if up_to is None else exact(up_to, "radius"))
 
@@ -215,7 +220,7 @@ class _Search:
     account: Account
 
     def _found(self, region: Region, weights: str, budget: Budget) -> Found:
-        engine = RegionEngine(self.problem.model, region, self._made)
+        engine = RegionEngine(self.problem.model, region, self._made, similarity=self.problem.similarity)
         return engine.explain(self.problem.codes[np.newaxis], weights=weights, budget=budget)
 
     def _made(self, model: Model) -> Engine:
@@ -260,7 +265,7 @@ class _Search:
 
     def _masks(self, radius: Fraction) -> list[int]:
         found = self._found(replace_radius(self.region, radius), "unit", self.account.rest())
-        return masks_of_words(found.words)
+        return sorted_sets(masks_of_words(found.words))
 
     def _next(self, masks: list[int], reaches: Reaches) -> Reach | None:
         """Return where the CXps change next."""

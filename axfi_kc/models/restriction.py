@@ -124,7 +124,7 @@ def _linear(model: LinearModel, domain: Domain) -> LinearModel:
 def _part(part: Part, old: Any, new: Any) -> Part:
     """Return what the values that are left add to each score."""
     if not isinstance(part, Lookup):
-        return part
+        return part if new.missing else replace(part, missing=None)
     if isinstance(new, Categorical):
         places: Sequence[int] = [old.values.index(v) for v in new.values]
     else:

@@ -23,6 +23,7 @@ from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.domain.constraints import All, Between, Constraint, Implies, Not, Some
 from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.region import Near
 from axfi_kc.errors import DomainError
 from axfi_kc.models.box_model import Boxes
 from axfi_kc.models.restriction import circuit_on, code_inside
@@ -34,6 +35,7 @@ __all__ = ["Support", "penalised", "possible_boxes", "support_of"]
 _FALSE, _TRUE = 0, 1
 _MOST_COMBINATIONS = 1_000_000  # of cells that one comparison is asked about
 _MOST_BOXES = 200_000
+_MOST_SUMS = 50_000  # of the distances of cells
 _MOST_LEAVES = 20_000  # of one penalty tree
 Cells = npt.NDArray[np.int64]
 
@@ -186,6 +188,8 @@ def _compiled(constraint: Constraint, nodes: MddNodes) -> int:
         return _complement(below[0], nodes)
     if isinstance(constraint, Between):
         return _counted(below, constraint, nodes)
+    if isinstance(constraint, Near):
+        return _added_up(constraint, nodes)
     if isinstance(constraint, CircuitConstraint):
         return nodes.load(circuit_on(constraint.circuit, nodes.grid))
     return _tabulated(constraint, nodes)
@@ -215,6 +219,36 @@ def _counted(below: Sequence[int], constraint: Between, nodes: MddNodes) -> int:
         so_far = [nodes.disjoined(a, b) for a, b in zip([*stay, _FALSE], [_FALSE, *more], strict=True)]
         so_far = so_far[: constraint.most + 1]  # more than that will not do whatever follows
     return _reduced(nodes.disjoined, so_far[constraint.least :], _FALSE)
+
+
+def _added_up(near: Near, nodes: MddNodes) -> int:
+    """Return the cells that a ball meets: feature by feature, one node per distance so far."""
+    domain, axes = nodes.grid.domain, nodes.grid.axes
+    features = sorted((domain.index(name) for name in near.names), key=nodes.order.index)
+    rows = [near.reaches(domain.names[i], axes[i]) for i in features]
+    # What the rest adds at most: where even that is near, nothing more is asked.
+    rest = list(itertools.accumulate((max(row.values()).radius for row in reversed(rows)), initial=Fraction(0)))[::-1]
+    made: dict[tuple[int, Fraction, bool], int] = {}
+
+    def grown(k: int, so_far: Fraction, is_open: bool) -> int:
+        if so_far > near.radius or (is_open and so_far == near.radius):
+            return _FALSE
+        if k == len(rows) or so_far + rest[k] < near.radius:
+            return _TRUE
+        key = (k, so_far, is_open)
+        if key not in made:
+            if len(made) > _MOST_SUMS:
+                raise DomainError(
+                    f"A ball of norm 'l1' needs more than {_MOST_SUMS} sums of distances here; take a smaller radius, "
+                    "freeze features, or use norm='linf'."
+                )
+            cells = range(axes[features[k]].n_cells)
+            far = [rows[k].get(c) for c in cells]  # a missing value is at no distance
+            below = [_FALSE if f is None else grown(k + 1, so_far + f.radius, is_open or f.is_open) for f in far]
+            made[key] = nodes.node(nodes.order.index(features[k]), range(1, len(cells) + 1), below)
+        return made[key]
+
+    return grown(0, Fraction(0), False)
 
 
 def _tabulated(constraint: Constraint, nodes: MddNodes) -> int:

@@ -12,6 +12,7 @@ from axfi_kc.plots.circuit import circuit_dot, circuit_graph, plot_circuit
 from axfi_kc.plots.cxps import plot_cxps
 from axfi_kc.plots.forest import plot_forest
 from axfi_kc.plots.overlaps import plot_rbo
+from axfi_kc.plots.radii import plot_radius_path
 from axfi_kc.plots.scores import plot_batch, plot_scores
 from axfi_kc.plots.sizes import plot_sizes
 
@@ -22,6 +23,7 @@ __all__ = [
     "plot_circuit",
     "plot_cxps",
     "plot_forest",
+    "plot_radius_path",
     "plot_rbo",
     "plot_scores",
     "plot_sizes",

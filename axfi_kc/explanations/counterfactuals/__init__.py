@@ -18,6 +18,7 @@ from random import Random
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.features import Categorical
@@ -25,7 +26,12 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
-from axfi_kc.explanations.counterfactuals.linear import draw_linear, linear_conditions, nearest_linear
+from axfi_kc.explanations.counterfactuals.linear import (
+    draw_linear,
+    linear_conditions,
+    nearest_linear,
+    renumbered_problem,
+)
 from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, is_possible, printed_at, range_condition
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
@@ -40,6 +46,7 @@ from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Similarity, TreeSum
+from axfi_kc.models.renumbering import renumbered
 
 __all__ = [
     "Counterfactual",
@@ -264,7 +271,12 @@ def _codes_on_cells(
     choices = _choices(problem, members)
     if seed is not None:
         axes, region = [model.grid.axes[i] for i in members], region_of(model, problem, choices)
-        return draw_region(region, choices, axes, random=Random(seed), account=account)  # noqa: S311 - no secret
+        chosen = Random(seed)  # noqa: S311 - no secret
+
+        def accepts(codes: Sequence[float]) -> bool:
+            return is_possible(problem.domain, _moved(problem, members, codes).tolist())
+
+        return draw_region(region, choices, axes, random=chosen, account=account, accepts=accepts)
     ordered = [choice.by_cost() for choice in choices]
     found = nearest_corner(region_of(model, problem, ordered), ordered, account=account)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
@@ -274,8 +286,12 @@ def _codes_on_cells(
 def _codes_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
-    if model.domain.constraints:  # which cut the half-space: a value of each feature is a cell
-        return _codes_on_cells(model, problem, members, seed, account)
+    if model.domain.constraints:
+        small = renumbered(model)
+        if small is None:  # they cut the half-space: a value of each feature is a cell
+            return _codes_on_cells(model, problem, members, seed, account)
+        found = _codes_of_linear(small.model, renumbered_problem(problem, small), members, seed, account)
+        return None if found is None else small.outward(members, found)
     if seed is None:
         return nearest_linear(model, problem, members, account=account)
     return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
@@ -289,8 +305,7 @@ def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
 def _made(problem: Problem, example: _Example, account: Account) -> Counterfactual:
     """Return the counterfactual that an example is, after putting it to the model."""
     domain = problem.domain
-    point = problem.codes.copy()
-    point[list(example.members)] = example.codes
+    point = _moved(problem, example.members, example.codes)
     values = domain.decode(point)
     output = problem.model.predict([values])[0]
     if not (problem.is_dissimilar(output) and is_possible(domain, point.tolist())):
@@ -304,6 +319,13 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
         printed=_printed(problem, example.members, example.codes, account),
         class_names=problem.class_names,
     )
+
+
+def _moved(problem: Problem, members: Sequence[int], codes: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Return the codes of the instance, with others for some features."""
+    point = problem.codes.copy()
+    point[list(members)] = codes
+    return point
 
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
@@ -371,5 +393,15 @@ def _conditions_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
     if model.domain.constraints:
-        return _conditions_on_cells(model, problem, members, codes, account)
+        small = renumbered(model)
+        if small is None:
+            return _conditions_on_cells(model, problem, members, codes, account)
+        inner = [small.inward(_moved(problem, members, codes))[i] for i in members]
+        found = linear_conditions(small.model, renumbered_problem(problem, small), members, inner)
+        outer = small.outward(members, [c.code for c in found])
+        features = problem.domain.features
+        return [
+            Condition.exactly(features[i], code) if small.old[i] is not None else c
+            for i, code, c in zip(members, outer, found, strict=True)
+        ]
     return linear_conditions(model, problem, members, codes)

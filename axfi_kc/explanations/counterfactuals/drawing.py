@@ -6,7 +6,7 @@ bits within its piece and rounded to float64.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from math import lcm, prod
@@ -16,13 +16,14 @@ from axfi_kc.budget import Account
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import Histogram, Weights
-from axfi_kc.errors import WeightError
+from axfi_kc.errors import BudgetError, WeightError
 from axfi_kc.explanations.counterfactuals.regions import Choices, Region, cell_ends, cover
 
 __all__ = ["draw_between", "draw_index", "draw_region", "no_mass", "value_odds"]
 
 
 _BITS = 64
+_TRIES = 1_000_000
 
 
 def draw_index(odds: Sequence[int], random: Random) -> int:
@@ -41,11 +42,18 @@ def no_mass() -> WeightError:
 
 
 def draw_region(
-    region: Region, choices: Sequence[Choices], axes: Sequence[Axis], *, random: Random, account: Account
+    region: Region,
+    choices: Sequence[Choices],
+    axes: Sequence[Axis],
+    *,
+    random: Random,
+    account: Account,
+    accepts: Callable[[Sequence[float]], bool] = lambda _: True,
 ) -> list[float]:
     """Return the codes of a random dissimilar point, one per feature; WeightError if these have probability 0.
 
-    Choices must be in the order of the cells. Makes the exact cover of the dissimilar points by boxes first.
+    Choices must be in the order of the cells. Makes the exact cover of the dissimilar points by boxes first. Where a
+    region is less than its cells, points are drawn until it `accepts` one; BudgetError if it does not in a million.
     """
     boxes = cover(region, choices, account=account)
     odds = [[axis.numerators[c] for c in choice.cells] for axis, choice in zip(axes, choices, strict=True)]
@@ -53,12 +61,15 @@ def draw_region(
     masses = [prod(sum(row[a:b]) for row, a, b in zip(odds, *box, strict=True)) for box in boxes]
     if not any(masses):
         raise no_mass()
-    low, high = boxes[draw_index(masses, random)]
-    codes = []
-    for axis, choice, row, a, b in zip(axes, choices, odds, low, high, strict=True):
-        cell = choice.cells[a + draw_index(row[a:b], random)]
-        codes.append(_draw_in_cell(axis, cell, random))
-    return codes
+    for _ in account.paced(range(_TRIES)):
+        low, high = boxes[draw_index(masses, random)]
+        codes = []
+        for axis, choice, row, a, b in zip(axes, choices, odds, low, high, strict=True):
+            cell = choice.cells[a + draw_index(row[a:b], random)]
+            codes.append(_draw_in_cell(axis, cell, random))
+        if accepts(codes):
+            return codes
+    raise BudgetError(f"None of {_TRIES} points drawn was in the region; ask for the nearest one.")
 
 
 def _draw_in_cell(axis: Axis, cell: int, random: Random) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from random import Random
@@ -30,8 +30,9 @@ from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, un
 from axfi_kc.explanations.counterfactuals.regions import Box, Choices, Region, change, float_ends, region_in
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel, Lookup
+from axfi_kc.models.renumbering import Renumbered
 
-__all__ = ["Way", "draw_linear", "linear_conditions", "nearest_linear", "ways_of"]
+__all__ = ["Way", "draw_linear", "linear_conditions", "nearest_linear", "renumbered_problem", "ways_of"]
 
 
 _TRIES = 2_000_000
@@ -95,6 +96,11 @@ def ways_of(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iter
         else:
             margin = Fraction(side.distance)
         yield Way(side, codes, free, margin, side.strict)
+
+
+def renumbered_problem(problem: Problem, small: Renumbered) -> Problem:
+    """Return the problem over the categories that constraints leave."""
+    return replace(problem, model=small.model, codes=small.inward(problem.codes))
 
 
 class _Ways:

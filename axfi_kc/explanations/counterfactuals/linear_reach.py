@@ -6,6 +6,7 @@ alone loses as much as it can (linf), or the radius is spent where it buys most 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -58,6 +59,8 @@ def _reach_of_side(way: Way, factors: Mapping[int, Fraction], reach: object, acc
         feature = way.side.features[i]
         if not factors[i]:
             need -= _most(way, i)
+        elif math.isnan(way.codes[i]):
+            continue  # measured, a missing value stays where it is
         elif isinstance(feature, Real):
             ramps += _ramps(way, i, factors[i])
         else:

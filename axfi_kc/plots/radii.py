@@ -1,0 +1,114 @@
+"""How scores and CXps change as the radius around an instance grows."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.domain.measures import amount
+from axfi_kc.errors import DomainError
+from axfi_kc.plots.style import ABSENT, FAINT, INK, LABEL, PRESENT, SMALL, bare, caption, label, own_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from axfi_kc.explanations.radius_path import RadiusPath
+
+__all__ = ["plot_radius_path"]
+
+
+_LINE, _MOST_LINES = 44, 4
+
+
+def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: Axes | None = None) -> Axes:
+    """Draw for each CXp the radii at which it is one, from where it appears to where a smaller one replaces it.
+
+    Parameters
+    ----------
+    path
+        What :func:`axfi_kc.explanations.radius_path.radius_path` found.
+    most
+        The largest number of CXps drawn, those that appear first.
+    title
+        The picture's title.
+    ax
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import matplotlib as mpl
+    >>> import axfi_kc as ax
+    >>> from axfi_kc.explanations.radius_path import radius_path
+    >>> mpl.use("Agg")
+    >>> domain = ax.Domain([ax.Integer("a", 0, 9), ax.Integer("b", 0, 9)])
+    >>> path = radius_path(ax.Explainer(lambda p: p[0] + p[1] > 6, domain), (2, 2), unit="value")
+    >>> [t.get_text() for t in plot_radius_path(path).get_yticklabels()]
+    ['{a, b}', '{a}', '{b}']
+    """
+    lives = _lives(path)
+    if not lives:
+        raise DomainError("There is no CXp at any radius of this path, so there is nothing to draw; look further.")
+    names, spans = list(lives)[:most], list(lives.values())[:most]
+    labels = [_label(features) for features in names]
+    lines = max(text.count("\n") + 1 for text in labels)
+    ax = own_axes(ax, width=8.0, height=1.7 + (0.14 + 0.16 * lines) * len(names))
+    last = _right_end(path)
+    for row, ends in enumerate(spans):
+        for start, end, is_open in ends:
+            _draw_life(ax, row, float(start), last if end is None else float(end), is_open, goes_on=end is None)
+    ax.set_yticks(range(len(names)), labels)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    first = min(float(ends[0][0]) for ends in spans)
+    ax.set_xlim(max(0.0, first - 0.6 * (last - first)), last)  # of what lies before the first CXp, a little is enough
+    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.set_axisbelow(True)
+    unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
+    ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=LABEL)
+    caption(ax, title or "CXps as the radius grows", _note(path, len(lives) - len(names)))
+    return bare(ax)
+
+
+def _lives(path: RadiusPath) -> dict[tuple[str, ...], list[list[Any]]]:
+    """Return per CXp the radii from which and until which it is one; until None: as far as was looked."""
+    found: dict[tuple[str, ...], list[list[Any]]] = {}
+    for step in path:
+        for gone in step.vanished:
+            found[gone][-1][1] = step.start
+        for new in step.appeared:
+            found.setdefault(new, []).append([step.start, None, step.is_open])
+    return found
+
+
+def _label(features: tuple[str, ...]) -> str:
+    """Return the features of a CXp on a few lines."""
+    whole = (label(name).replace(" ", "\N{NO-BREAK SPACE}") for name in features)  # names stay on one line
+    lines = wrap("{" + ", ".join(whole) + "}", _LINE)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"... {len(features)} features}}"]
+    return "\n".join(lines)
+
+
+def _right_end(path: RadiusPath) -> float:
+    """Return where the picture ends: as far as was looked, or a little beyond the last change."""
+    if path.up_to is not None and path.is_complete:
+        return float(path.up_to)
+    return float(path[-1].start) * 1.15 or 1.0
+
+
+def _draw_life(ax: Axes, row: int, start: float, end: float, is_open: bool, *, goes_on: bool) -> None:
+    ax.plot([start, end], [row, row], color=INK, linewidth=3.5, solid_capstyle="butt")
+    face = "white" if is_open else PRESENT
+    ax.plot([start], [row], "o", markersize=6, markerfacecolor=face, markeredgecolor=PRESENT, clip_on=False, zorder=3)
+    if not goes_on:
+        ax.plot([end], [row], "|", markersize=11, markeredgewidth=2, color=ABSENT, clip_on=False)
+    ax.annotate(
+        amount(start), (start, row), xytext=(-7, 0), textcoords="offset points", ha="right", va="center",
+        fontsize=SMALL, color=ABSENT,
+    )  # fmt: skip
+
+
+def _note(path: RadiusPath, left_out: int) -> str:
+    parts = ["open circle: from just beyond it on"] * any(step.is_open for step in path)
+    parts += [f"{left_out} more CXps appear later"] * bool(left_out)
+    parts += ["not complete: the budget was spent"] * (not path.is_complete)
+    return "; ".join(parts)

@@ -1,0 +1,113 @@
+"""Regions: what is left of a domain around an instance, and what is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from axfi_kc import Categorical, Domain, Integer, Real
+from axfi_kc.domain.constraints import constraint_of
+from axfi_kc.domain.grid import Axis, Cut
+from axfi_kc.domain.region import Near, Region, cell_reaches
+from axfi_kc.errors import DomainError, UnknownFeatureError
+
+DOMAIN = Domain([Integer("age", 0, 99), Real("income", 0, 10), Categorical("job", ["a", "b", "c"])])
+CODES = [40.0, 2.0, 1.0]
+
+
+def _left(region: Region, codes: list[float] = CODES) -> list[str]:
+    """Return what is left of each feature; categories keep their codes, so these are left out by constraints."""
+    domain = region.around(DOMAIN, codes)
+    rules = {c.names[0]: str(c) for c in domain.constraints if len(c.names) == 1}
+    return [rules.get(f.name, f.describe()) for f in domain.features]
+
+
+def test_each_limit_clips_its_features() -> None:
+    assert _left(Region(frozen=["age", "job"]))[0] == "an integer from 40 to 40"
+    assert _left(Region(ranges={"income": (1, 3), "job": ["b", "c"]}))[1:] == [
+        "a number from 1 to 3",
+        "job in {'b', 'c'}",
+    ]
+    assert _left(Region(only_up=["age"], only_down=["income"]))[:2] == [
+        "an integer from 40 to 99",
+        "a number from 0 to 2",
+    ]
+    assert _left(Region(radius=Fraction(1, 2), unit="range", weights={"age": 5, "job": 0})) == [
+        "an integer from 31 to 49",
+        "a number from 0 to 7",
+        "one of 'a', 'b', 'c'",
+    ]
+
+
+def test_a_category_is_at_distance_one() -> None:
+    assert _left(Region(radius=0.5))[2] == "job = 'b'"
+    assert _left(Region(radius=1))[2] == "job in {'a', 'b', 'c'}"
+
+
+def test_a_sum_of_distances_is_a_constraint_on_what_can_move() -> None:
+    left = Region(radius=2, norm="l1", frozen=["job"]).around(DOMAIN, CODES)
+    frozen, near = left.constraints
+    assert str(frozen) == "job = 'b'"
+    assert near.names == ("age", "income")
+    assert near.holds([41.0, 3.0, 0.0], left)
+    assert not near.holds([42.0, 2.5, 0.0], left)
+    assert constraint_of(near.document()) == near
+    assert len(Region(radius=2, norm="l1", frozen=["job", "income"]).around(DOMAIN, CODES).constraints) == 1
+
+
+def test_cells_are_as_far_as_their_nearest_end() -> None:
+    axis = Axis.of(Real("x", 0, 10), [Cut(3.0, closed=True), Cut(6.0, closed=False)])
+    found = cell_reaches(axis, 4.0, Fraction(1, 2))
+    assert found == {0: (Fraction(1, 2), False), 2: (Fraction(1), False)}
+    assert cell_reaches(axis, 1.0, Fraction(1)) == {1: (Fraction(2), True), 2: (Fraction(5), False)}
+
+
+def test_missing_values_stay_missing_where_distances_are_asked_for() -> None:
+    domain = Domain([Integer("a", 0, 9, missing=0.5), Integer("b", 0, 9)])
+    assert str(Region(radius=1).around(domain, [float("nan"), 4.0]).constraints[0]) == "a = missing"
+    assert Region(radius=1).around(domain, [4.0, 4.0]).features[0].missing == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "codes", "said"),
+    [
+        ({"frozen": ["nobody"]}, CODES, "nobody"),
+        ({"ranges": {"age": (50, 60)}}, CODES, "leaves out the instance itself, whose 'age' is 40"),
+        ({"ranges": {"age": (60, 50)}}, CODES, "leaves out the instance"),
+        ({"ranges": {"age": (1, 2, 3)}}, CODES, "must be (low, high)"),
+        ({"ranges": {"job": ["d"]}}, CODES, "no category 'd'"),
+        ({"only_up": ["job"]}, CODES, "has no up or down"),
+    ],
+)
+def test_what_does_not_fit_the_domain_is_one_sentence(options: dict, codes: list[float], said: str) -> None:
+    with pytest.raises((DomainError, UnknownFeatureError)) as caught:
+        Region(**options).around(DOMAIN, codes)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"norm": "l2"}, "norm must be one of 'linf', 'l1'"),
+        ({"unit": "metres"}, "unit must be one of"),
+        ({"radius": -1}, "must not be negative"),
+        ({"weights": {"age": -1}}, "must not be negative"),
+        ({"frozen": "age"}, "use ['age']"),
+    ],
+)
+def test_what_means_nothing_is_one_sentence(options: dict, said: str) -> None:
+    with pytest.raises(DomainError) as caught:
+        Region(**options)
+    assert said in str(caught.value)
+
+
+def test_a_region_of_probability_0_is_refused() -> None:
+    domain = Domain([Integer("a", 0, 3, weights=[0, 0, 0, 1])])
+    with pytest.raises(DomainError, match="probability 0"):
+        Region(radius=1).around(domain, [1.0])
+
+
+def test_a_ball_is_in_words() -> None:
+    near = Near(("a", "b"), (1, "x"), (Fraction(1), Fraction(2)), Fraction(3))
+    assert str(near) == "(a, b) no further than 3 from the instance"
