@@ -23,7 +23,7 @@ class Check:
     Attributes
     ----------
     kind
-        What the statement is about: ``"prediction"``, ``"probability"``, ``"cxp"``, ``"axp"``, ``"minimality"``,
+        What the statement is about: ``"instance"`` (that it can exist), ``"prediction"``, ``"probability"``, ``"cxp"``, ``"axp"``, ``"minimality"``,
         ``"duality"``, ``"completeness"``, ``"weight"``, ``"score"``, ``"float"``, ``"value"``, ``"size"``,
         ``"relevance"`` or ``"counterfactual"``.
     subject
