@@ -154,7 +154,7 @@ class Possible:
         return low < ball.radius or attained, high > ball.radius or any(None in row for row in rows)
 
     def _moves(self, ball: Any, j: int, i: int, box: Box) -> list[_Move | None]:
-        """Return how far each piece of the j-th feature of a ball is from its centre; None: missing, near to nothing."""
+        """Return how far the pieces of the j-th feature of a ball are from its centre; None: missing, never near."""
         centre, factor, feature = ball.centres[j], ball.factors[j], self._domain.features[i]
         found: list[_Move | None] = []
         for piece in (self._space.pieces[i][k] for k in _bits(box[i])):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -116,7 +116,7 @@ class Searches:
             found.append(self._form.output(codes.tolist(), self.claim.domain))
         return found
 
-    def _flags(self, codes: Codes, possible: Sequence[Any] | None = None) -> list[bool]:
+    def _flags(self, codes: Codes, possible: Iterable[Any] | None = None) -> list[bool]:
         """Tell which points are possible and dissimilar, each output being compared once."""
         kept = np.flatnonzero(np.ones(len(codes)) if possible is None else [bool(p) for p in possible])
         found = [False] * len(codes)

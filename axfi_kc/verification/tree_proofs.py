@@ -68,7 +68,8 @@ class _Conditioned:
 class TreeProofs:
     """Proves statements about all possible points that agree with the instance outside some features.
 
-    A linear form over values counts as a sum of trees, one per feature. Making one lists all leaves that a point reaches, as long as the allowance lasts.
+    A linear form over values counts as a sum of trees, one per feature. Making one lists all leaves that a point
+    reaches, as long as the allowance lasts.
     """
 
     method = "branch and bound over the trees' leaves, in exact integers"
@@ -138,7 +139,7 @@ class TreeProofs:
 
     def _dissimilar(self, free: tuple[int, ...], allowance: Allowance) -> Iterator[tuple[Where, int | Fraction]]:
         """Iterate over disjoint boxes that hold exactly the dissimilar points, with the share that is possible."""
-        trees = self._conditioned(free)
+        trees, limits = self._conditioned(free), self._possible
         everything = {i: (1 << len(self._space.pieces[i])) - 1 for i in free}
         stack = [(everything, np.ones(len(trees.where), dtype=np.bool_))]
         while stack:
@@ -149,13 +150,11 @@ class TreeProofs:
             least, most, widest = trees.bounds(np.array([reached for _, reached in boxes]))
             inside, reachable = (least > 0).any(axis=1).tolist(), (most > 0).any(axis=1).tolist()
             for k, (pieces, reached) in enumerate(boxes):
-                if inside[k] and self._possible is None:
-                    yield pieces, 1
-                elif inside[k]:
-                    yield from self._possible.boxes(pieces, allowance)
+                if inside[k]:
+                    yield from ((pieces, 1),) if limits is None else limits.boxes(pieces, allowance)
                 elif reachable[k]:
                     halves = _halves(trees, pieces, reached, int(widest[k]))
-                    stack += [half for half in halves if self._possible is None or self._possible.may_exist(half[0])]
+                    stack += [half for half in halves if limits is None or limits.may_exist(half[0])]
 
     def _conditioned(self, free: tuple[int, ...]) -> _Conditioned:
         """Return the trees with the leaves that the instance allows outside the free features."""

@@ -94,9 +94,8 @@ def _instance(claim: Claim) -> Iterator[Check]:
     if claim.domain.constraints:
         broken = violated(claim.domain, claim.codes.tolist())
         detail = "" if broken is None else f"it violates: {broken}"
-        yield Check(
-            "instance", (), "proved" if broken is None else "failed", "the constraints at the instance", 1, detail
-        )
+        status: Status = "proved" if broken is None else "failed"
+        yield Check("instance", (), status, "the constraints at the instance", 1, detail)
 
 
 def _prediction(searches: Searches) -> Check:
@@ -155,16 +154,7 @@ def _cxps(searches: Searches) -> Iterator[Check]:
         if answer.found:
             yield Check("cxp", names, "proved", answer.method, answer.points, answer.detail)
         elif answer.status == "proved":
-            yield Check(
-                "cxp",
-                names,
-                "failed",
-                answer.method,
-                answer.points,
-                "no possible point of its box is dissimilar"
-                if claim.domain.constraints
-                else "no point of its box is dissimilar",
-            )
+            yield Check("cxp", names, "failed", answer.method, answer.points, "no point of its box is dissimilar")
         else:
             yield Check("cxp", names, "sampled", answer.method, answer.points, "no witness was found")
 

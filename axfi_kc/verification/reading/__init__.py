@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Real
 from axfi_kc.models.own_predict import library_of
 from axfi_kc.verification.reading.catboost import catboost_form
 from axfi_kc.verification.reading.columns import Seen, columns_of
@@ -71,7 +72,7 @@ def _read_parts(model: Any, domain: Domain) -> LinearForm | None:
             # A table that has one entry more than there are values ends with that of the missing one.
             there = len(rows) - bool(own.missing)
             first = first_of(feature) - first_of(own)
-            entries.append(tuple(rows[first:there][: present(feature)]))
+            entries.append(tuple(rows[first:there][: 0 if isinstance(feature, Real) else present(feature)]))
             absent.append(rows[there] if own.missing else None)
     kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
     scale = getattr(model.rule, "scale", Fraction(1))
