@@ -104,7 +104,7 @@ def truth_of(model: Any, X: Any, *, seed: int, n_instances: int = 3) -> Truth:
     outputs = np.asarray(model.predict(points)).reshape(-1).tolist()
     rng = Random(seed)
     instances = [tuple(rng.randrange(len(row)) for row in space.values) for _ in range(n_instances)]
-    is_regression = not hasattr(model, "classes_")
+    is_regression = len(getattr(model, "classes_", ())) == 0  # CatBoost has an empty list
     delta = Fraction(float(np.std(outputs))) / 2 if is_regression else None
     exact = [Fraction(y) if is_regression else y for y in outputs]
     return Truth("missing", model, domain, delta, space.values, space.measures, exact, instances)
