@@ -170,7 +170,10 @@ class Region:
         # What has one value left, or no distance, adds nothing. Units are those of the whole domain.
         moved = [(f.name, v, factor_of(self, whole)) for f, v, whole in pairs if v is not None and not _is_fixed(f)]
         moved = [(name, v, factor) for name, v, factor in moved if factor and name not in self.frozen]
-        return [Near(*zip(*moved, strict=True), self.radius)] if len(moved) > 1 else []
+        if len(moved) < 2:
+            return []
+        names, centres, factors = zip(*moved, strict=True)
+        return [Near(names, centres, factors, self.radius)]
 
     def check(self, domain: Domain) -> None:
         """Raise unless every name is a feature of the domain, and directions are asked of numeric ones."""

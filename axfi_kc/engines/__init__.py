@@ -133,8 +133,8 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
     real = next((f.name for f in model.domain.features if isinstance(f, Real)), None)
     if isinstance(model, LinearModel) and real is not None:
         raise DomainError(
-            f"Under constraints, as within a ball of norm 'l1', a linear model is explained value by value, but feature "
-            f"{real!r} is real; declare it integer or categorical, or use a region of norm 'linf'."
+            "Under constraints, as within a ball of norm 'l1', a linear model is explained value by value, but "
+            f"feature {real!r} is real; declare it integer or categorical, or use a region of norm 'linf'."
         )
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
 

@@ -1,9 +1,9 @@
 """Weights within an l1 ball, which cuts through cells of real features: exact volumes.
 
-Given the cells of a point, each real feature is uniform on pieces: parts of its cell on one side of the instance, between
-two edges of a histogram. On a combination of pieces the distance is a constant plus a sum of independent uniform
-variables, and the probability that it stays within the radius is a polynomial in pieces (inclusion and exclusion over
-the corners of a box).
+Given the cells of a point, each real feature is uniform on pieces: parts of its cell on one side of the instance,
+between two edges of a histogram. On a combination of pieces the distance is a constant plus a sum of independent
+uniform variables, and the probability that it stays within the radius is a polynomial in pieces (inclusion and
+exclusion over the corners of a box).
 """
 
 from __future__ import annotations
@@ -36,11 +36,9 @@ _MOST_COMBINATIONS = 100_000  # of cells of one CXp
 def near_of(model: Model) -> Near | None:
     """Return the ball of a domain that cuts through cells: one over a real feature; None if there is none."""
     domain = model.domain
-    for constraint in domain.constraints:
-        if isinstance(constraint, Near):
-            if any(isinstance(domain.features[domain.index(name)], Real) for name in constraint.names):
-                return constraint
-    return None
+    real = {f.name for f in domain.features if isinstance(f, Real)}
+    balls = (c for c in domain.constraints if isinstance(c, Near))
+    return next((ball for ball in balls if not real.isdisjoint(ball.names)), None)
 
 
 class _Piece(NamedTuple):

@@ -52,7 +52,13 @@ class RegionEngine:
         self._model, self._region, self._make = model, region, make
 
     def locate(self, codes: npt.NDArray[np.float64]) -> Located:
-        """Return the codes themselves, since cells are others around each, and the outputs; DomainError if one cannot exist."""
+        """Return the codes themselves, since cells are others around each, and the outputs there.
+
+        Raises
+        ------
+        DomainError
+            If an instance cannot exist.
+        """
         check_possible(self._model.domain, codes)
         return codes, self._model.outputs_at(codes)
 
