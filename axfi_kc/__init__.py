@@ -38,6 +38,7 @@ from axfi_kc.domain.rules import Rule, mine_rules
 from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
+from axfi_kc.explanations.among import explain_among
 from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
 from axfi_kc.explanations.comparison import Comparison, compare
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
@@ -135,6 +136,7 @@ __all__ = [
     "covered_points",
     "errors",
     "exactly_one",
+    "explain_among",
     "feature",
     "find_axps",
     "find_counterfactual",

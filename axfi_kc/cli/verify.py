@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
     budget = Budget(seconds=options.seconds, nodes=options.points)
     with working("reading"):
         explanations = _explanations(options.result, options.rows)
-        model = _model(options, explanations[0].domain)
+        model = _model(options, explanations[0].whole or explanations[0].domain)
     with working("checking"):
         reports = [verify(explanation, model, budget=budget) for explanation in explanations]
     if options.json:

@@ -16,7 +16,7 @@ from axfi_kc.domain.constraints import CONSTRAINTS, Constraint, Member
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
-from axfi_kc.domain.measures import Histogram, Number, Weights, exact, shown
+from axfi_kc.domain.measures import Histogram, Number, Weights, abridged, exact, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
 
@@ -114,6 +114,28 @@ class Region:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def of_document(cls, document: Any) -> Region:
+        """Return the region that :meth:`document` wrote; DomainError if that describes none.
+
+        Examples
+        --------
+        >>> region = Region(frozen=["age"], radius=0.5)
+        >>> Region.of_document(region.document()) == region
+        True
+        """
+        try:
+            given = dict(document)
+            radius, weights = given.pop("radius"), given.pop("weights")
+            given["ranges"] = {name: [value_of(v) for v in values] for name, values in given["ranges"]}
+            given["radius"] = None if radius is None else number_of(radius, "radius")
+            given["weights"] = {name: number_of(w, f"weight of {name!r}") for name, w in weights}
+            return cls(**given)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DomainError(
+                f"Expected a region, but this describes none: {abridged(repr(document), 60)}; write it with document()."
+            ) from error
 
     def around(self, domain: Domain, codes: Sequence[float] | npt.NDArray[np.float64]) -> Domain:
         """Return the part of a domain that lies in the region around an instance.

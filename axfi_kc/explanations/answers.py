@@ -124,8 +124,11 @@ def space_words(explained: Any) -> dict[str, str]:
     >>> space_words(Explainer(lambda p: p[0] > 4, domain, within=Region(frozen=["b"])).explain([1, 6]))
     {'only points where': 'a <= b', 'only points with': 'b frozen'}
     """
-    region = getattr(getattr(explained, "problem", None), "region", None)
-    rules = explained.domain.constraints if region is None else explained.problem.whole.domain.constraints
+    posed = getattr(explained, "problem", None)
+    region = getattr(posed, "region", None) or getattr(explained, "within", None)
+    # A region is said in its own words, so the constraints are those of the domain before it is clipped.
+    whole = getattr(getattr(posed, "whole", None), "domain", None) or getattr(explained, "whole", None)
+    rules = (whole or explained.domain).constraints
     found = {"only points where": "; ".join(map(str, rules))} if rules else {}
     return found if region is None else found | {"only points with": str(region)}
 

@@ -291,13 +291,14 @@ class SavedExplanation(Views, SavedData):
 def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
     """Return the question that a saved explanation answers, of the model it is about."""
     delta = explained.delta
-    problem = Problem.of(model, explained.domain, explained.instance, delta=delta)
+    problem = Problem.of(model, explained.whole or explained.domain, explained.instance, delta=delta)
     if problem.output != explained.prediction:
         raise ResultFileError(
             f"The document says that the model gives {shown(explained.prediction, quoted=True)} at the instance, but "
             f"this model gives {shown(problem.output, quoted=True)}; give the model that was explained."
         )
-    return replace(problem, class_names=explained.class_names)
+    named = replace(problem, class_names=explained.class_names)
+    return named if explained.within is None else named.within(explained.within)
 
 
 class BatchViews:

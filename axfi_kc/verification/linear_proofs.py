@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.domain.features import Feature, Integer, Real
+from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.claim import Claim
@@ -18,7 +18,7 @@ from axfi_kc.verification.reading.forms import LinearForm, Margin
 from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import Number, first_of, number_of, shares_of, values_of
 
-__all__ = ["LinearProofs", "volume"]
+__all__ = ["LinearProofs", "above", "volume"]
 
 
 Row = tuple[tuple[Fraction, ...], Fraction]  # a half-space: factors times u is at most the number
@@ -102,7 +102,10 @@ _ANY = object()  # some number of an interval
 
 
 class LinearProofs:
-    """Proves statements about all points that agree with the instance outside some features."""
+    """Proves statements about all possible points that agree with the instance outside some features.
+
+    Of constraints it takes those that leave out categories of single features; see :meth:`covers`.
+    """
 
     method = "extreme corner of a linear score, in exact arithmetic"
     weighing = "volume by inclusion and exclusion over the corners of the box"
@@ -112,6 +115,19 @@ class LinearProofs:
         self._claim = claim
         self._margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
         self._codes = claim.codes.tolist()
+
+    @staticmethod
+    def covers(claim: Claim) -> bool:
+        """Tell whether the constraints do no more than leave out categories."""
+        domain = claim.domain
+        named = [rule.names for rule in domain.constraints]
+        return all(len(n) == 1 and isinstance(domain.features[domain.index(n[0])], Categorical) for n in named)
+
+    def _can_be(self, i: int, number: Number) -> bool:
+        """Tell whether feature i can have a value."""
+        domain, point = self._claim.domain, list(self._codes)
+        point[i] = np.nan if number is None else number
+        return all(rule.holds(point, domain) for rule in domain.constraints if domain.names[i] in rule.names)
 
     def _gain(self, margin: Margin, i: int, number: Number) -> Fraction:
         """Return what feature i at a value adds to a margin."""
@@ -141,7 +157,8 @@ class LinearProofs:
         feature, entries = self._claim.domain.features[i], self._form.entries[i]
         nothing: list[Number] = [None] * bool(feature.missing)
         if entries is not None:
-            return [*(Fraction(first_of(feature) + k) for k in range(len(entries))), *nothing]
+            listed = [*(Fraction(first_of(feature) + k) for k in range(len(entries))), *nothing]
+            return [number for number in listed if self._can_be(i, number)]
         ends = (feature.low, feature.high) if isinstance(feature, Integer | Real) else ()
         return [*map(Fraction, ends), *nothing]
 
@@ -168,7 +185,13 @@ class LinearProofs:
             allowance.spend(2 ** len(reals))
             parts = [(m, self._at(m, free, numbers)) for m in self._margins]
             total += worth * self._volume(parts, reals, allowance)
-        return total
+        if self._claim.weights == "count":
+            return total
+        # Categories that are left out are so feature by feature, and so are their shares.
+        whole = prod((sum((share for _, share in self._worths(i)), Fraction(0)) for i in free), start=Fraction(1))
+        if not whole:
+            raise Spent  # nothing that can exist has a probability
+        return total / whole
 
     def _at(self, margin: Margin, free: tuple[int, ...], numbers: dict[int, Number]) -> Fraction:
         return self._fixed(margin, free) + sum((self._gain(margin, i, x) for i, x in numbers.items()), Fraction(0))
@@ -178,10 +201,14 @@ class LinearProofs:
 
         A real feature is among them where it is missing; where it is not, it is left out and its share counts.
         """
-        choices = [_values(self._claim.domain.features[i], counted=self._claim.weights == "count") for i in free]
-        for row in product(*choices):
+        for row in product(*map(self._worths, free)):
             chosen = {i: x for i, (x, _) in zip(free, row, strict=True) if x is not _ANY}
             yield chosen, prod((w for _, w in row), start=Fraction(1))
+
+    def _worths(self, i: int) -> list[tuple[Any, Fraction]]:
+        """Return the possible values of feature i, or that it has any, with what each is worth."""
+        listed = _values(self._claim.domain.features[i], counted=self._claim.weights == "count")
+        return [(x, worth) for x, worth in listed if x is _ANY or self._can_be(i, x)]
 
     def _volume(self, parts: list[tuple[Margin, Fraction]], reals: tuple[int, ...], allowance: Allowance) -> Fraction:
         """Return the probability that one of the margins holds, over the real features."""
@@ -216,17 +243,17 @@ class LinearProofs:
         if any(c + sum(x for x in s if x < 0) >= 0 for c, s in alive):
             return Fraction(1)
         if len(alive) <= 1 or self._form.rule.kind == "itself":  # above and below exclude each other
-            return sum((_above(c, s) for c, s in alive), Fraction(0))
+            return sum((above(c, s) for c, s in alive), Fraction(0))
         # The complement of a union of half-spaces is a polytope.
         return 1 - volume([(tuple(s), -c) for c, s in alive], len(alive[0][1]), allowance)
 
 
-def _above(constant: Fraction, steps: list[Fraction]) -> Fraction:
+def above(constant: Fraction, steps: list[Fraction]) -> Fraction:
     """Return the volume of ``constant + steps * u > 0`` in the unit cube, from all its corners.
 
     Examples
     --------
-    >>> _above(Fraction(-1), [Fraction(1), Fraction(1)])
+    >>> above(Fraction(-1), [Fraction(1), Fraction(1)])
     Fraction(1, 2)
     """
     sizes = [abs(s) for s in steps if s]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.linear_proofs import LinearProofs
+from axfi_kc.verification.possible import Possible, possible_rows, violated
 from axfi_kc.verification.reading import form_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
 from axfi_kc.verification.report import Allowance, Spent, Status
@@ -69,7 +71,9 @@ class Searches:
         self._form = _decided(form)
         self.reading = "its cells" if form is not self._form else _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
-        self._proofs = _proofs(self._form, self._space, claim, allowance)
+        limited = bool(claim.domain.constraints)
+        self._possible = Possible(self._space) if limited and self._space is not None else None
+        self._proofs = _proofs(self._form, self._space, self._possible, claim, allowance)
 
     def _agrees(self, form: Form) -> bool:
         """Compare what was read from the dump with ``predict`` at the instance and at random points."""
@@ -100,8 +104,10 @@ class Searches:
         return None if self._proofs is None else self.outputs(self.claim.codes)[1]
 
     def is_dissimilar(self, codes: Codes | None) -> bool:
-        """Tell whether the model's own ``predict`` says so."""
-        return codes is not None and not self.claim.is_similar(self.predict(codes[np.newaxis])[0])
+        """Tell whether a point can exist and the model's own ``predict`` says so."""
+        if codes is None or violated(self.claim.domain, codes.tolist()) is not None:
+            return False
+        return not self.claim.is_similar(self.predict(codes[np.newaxis])[0])
 
     def outputs(self, codes: Codes) -> list[Any]:
         """Return what ``predict`` says at a point, and what exact arithmetic says, where that is to be had."""
@@ -110,11 +116,23 @@ class Searches:
             found.append(self._form.output(codes.tolist(), self.claim.domain))
         return found
 
-    def _flags(self, codes: Codes) -> list[bool]:
-        """Tell which points are dissimilar, each output being compared once."""
-        outputs = self.predict(codes)
+    def _flags(self, codes: Codes, possible: Iterable[Any] | None = None) -> list[bool]:
+        """Tell which points are possible and dissimilar, each output being compared once."""
+        kept = np.flatnonzero(np.ones(len(codes)) if possible is None else [bool(p) for p in possible])
+        found = [False] * len(codes)
+        outputs = self.predict(codes[kept]) if len(kept) else []
         known = {y: not self.claim.is_similar(y) for y in set(outputs)}
-        return [known[y] for y in outputs]
+        for n, y in zip(kept.tolist(), outputs, strict=True):
+            found[n] = known[y]
+        return found
+
+    def _listed(self, free: Features) -> Iterator[tuple[Codes, list[int | Fraction]]]:
+        """Iterate over blocks of points, one for each combination of pieces, with the share that is possible."""
+        if self._space is None:
+            raise Spent
+        for codes, places in self._space.blocks(free):
+            one: list[int | Fraction] = [1] * len(codes)
+            yield codes, one if self._possible is None else self._possible.shares(free, places, len(codes))
 
     def look(self, free: Features) -> Answer:
         """Look for a dissimilar point that agrees with the instance outside `free`."""
@@ -139,10 +157,10 @@ class Searches:
         if self._space is None or self._space.n_boxes(free) > self.allowance.points:
             return None
         seen = 0
-        for codes in self._space.blocks(free):
+        for codes, shares in self._listed(free):
             if self.allowance.is_late:
                 return None
-            flags = self._flags(codes)
+            flags = self._flags(codes, shares)
             seen += len(codes)
             if True in flags:
                 shown = self._shown(codes[flags.index(True)])
@@ -169,7 +187,7 @@ class Searches:
     def _sample(self, free: Features) -> Answer:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
         codes = self._drawn(free, number)
-        flags = self._flags(codes) if number else []
+        flags = self._flags(codes, possible_rows(self.claim.domain, codes)) if number else []
         if True in flags:
             return Answer(True, "proved", "predict at a random point", number, self._shown(codes[flags.index(True)]))
         # A point that is found proves; not finding one only suggests.
@@ -201,20 +219,33 @@ class Searches:
     def _listed_weight(self, free: Features, most: int) -> Weighed | None:
         if self._space is None or self._space.n_boxes(free) > most or not self._space.has_floats(free):
             return None
-        flags: list[bool] = []
-        for codes in self._space.blocks(free):
+        found: list[int | Fraction] = []
+        whole: list[int | Fraction] = []
+        for codes, shares in self._listed(free):
             if self.allowance.is_late:
                 return None
-            flags += self._flags(codes)
-        total = self._space.total(free, flags)
-        return Weighed(total, total, "proved", "sum over all combinations of cells, by predict", len(flags))
+            found += [share * flag for share, flag in zip(shares, self._flags(codes, shares), strict=True)]
+            whole += shares
+        total = self._space.total(free, found)
+        if self._possible is not None and self.claim.weights == "ratio":
+            possible = self._space.total(free, whole)
+            if not possible:
+                return None
+            total /= possible
+        return Weighed(total, total, "proved", "sum over all combinations of cells, by predict", len(found))
 
     def _sampled_weight(self, free: Features) -> Weighed:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
         whole = self._whole(free)
         if not number:
             return Weighed(Fraction(0), whole, "sampled", _LATE, 0)
-        share = Fraction(sum(self._flags(self._drawn(free, number))), number)
+        codes = self._drawn(free, number)
+        possible = possible_rows(self.claim.domain, codes)
+        # A ratio is one among the possible points, a count one among all.
+        number = int(possible.sum()) if self.claim.weights == "ratio" else number
+        if not number:
+            return Weighed(Fraction(0), whole, "sampled", "predict at random points", 0, "none of them can exist")
+        share = Fraction(sum(self._flags(codes, possible)), number)
         # Hoeffding: the mean of n numbers in 0..1 is off by more than this with probability `_DOUBT` at most.
         reach = Fraction(math.sqrt(math.log(2 / _DOUBT) / (2 * number)))
         detail = f"{float(share):.4g} +- {float(reach):.2g} of the box, with probability {1 - _DOUBT:.9f} (Hoeffding)"
@@ -263,13 +294,16 @@ def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | Non
 
 
 def _proofs(
-    form: Form | None, space: Space | None, claim: Claim, allowance: Allowance
+    form: Form | None, space: Space | None, possible: Possible | None, claim: Claim, allowance: Allowance
 ) -> TreeProofs | LinearProofs | None:
     if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(claim.prediction, claim.delta)):
         return None  # the check of the prediction says so
-    if isinstance(form, TreeForm) and space is not None:
+    if isinstance(form, LinearForm) and LinearProofs.covers(claim):
+        return LinearProofs(form, claim)
+    # Constraints that tie features to each other spoil extreme corners: value by value a linear form is a sum of trees.
+    if isinstance(form, TreeForm | LinearForm) and space is not None:
         try:
-            return TreeProofs(form, space, allowance)
+            return TreeProofs(form, space, possible, allowance)
         except Spent:
             return None
-    return LinearProofs(form, claim) if isinstance(form, LinearForm) else None
+    return None

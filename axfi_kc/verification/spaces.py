@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.claim import Claim
 
 __all__ = [
+    "BALL",
     "Bound",
     "Piece",
     "Space",
@@ -40,6 +42,8 @@ Bound = tuple[Fraction, bool]
 """A split of the reals: left are the numbers up to the first entry, itself included if the second is true."""
 Number = Fraction | None
 """A value as a rational, the position of a categorical one; None: the missing value."""
+BALL = "near"
+"""The kind of the one constraint that cuts through pieces: a sum of distances from the instance."""
 _LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -51,6 +55,7 @@ class Piece:
     code: float | None  # one of them as a float64, NaN where it is missing; None if no float lies in the piece
     share: Fraction  # their probability
     count: int | None  # how many there are; None for a real feature
+    ends: tuple[Bound, Bound] | None = None  # between which they lie, if they are an interval
 
 
 def single_precision(threshold: float, *, strict: bool) -> Bound:
@@ -168,7 +173,7 @@ def _intervals(feature: Real, bounds: Iterable[Bound]) -> tuple[Piece, ...]:
     for low, high in pairwise([first, *inner, last]):
         number = low[0] if low[0] == high[0] else (low[0] + high[0]) / 2
         share = there * (_below(feature, high[0]) - _below(feature, low[0]))
-        found.append(Piece(number, _float_between(low, high), share, None))
+        found.append(Piece(number, _float_between(low, high), share, None, (low, high)))
     if feature.low == feature.high:  # the one point has all the probability
         return (Piece(feature.low, found[0].code, there, None),)
     return tuple(found)
@@ -185,13 +190,16 @@ def _below(feature: Real, value: Fraction) -> Fraction:
     return total
 
 
-def _float_between(low: Bound, high: Bound) -> float | None:
-    """Return a float64 right of `low` and not right of `high`."""
+def _float_between(low: Bound, high: Bound, centre: Fraction | None = None) -> float | None:
+    """Return a float64 right of `low` and not right of `high`, next to `centre` if that is given."""
     # A narrow piece may hold no float near its middle, but then one next to its ends, or none at all.
     middle = float((low[0] + high[0]) / 2)
     near = [middle, float(high[0]), float(low[0])]
     near += [float(np.nextafter(x, side)) for x in near[1:] for side in (-np.inf, np.inf)]
-    return next((x for x in near if not is_left(Fraction(x), low) and is_left(Fraction(x), high)), None)
+    inside = [x for x in near if not is_left(Fraction(x), low) and is_left(Fraction(x), high)]
+    if centre is None or not inside:
+        return next(iter(inside), None)
+    return min(inside, key=lambda x: abs(Fraction(x) - centre))
 
 
 def last_float(bound: Bound) -> Bound:
@@ -225,6 +233,33 @@ def _position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Featu
     return sum(not is_left(number, b) for b in inner)
 
 
+def _cuts(domain: Domain, feature: Feature) -> set[Bound]:
+    """Return where the constraints of a domain cut a feature."""
+    rules = [rule for rule in domain.constraints if feature.name in rule.names]
+    found = {(Fraction(value), bool(closed)) for rule in rules for value, closed in rule.bounds(feature)}
+    if not isinstance(feature, Real):
+        return found
+    # A ball cuts through pieces. On those between its centre and the edges of a histogram distances are uniform.
+    for centre in _centres(domain, feature):
+        edges = feature.measure.edges if isinstance(feature.measure, Histogram) else ()
+        found |= {(centre, False), (centre, True), *((edge, True) for edge in edges)}
+    return found
+
+
+def _centres(domain: Domain, feature: Feature) -> list[Fraction]:
+    """Return the centres of the balls that are about a numeric feature; those of categories need none."""
+    balls: list[Any] = [rule for rule in domain.constraints if rule.kind == BALL and feature.name in rule.names]
+    return [Fraction(ball.centres[ball.names.index(feature.name)]) for ball in balls]
+
+
+def _near_pieces(pieces: tuple[Piece, ...], domain: Domain, feature: Feature) -> tuple[Piece, ...]:
+    """Return pieces that each stand where they are next to the centre of a ball, so that points of it are found."""
+    centres = _centres(domain, feature) if isinstance(feature, Real) and domain.constraints else []
+    if not centres:
+        return pieces
+    return tuple(replace(p, code=_float_between(*p.ends, centres[0])) if p.ends else p for p in pieces)
+
+
 _ROWS = 4096  # predicted at once
 
 
@@ -238,10 +273,11 @@ class Space:
 
     @classmethod
     def of(cls, claim: Claim, bounds: list[set[Bound]]) -> Space:
-        """Cut the domain of a claim."""
+        """Cut the domain of a claim, where the model does and where its constraints do."""
         features, codes = claim.domain.features, claim.codes.tolist()
-        pieces = tuple(pieces_of(f, b) for f, b in zip(features, bounds, strict=True))
-        rows = zip(pieces, bounds, features, codes, strict=True)
+        cuts = [b | _cuts(claim.domain, f) for f, b in zip(features, bounds, strict=True)]
+        pieces = tuple(_near_pieces(pieces_of(f, b), claim.domain, f) for f, b in zip(features, cuts, strict=True))
+        rows = zip(pieces, cuts, features, codes, strict=True)
         return cls(claim, pieces, tuple(_position(p, b, f, c) for p, b, f, c in rows))
 
     @classmethod
@@ -274,28 +310,41 @@ class Space:
         """Tell whether every piece of some features holds a float, so that all can be put to ``predict``."""
         return all(piece.code is not None for i in free for piece in self.pieces[i])
 
-    def blocks(self, free: tuple[int, ...]) -> Iterator[Codes]:
-        """Iterate over the combinations, last feature fastest: the codes of a point of each that holds a float."""
+    def blocks(self, free: tuple[int, ...]) -> Iterator[tuple[Codes, list[npt.NDArray[np.int64]]]]:
+        """Iterate over the combinations, last feature fastest: the codes of a point of each that holds a float.
+
+        With each block come the numbers of the pieces, feature by feature.
+        """
         start = self.claim.codes
+        held = [np.array([k for k, p in enumerate(self.pieces[i]) if p.code is not None], dtype=np.int64) for i in free]
         choices = [np.array([p.code for p in self.pieces[i] if p.code is not None]) for i in free]
         sizes = [len(choice) for choice in choices]
         for first in range(0, prod(sizes), _ROWS):
             numbers = np.arange(first, min(first + _ROWS, prod(sizes)))
             codes = np.tile(start, (len(numbers), 1))
-            if free:
-                for i, choice, places in zip(free, choices, np.unravel_index(numbers, sizes), strict=True):
-                    codes[:, i] = choice[places]
-            yield codes
+            places = np.unravel_index(numbers, sizes) if free else ()
+            for i, choice, place in zip(free, choices, places, strict=True):
+                codes[:, i] = choice[place]
+            yield codes, [kept[place] for kept, place in zip(held, places, strict=True)]
 
-    def total(self, free: tuple[int, ...], flags: Sequence[bool]) -> Fraction:
-        """Return what the combinations that are flagged weigh together, all in the order of :meth:`blocks`."""
-        table, below = np.array([int(flag) for flag in flags], dtype=object), 1
+    def weight_of(self, boxes: Iterable[tuple[Mapping[int, int], int | Fraction]], free: Sequence[int]) -> Fraction:
+        """Return what disjoint boxes, sets of pieces as bits per feature, weigh together, each times its share."""
+        worths = {i: self.worths(i) for i in free}
+        total: int | Fraction = 0
+        for box, share in boxes:
+            parts = (sum(w for k, w in enumerate(worths[i][0]) if mask >> k & 1) for i, mask in box.items())
+            total += prod(parts) * share
+        return Fraction(total) / prod(whole for _, whole in worths.values())
+
+    def total(self, free: tuple[int, ...], shares: Sequence[int | Fraction]) -> Fraction:
+        """Return what a share of each combination weighs together, all in the order of :meth:`blocks`."""
+        table, below = np.array(list(shares), dtype=object), 1
         # The last feature is the fastest: each product with its worths leaves a table over those before it.
         for i in reversed(free):
             numbers, whole = self.worths(i)
             table = table.reshape(-1, len(numbers)) @ np.array(numbers, dtype=object)
             below *= whole
-        return Fraction(int(table.sum()), below)
+        return Fraction(table.sum()) / below
 
 
 def draw(

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm, prod
+from math import lcm
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.models.own_predict import Codes
-from axfi_kc.verification.reading.forms import OwnTree, TreeForm
+from axfi_kc.verification.possible import Possible
+from axfi_kc.verification.reading.forms import LinearForm, OwnTree, TreeForm
 from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import Space
 
@@ -65,21 +66,27 @@ class _Conditioned:
 
 
 class TreeProofs:
-    """Proves statements about all points that agree with the instance outside some features.
+    """Proves statements about all possible points that agree with the instance outside some features.
 
-    Making one lists all leaves that a point reaches, as long as the allowance lasts.
+    A linear form over values counts as a sum of trees, one per feature. Making one lists all leaves that a point
+    reaches, as long as the allowance lasts.
     """
 
     method = "branch and bound over the trees' leaves, in exact integers"
     weighing = method
 
-    def __init__(self, form: TreeForm, space: Space, allowance: Allowance) -> None:
-        self._space = space
+    def __init__(
+        self, form: TreeForm | LinearForm, space: Space, possible: Possible | None, allowance: Allowance
+    ) -> None:
+        self._space, self._possible = space, possible
         claim = space.claim
         if form.rule is None:
             raise Spent  # there are no outputs to prove anything about
         margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
-        leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
+        if isinstance(form, TreeForm):
+            leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
+        else:
+            leaves = _values(form, space)
         sums = [[tuple(m.part(values) for m in margins) for values, _ in tree] for tree in leaves]
         base = [m.constant + m.part(form.base) for m in margins]
         scale = lcm(*(x.denominator for x in base), *(x.denominator for t in sums for row in t for x in row))
@@ -114,23 +121,25 @@ class TreeProofs:
 
     def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, int] | None:
         """Return a box all of whose points are dissimilar, as one piece per free feature; None: there is none."""
-        box = next(self._dissimilar(free, allowance), None)
-        if box is None:
+        found = next(self._dissimilar(free, allowance), None)
+        if found is None:
             return None
-        # Any piece of the box is as good as another: all its points are dissimilar.
-        return {i: (mask & -mask).bit_length() - 1 for i, mask in box.items()}
+        # Any piece of the box is as good as another: all its points are dissimilar, and can exist.
+        return {i: (mask & -mask).bit_length() - 1 for i, mask in found[0].items()}
 
     def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
-        """Return what all dissimilar points weigh together."""
-        worths = {i: self._space.worths(i) for i in free}
-        total = 0
-        for box in self._dissimilar(free, allowance):
-            total += prod(sum(w for k, w in enumerate(worths[i][0]) if mask >> k & 1) for i, mask in box.items())
-        return Fraction(total, prod(whole for _, whole in worths.values()))
+        """Return what all dissimilar points weigh together; a ratio is one of the possible points."""
+        found = self._space.weight_of(self._dissimilar(free, allowance), free)
+        if self._possible is None or self._space.claim.weights != "ratio":
+            return found
+        whole = self._possible.weight(free, allowance)
+        if not whole:
+            raise Spent  # nothing that can exist has a probability
+        return found / whole
 
-    def _dissimilar(self, free: tuple[int, ...], allowance: Allowance) -> Iterator[Where]:
-        """Iterate over disjoint boxes that hold exactly the dissimilar points."""
-        trees = self._conditioned(free)
+    def _dissimilar(self, free: tuple[int, ...], allowance: Allowance) -> Iterator[tuple[Where, int | Fraction]]:
+        """Iterate over disjoint boxes that hold exactly the dissimilar points, with the share that is possible."""
+        trees, limits = self._conditioned(free), self._possible
         everything = {i: (1 << len(self._space.pieces[i])) - 1 for i in free}
         stack = [(everything, np.ones(len(trees.where), dtype=np.bool_))]
         while stack:
@@ -139,12 +148,13 @@ class TreeProofs:
             del stack[-_AT_ONCE:]
             allowance.spend(len(boxes))
             least, most, widest = trees.bounds(np.array([reached for _, reached in boxes]))
-            inside, possible = (least > 0).any(axis=1).tolist(), (most > 0).any(axis=1).tolist()
+            inside, reachable = (least > 0).any(axis=1).tolist(), (most > 0).any(axis=1).tolist()
             for k, (pieces, reached) in enumerate(boxes):
                 if inside[k]:
-                    yield pieces
-                elif possible[k]:
-                    stack += _halves(trees, pieces, reached, int(widest[k]))
+                    yield from ((pieces, 1),) if limits is None else limits.boxes(pieces, allowance)
+                elif reachable[k]:
+                    halves = _halves(trees, pieces, reached, int(widest[k]))
+                    stack += [half for half in halves if limits is None or limits.may_exist(half[0])]
 
     def _conditioned(self, free: tuple[int, ...]) -> _Conditioned:
         """Return the trees with the leaves that the instance allows outside the free features."""
@@ -179,6 +189,12 @@ def _halves(
             if inside and outside:
                 return [({**pieces, i: part}, trees.within(reached, i, part)) for part in (inside, outside)]
     return []  # unreachable: two leaves of one tree share no point
+
+
+def _values(form: LinearForm, space: Space) -> list[list[tuple[tuple[Fraction, ...], Where]]]:
+    """Return a linear form as trees: one per feature, with a leaf per piece, which is a value."""
+    rows = enumerate(zip(space.pieces, space.claim.domain.features, strict=True))
+    return [[(form.row(i, p.number, f), {i: 1 << k}) for k, p in enumerate(pieces)] for i, (pieces, f) in rows]
 
 
 def _leaves(

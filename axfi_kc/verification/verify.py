@@ -19,6 +19,7 @@ from axfi_kc.errors import AxfiError, UnsupportedModelError
 from axfi_kc.models.own_predict import Codes, own_probabilities
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
+from axfi_kc.verification.possible import violated
 from axfi_kc.verification.questions import Answer, Searches, agree
 from axfi_kc.verification.report import Allowance, Check, Report, Spent, Status
 from axfi_kc.verification.spaces import apart, float_ends
@@ -80,6 +81,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     claim = Claim.of(explanation, allowance)
     searches = Searches(claim, model, allowance, seed=seed)
     checks = [
+        *_instance(claim),
         _prediction(searches),
         *_probability(claim, model),
         *_cxps(searches),
@@ -91,6 +93,15 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         *_counterfactuals(searches),
     ]
     return Report(tuple(checks), type(model).__name__, searches.reading, claim.unchecked)
+
+
+def _instance(claim: Claim) -> Iterator[Check]:
+    """Check that the instance is a point that can exist, if not all can."""
+    if claim.domain.constraints:
+        broken = violated(claim.domain, claim.codes.tolist())
+        detail = "" if broken is None else f"it violates: {broken}"
+        status: Status = "proved" if broken is None else "failed"
+        yield Check("instance", (), status, "the constraints at the instance", 1, detail)
 
 
 def _prediction(searches: Searches) -> Check:
@@ -359,9 +370,13 @@ def _counterfactuals(searches: Searches) -> Iterator[Check]:
             return
         try:
             found = claim.hint(names)
-            codes = claim.domain.encode_point(found.point)
         except AxfiError as error:
             yield Check("counterfactual", names, "sampled", "not looked at: there is none", detail=str(error))
+            continue
+        try:
+            codes = claim.domain.encode_point(found.point)
+        except AxfiError as error:
+            yield Check("counterfactual", names, "failed", "the domain at the point", detail=str(error))
             continue
         wrong = _wrong(found, codes, searches.outputs(codes), claim, names)
         # A nearest point may lie on a boundary that only exact arithmetic sees. Where nothing exact was read, predict
@@ -392,6 +407,9 @@ def _wrong(found: Any, codes: Codes, own: list[Any], claim: Claim, names: tuple[
     values = domain.decode(codes)
     changes = {n: (claim.instance[n], values[i]) for i, n in enumerate(domain.names) if n in names}
     distance = sum((_moved(domain.features[i], claim.codes[i], codes[i]) for i in moved), Fraction(0))
+    broken = violated(domain, codes.tolist())
+    if broken is not None:
+        return f"it cannot exist, because it violates: {broken}"
     if not {domain.names[i] for i in moved} <= set(names):
         return "it changes features outside the CXp"
     if all(map(claim.is_similar, own)) or claim.is_similar(found.output):

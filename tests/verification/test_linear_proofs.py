@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from axfi_kc.budget import Budget
-from axfi_kc.verification.linear_proofs import _above, volume
+from axfi_kc.verification.linear_proofs import above, volume
 from axfi_kc.verification.report import Allowance, Spent
 
 
@@ -23,9 +23,9 @@ def test_volumes_agree_with_fine_grids(seed: int) -> None:
     totals = float(constant) + sum(
         float(s) * g for s, g in zip(steps, np.meshgrid(*[axis] * k, indexing="ij"), strict=True)
     )
-    assert abs(float(_above(constant, steps)) - float((totals > 0).mean())) < 0.06
+    assert abs(float(above(constant, steps)) - float((totals > 0).mean())) < 0.06
     inside = [(tuple(steps), -constant)]
-    assert 1 - volume(inside, k, Allowance.of(None)) == _above(constant, steps)
+    assert 1 - volume(inside, k, Allowance.of(None)) == above(constant, steps)
 
 
 def clipped_area(halves: list[tuple[tuple[Fraction, ...], Fraction]]) -> Fraction:

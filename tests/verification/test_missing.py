@@ -73,7 +73,7 @@ def test_a_piece_without_a_float_is_not_a_missing_one() -> None:
     assert [piece.code is None for piece in space.pieces[0]] == [False, True, False, False]
     assert space.home == (3,)
     assert not space.has_floats((0,))
-    assert np.isnan(np.concatenate(list(space.blocks((0,))))).sum() == 1
+    assert np.isnan(np.concatenate([codes for codes, _ in space.blocks((0,))])).sum() == 1
     assert Space.of(claim, [set()]).has_floats((0,))
 
 

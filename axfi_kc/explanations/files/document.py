@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators, check_weights
 from axfi_kc.errors import AxfiError, DomainError, IncompleteError, MissingExtraError, ResultFileError
 from axfi_kc.explanations.cxps import AXp, CXp, cxps_in, named_axps
@@ -57,7 +58,19 @@ __all__ = [
 ]
 
 
-_READ = ("format", "version", "domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "axps")
+_READ = (
+    "format",
+    "version",
+    "domain",
+    "instance",
+    "prediction",
+    "delta",
+    "weights",
+    "max_size",
+    "cxps",
+    "axps",
+    "within",
+)
 _SCORES = ("scores", "floats", "kinds")
 _ANSWER = ("class_names", "prediction_name", "probability", "margin")
 
@@ -153,6 +166,8 @@ class SavedData:
     class_names: Mapping[Any, str] = field(default_factory=dict)
     margin: dict[Hashable, Fraction] | None = None
     probability: float | None = None
+    within: Region | None = None
+    whole: Domain | None = None  # with a region: the domain before it was clipped
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -203,12 +218,13 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
     scores = find_scores(kinds)
     # AXps that were computed before are written in any case; asking the property would compute them.
     known = explained.axps if axps else vars(explained).get("axps")
+    region, whole = _region_of(explained)
     delta = explained.delta
     return {
         "format": FORMAT,
         "version": VERSION,
         "model": explained.model_kind,
-        "domain": domain_document(explained.domain),
+        "domain": domain_document(explained.domain if whole is None else whole),
         "instance": [value_text(v) for v in explained.instance.values()],
         "prediction": value_text(explained.prediction),
         **names_entry(explained.class_names),
@@ -216,17 +232,19 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
-        **_region_entry(explained),
+        **({} if region is None else {"within": region.document()}),
         "cxps": _named_cxp_entries(explained.cxp_count, explained.cxps),
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
     }
 
 
-def _region_entry(explained: Any) -> dict[str, Any]:
-    """Return the region around the instance; the domain of the document is what it leaves."""
-    region = getattr(getattr(explained, "problem", None), "region", None)
-    return {} if region is None else {"within": region.document()}
+def _region_of(explained: Any) -> tuple[Region | None, Domain | None]:
+    """Return the region around the instance, and the domain before it is clipped, which is what a document holds."""
+    if isinstance(explained, SavedData):
+        return explained.within, explained.whole
+    problem = explained.problem
+    return problem.region, None if problem.whole is None else problem.whole.domain
 
 
 def names_entry(class_names: Mapping[Any, str]) -> dict[str, Any]:
@@ -352,13 +370,18 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
     max_size = document.get("max_size")
     if max_size is not None and (type(max_size) is not int or max_size < 1):
         raise ResultFileError("max_size must be null or a positive integer.")
+    within = document.get("within")
     try:
         check_weights(weights)
-        domain.encode([instance])
+        codes = domain.encode([instance])
+        region = None if within is None else Region.of_document(within)
+        clipped = domain if region is None else region.around(domain, codes[0])
     except (AxfiError, TypeError, KeyError) as error:
         raise ResultFileError(f"The document does not fit its own domain ({error}).") from error
     return kind(
-        domain=domain,
+        domain=clipped,
+        within=region,
+        whole=None if region is None else domain,
         instance=instance,
         prediction=value_of(document.get("prediction")),
         model_kind=text_of(document.get("model"), "kind of model"),

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Real
 from axfi_kc.models.own_predict import library_of
 from axfi_kc.verification.reading.catboost import catboost_form
 from axfi_kc.verification.reading.columns import Seen, columns_of
@@ -21,6 +22,7 @@ from axfi_kc.verification.reading.pipelines import pipeline_form
 from axfi_kc.verification.reading.sklearn import sklearn_form
 from axfi_kc.verification.reading.wrappers import wrapped_form
 from axfi_kc.verification.reading.xgboost import xgboost_form
+from axfi_kc.verification.spaces import first_of, present
 
 __all__ = ["form_of"]
 
@@ -58,7 +60,8 @@ def _read_parts(model: Any, domain: Domain) -> LinearForm | None:
     def over(numbers: Iterable[int]) -> tuple[Fraction, ...]:
         return tuple(Fraction(n, model.denominator) for n in numbers)
 
-    for part, feature in zip(model.parts, domain.features, strict=True):
+    # The domain may be what a region leaves of the model's own, in whose order the tables are.
+    for part, feature, own in zip(model.parts, domain.features, model.domain.features, strict=True):
         if hasattr(part, "factors"):
             slopes.append(over(part.factors))
             entries.append(None)
@@ -67,9 +70,10 @@ def _read_parts(model: Any, domain: Domain) -> LinearForm | None:
             rows = [over(row) for row in zip(*part.rows, strict=True)]
             slopes.append(None)
             # A table that has one entry more than there are values ends with that of the missing one.
-            there = len(rows) - bool(feature.missing)
-            entries.append(tuple(rows[:there]))
-            absent.append(rows[there] if feature.missing else None)
+            there = len(rows) - bool(own.missing)
+            first = first_of(feature) - first_of(own)
+            entries.append(tuple(rows[first:there][: 0 if isinstance(feature, Real) else present(feature)]))
+            absent.append(rows[there] if own.missing else None)
     kinds: dict[str, Any] = {"Positive": "above", "Argmax": "largest", "Score": "itself"}
     scale = getattr(model.rule, "scale", Fraction(1))
     rule = Rule(kinds[type(model.rule).__name__], getattr(model.rule, "labels", ()), scale)
