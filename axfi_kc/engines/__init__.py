@@ -141,9 +141,9 @@ def _check_discrete(model: Model) -> None:
     odd = next((f for f in model.domain.features if isinstance(f, Real)), None)
     if isinstance(model, LinearModel) and odd is not None:
         raise UnsupportedModelError(
-            f"A linear model over the real feature {odd.name!r} is not explained under constraints, or within a ball of "
-            "norm 'l1', which cut its volumes into pieces without a closed form; declare the feature integer, or use a "
-            "region of norm 'linf'."
+            f"A linear model over the real feature {odd.name!r} is not explained under constraints, or within a ball "
+            "of norm 'l1', which cut its volumes into pieces without a closed form; declare the feature integer, or "
+            "use a region of norm 'linf'."
         )
 
 
