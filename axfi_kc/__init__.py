@@ -58,6 +58,7 @@ from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.models import CircuitModel, TableModel
+from axfi_kc.models.support import possible_points
 from axfi_kc.scores import family_indices as family_scores
 from axfi_kc.scores.axfi import banzhaf_like, shapley_like
 from axfi_kc.scores.forest import CXpForest
@@ -147,6 +148,7 @@ __all__ = [
     "mine_rules",
     "observed",
     "output_of",
+    "possible_points",
     "queries",
     "radius_path",
     "read_model",

@@ -22,6 +22,7 @@ from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.domain.constraints import All, Between, Constraint, Implies, Not, Some
+from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.region import Near
 from axfi_kc.errors import DomainError
@@ -29,7 +30,15 @@ from axfi_kc.models.box_model import Boxes
 from axfi_kc.models.restriction import circuit_on, code_inside
 from axfi_kc.models.tree_sum import Margins, TreeSum
 
-__all__ = ["Support", "penalised", "positive_share", "possible_boxes", "possible_share", "support_of"]
+__all__ = [
+    "Support",
+    "penalised",
+    "positive_share",
+    "possible_boxes",
+    "possible_points",
+    "possible_share",
+    "support_of",
+]
 
 
 _FALSE, _TRUE = 0, 1
@@ -207,6 +216,29 @@ def positive_share(share: Fraction) -> Fraction:
             "give their values a measure, or use weights='count' or weights='unit'."
         )
     return share
+
+
+def possible_points(domain: Domain) -> Circuit:
+    """Return the points of a domain that can exist as a circuit, to be counted, drawn and saved.
+
+    Raises
+    ------
+    DomainError
+        If the domain has no constraints, or no point meets them.
+
+    Examples
+    --------
+    >>> from axfi_kc.circuits.queries import count
+    >>> from axfi_kc.domain.constraints import at_most_one
+    >>> from axfi_kc.domain.features import Integer
+    >>> flags = Domain([Integer(name, 0, 1) for name in "abc"]).where(at_most_one("a", "b", "c"))
+    >>> count(possible_points(flags))
+    4
+    """
+    support = support_of(Grid.of(domain, [()] * len(domain)))
+    if support is None:
+        raise DomainError("Every point of this domain can exist: it has no constraints; add some with domain.where.")
+    return support.circuit
 
 
 def _compiled(constraint: Constraint, nodes: MddNodes) -> int:
