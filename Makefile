@@ -64,6 +64,8 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/circuits.py
 	$(BIN)/python benchmarks/families.py
+	$(BIN)/python benchmarks/possible.py
+	$(BIN)/python benchmarks/among.py
 
 # The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
 paper: .venv-paper/.installed

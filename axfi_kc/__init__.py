@@ -38,6 +38,7 @@ from axfi_kc.domain.rules import Rule, mine_rules
 from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations import page as report
+from axfi_kc.explanations.among import explain_among
 from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
 from axfi_kc.explanations.comparison import Comparison, compare
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
@@ -54,6 +55,7 @@ from axfi_kc.explanations.cxps import (
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.models import CircuitModel, TableModel
 from axfi_kc.scores import family_indices as family_scores
@@ -111,6 +113,7 @@ __all__ = [
     "Histogram",
     "Integer",
     "Problem",
+    "RadiusPath",
     "Real",
     "Region",
     "Report",
@@ -133,6 +136,7 @@ __all__ = [
     "covered_points",
     "errors",
     "exactly_one",
+    "explain_among",
     "feature",
     "find_axps",
     "find_counterfactual",
@@ -144,6 +148,7 @@ __all__ = [
     "observed",
     "output_of",
     "queries",
+    "radius_path",
     "read_model",
     "read_nnf",
     "read_onnx",

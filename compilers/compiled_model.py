@@ -23,7 +23,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import DomainError, SimilarityError
 from axfi_kc.models import Model, Similarity
-from axfi_kc.models.support import support_of
+from axfi_kc.models.support import possible_share, support_of
 
 __all__ = ["CompiledModel", "base_circuit", "compile_model", "compile_target", "question_about"]
 
@@ -91,8 +91,9 @@ class CompiledModel:
         return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
 
     def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability of the output, given what is fixed."""
-        return self.target.probability(budget=budget)
+        """Return the probability of the output, given what is fixed; under constraints, among the possible points."""
+        cells = {self.domain.index(name): self._cell(name, value) for name, value in self.fixed.items()}
+        return self.target.probability(budget=budget) / possible_share(self.target.grid, cells)
 
     def condition(self, values: Mapping[str, Any], *, budget: Budget | None = None) -> CompiledModel:
         """Return the circuit with features set to values, as ``{feature name: value}``.

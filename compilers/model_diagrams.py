@@ -27,7 +27,7 @@ from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.errors import BudgetError, UnsupportedModelError
-from axfi_kc.models import Boxes, Model, Similarity, TableModel, TreeSum
+from axfi_kc.models import Boxes, Model, Samples, Similarity, TableModel, TreeSum
 from axfi_kc.models.tree_sum import Margins
 
 __all__ = ["DEFAULT_ORDER", "OrderedTrees", "Task", "ThresholdCompiler", "compile_mdd", "diagram_of"]
@@ -108,6 +108,13 @@ class Task(NamedTuple):
 def diagram_of(model: Any, task: Task) -> Circuit:
     """Return the diagram of a form; forms that have one register how it is made."""
     raise UnsupportedModelError(f"No diagram for {type(model).__name__}; expected a neutral form from read_model.")
+
+
+@diagram_of.register
+def _samples(model: Samples, task: Task) -> Circuit:
+    raise UnsupportedModelError(
+        "Rows of a data set have no circuit: they are points, not a function of all points; compile the model itself."
+    )
 
 
 class _Nodes:

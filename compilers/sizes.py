@@ -19,6 +19,7 @@ from axfi_kc.compilers.feature_orders import ORDERS, Order, feature_order
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
+from axfi_kc.models.support import possible_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +28,7 @@ __all__ = ["COLUMNS", "SizeRow", "compare_sizes", "size_rows"]
 
 
 DEFAULT_BUDGET = Budget(seconds=60)
+_BOTH = ("with", "without")  # constraints
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,9 @@ class SizeRow:
     ----------
     target, code, order, vtree
         How it was compiled; code and vtree are None where the language has none.
+    constraints
+        ``"with"``: the circuit of the possible points that have the output; ``"without"``: of all points that do;
+        None if the domain has no constraints.
     nodes, edges, bytes, seconds
         What that took, the compilation of the model included; None where it did not succeed.
     count
@@ -44,8 +49,8 @@ class SizeRow:
     probability
         The probability of the output.
     agrees
-        Whether count and probability are those of the first row that succeeded, whose probability was
-        also computed by a second, independent route; None where that route did not finish.
+        Whether count and probability are those of the first row that succeeded (with constraints, or without), whose
+        probability was also computed by a second, independent route; None where that route did not finish.
     note
         Why there are no figures; or which library held the diagram.
     """
@@ -62,6 +67,7 @@ class SizeRow:
     probability: Fraction | None = None
     agrees: bool | None = None
     note: str = ""
+    constraints: str | None = None
 
 
 COLUMNS = tuple(SizeRow.__dataclass_fields__)
@@ -108,7 +114,7 @@ def compare_sizes(
     -------
     pandas.DataFrame
         A row per combination: target, code, order, vtree, nodes, edges, bytes, seconds, count,
-        probability, agrees, note.
+        probability, agrees, note, constraints. If the domain has constraints, two rows: with them and without.
 
     Examples
     --------
@@ -123,6 +129,7 @@ def compare_sizes(
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "A table of sizes") from error
     plan = _plan(tuple(TARGETS) if targets is None else targets, codes, orders, vtrees, reorder)
+    plan = [replace(way, constraints=c) for way in plan for c in (_BOTH if domain.constraints else (None,))]
     rows: Any = size_rows(model, domain, plan, output=output, delta=delta, budget=budget)
     if progress:
         from tqdm.auto import tqdm
@@ -142,13 +149,15 @@ class _Way:
     code: str | None
     vtree: Any
     reorder: bool = False
+    constraints: str | None = None
 
     @property
     def row(self) -> SizeRow:
         order = self.order if isinstance(self.order, str) else " ".join(self.order)
         if self.reorder:
             order += f", {language_of(self.target).searched}"
-        return SizeRow(self.target, self.code, order, None if self.vtree is None else str(self.vtree))
+        vtree = None if self.vtree is None else str(self.vtree)
+        return SizeRow(self.target, self.code, order, vtree, constraints=self.constraints)
 
 
 def _plan(
@@ -177,18 +186,20 @@ def size_rows(
 ) -> Iterator[SizeRow]:
     """Compile in each way of `plan` and yield its row as soon as it is known."""
     form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
-    made: dict[tuple[bool, str], tuple[Circuit | str, float]] = {}
-    first: SizeRow | None = None
+    whole = question_about(model, domain.unconstrained, output=output, delta=delta)[0] if domain.constraints else form
+    made: dict[tuple[bool, str, str | None], tuple[Circuit | str, float]] = {}
+    first: dict[str | None, SizeRow] = {}
 
     def circuit_of(way: _Way) -> tuple[Circuit | str, float]:
         # Targets share the circuit they start from, but each row has its seconds, so rows compare whole compilations.
         # Failures are kept too: each would cost the whole budget once more.
-        key = language_of(way.target).direct, str(way.order)
+        key = language_of(way.target).direct, str(way.order), way.constraints
         if key not in made:
             begin = time.perf_counter()
+            asked = whole if way.constraints == "without" else form
             try:
                 found: Circuit | str = base_circuit(
-                    form, wanted, similarity, target=way.target, similar=True, order=way.order, budget=budget
+                    asked, wanted, similarity, target=way.target, similar=True, order=way.order, budget=budget
                 )
             except BudgetError as error:
                 found = str(error)
@@ -203,9 +214,11 @@ def size_rows(
         features = feature_order(way.order, domain, form.uses())
         row = _measured(way, circuit, seconds, features, budget)
         if row.nodes is not None:
-            first = first or replace(row, agrees=_confirmed(circuit, row, budget))
-            same = (row.count, row.probability) == (first.count, first.probability)
-            row = replace(row, agrees=first.agrees if same else False)
+            if way.constraints not in first:
+                first[way.constraints] = replace(row, agrees=_confirmed(circuit, row, budget))
+            judge = first[way.constraints]
+            same = (row.count, row.probability) == (judge.count, judge.probability)
+            row = replace(row, agrees=judge.agrees if same else False)
         yield row
 
 
@@ -221,7 +234,7 @@ def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budg
         seconds = before + time.perf_counter() - begin
         countable = all(axis.counts is not None for axis in circuit.grid.axes)
         count = made.count(budget=watch.rest()) if countable else None
-        probability = made.probability(budget=watch.rest())
+        probability = made.probability(budget=watch.rest()) / possible_share(circuit.grid)
     except (BudgetError, CircuitError, MissingExtraError) as error:
         return replace(way.row, note=str(error))
     return replace(
@@ -244,4 +257,4 @@ def _confirmed(circuit: Circuit, row: SizeRow, budget: Budget) -> bool | None:
         again = recount(circuit, [axis.numerators for axis in axes], budget=budget)
     except BudgetError:
         return None
-    return Fraction(again, prod(axis.denominator for axis in axes)) == row.probability
+    return Fraction(again, prod(axis.denominator for axis in axes)) / possible_share(circuit.grid) == row.probability

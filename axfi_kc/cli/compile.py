@@ -142,7 +142,7 @@ _SIZES_EXAMPLES = """\
   axfi-kc sizes tree.skops data.csv --target label
   axfi-kc sizes model.json data.csv --to mdd obdd --codes order binary --orders influence --picture sizes.png
 """
-_COLUMNS = ("target", "code", "order", "vtree", "nodes", "edges", "bytes", "seconds", "agrees", "note")
+_COLUMNS = ("target", "code", "order", "vtree", "constraints", "nodes", "edges", "bytes", "seconds", "agrees", "note")
 
 
 def add_sizes(commands: Any) -> None:
@@ -187,7 +187,8 @@ def _run_sizes(options: argparse.Namespace) -> None:
     if options.json:
         print_json(rows)
         return
-    print(*text_table(_COLUMNS, [[_cell(row[c]) for c in _COLUMNS] for row in rows]), sep="\n")
+    columns = [c for c in _COLUMNS if c != "constraints" or inputs.domain.constraints]
+    print(*text_table(columns, [[_cell(row[c]) for c in columns] for row in rows]), sep="\n")
     print_written([] if options.picture is None else [options.picture])
 
 

@@ -51,6 +51,7 @@ __all__ = [
 
 _TRUSTED = (
     "sklearn.tree._tree.Tree",  # a compiled class that holds nothing but arrays
+    "numpy.dtype",  # the type of numbers that imputers keep
     # What scikit-learn's wrappers hold besides models. These have attributes, and do nothing when they are loaded.
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",

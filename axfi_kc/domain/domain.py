@@ -22,6 +22,9 @@ from axfi_kc.families.masks import features_of
 __all__ = ["Domain", "values_of"]
 
 
+_AT_ONCE = 1 << 13  # rows
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class Domain:
     """A product of features; the space in which every question is asked.
@@ -50,7 +53,8 @@ class Domain:
     constraints: tuple[Constraint, ...]
     columns: tuple[str, ...] = field(repr=False, compare=False)
     _position: dict[str, int] = field(repr=False, compare=False)
-    _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are real
+    _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are numbers
+    _is_integer: npt.NDArray[np.bool_] = field(repr=False, compare=False)
     _may_miss: npt.NDArray[np.bool_] = field(repr=False, compare=False)
 
     def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint] = ()) -> None:
@@ -66,10 +70,13 @@ class Domain:
             twice = next((n for n, k in Counter(items).items() if k > 1), None)
             if twice is not None:
                 raise DomainError(f"Each {what} needs a name of its own, but {twice!r} occurs twice; rename one.")
-        floats = [f.floats for f in given if isinstance(f, Real)]
+        # Bounds of integers are floats themselves, so that comparing with them is exact.
+        ends = [f.floats if isinstance(f, Real) else (f.low, f.high) for f in given if not isinstance(f, Categorical)]
         object.__setattr__(self, "features", given)
         object.__setattr__(self, "columns", columns)
-        object.__setattr__(self, "_bounds", np.array(floats).T if len(floats) == len(given) else None)
+        bounds = np.array(ends, dtype=np.float64).T if len(ends) == len(given) else None
+        object.__setattr__(self, "_bounds", bounds)
+        object.__setattr__(self, "_is_integer", np.array([isinstance(f, Integer) for f in given]))
         object.__setattr__(self, "_may_miss", np.array([bool(f.missing) for f in given]))
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
         # Last: constraints are settled over the features.
@@ -295,18 +302,27 @@ class Domain:
         return self.encode(one_row(x, self.features))[0] if numbers is None else numbers
 
     def _numbers(self, given: Any, ndim: int) -> npt.NDArray[np.float64] | None:
-        """Return points of real features that are plainly right; None if a closer look is needed, or an error."""
-        # Floats under the features' own names, or none, need no table of columns, and to make one would take longer
+        """Return points of numeric features that are plainly right; None if a closer look is needed, or an error."""
+        # Numbers under the features' own names, or none, need no table of columns, and to make one would take longer
         # than to explain a single tree.
         labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
         if self._bounds is None or getattr(given, "ndim", 0) != ndim or list(labels) != list(self._position):
             return None
         values = given if type(given) is np.ndarray else getattr(given, "to_numpy", lambda: None)()
-        if values is None or values.dtype.kind != "f" or values.shape[-1] != len(self):
+        if values is None or values.dtype.kind not in "fiu" or values.shape[-1] != len(self):
             return None
         codes = np.array(values, dtype=np.float64, order="C")  # a copy: the caller may go on to write into theirs
-        inside = (codes >= self._bounds[0]) & (codes <= self._bounds[1])
-        return codes if inside.all() or (inside | (np.isnan(codes) & self._may_miss)).all() else None
+        # By blocks that stay in the cache, for tables of a million rows.
+        blocks = (codes[k : k + _AT_ONCE] for k in range(0, len(codes), _AT_ONCE)) if ndim == 2 else (codes,)
+        return codes if all(map(self._are_right, blocks)) else None
+
+    def _are_right(self, codes: npt.NDArray[np.float64]) -> bool:
+        """Tell whether numbers are codes of values, or missing where that may be."""
+        low, high = self._bounds if self._bounds is not None else (np.inf, -np.inf)
+        inside = (codes >= low) & (codes <= high)
+        if self._is_integer.any():
+            inside &= (np.floor(codes) == codes) | ~self._is_integer
+        return bool(inside.all() or (inside | (np.isnan(codes) & self._may_miss)).all())
 
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the values that `codes` stand for; None where one is missing."""

@@ -12,6 +12,7 @@ import math
 import sys
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -40,7 +41,7 @@ def is_missing(value: object) -> bool:
     """
     if value is None or type(value).__name__ in _NOTHING:
         return True
-    return isinstance(value, float | np.floating) and math.isnan(value)
+    return isinstance(value, float | np.floating | Decimal) and math.isnan(value)
 
 
 def _first(values: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> object:
@@ -152,7 +153,7 @@ class Categorical:
         # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
             raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {items!r} was given.")
-        if any(isinstance(v, float) and math.isnan(v) for v in items):
+        if any(v is not None and is_missing(v) for v in items):
             raise DomainError(f"Feature {name!r} has NaN among its values; give missing values a share, missing=0.1.")
         share = _share(name, missing)
         if share and None in items:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -31,6 +32,8 @@ __all__ = [
 
 
 _EMPIRICAL_BINS = 10
+_AT_ONCE = 1 << 12  # rows
+_LARGE = 100_000  # values of a table of which one copy, column by column, costs less than many passes across it
 _FEW = 50  # different texts that need not repeat: a small table has few rows
 _TIMES = (date, time, timedelta)  # and what derives from them: datetime, and pandas' own
 _MOST_WEIGHTS = 1 << 22  # of an integer feature: one for each of its values
@@ -62,7 +65,18 @@ def is_frame(X: Any) -> bool:
 
 
 def _frame_columns(X: Any) -> dict[str, Column]:
-    return {str(name): X[name].to_numpy() for name in X.columns}
+    return {str(name): _frame_column(X[name]) for name in X.columns}
+
+
+def _frame_column(column: Any) -> Column:
+    # Of whole categories beside missing ones pandas would make floats.
+    is_whole = _is_category(column.dtype) and hasattr(column, "astype")
+    return column.astype(object).to_numpy() if is_whole else column.to_numpy()
+
+
+def _is_category(dtype: Any) -> bool:
+    """Tell whether a column's type is that of pandas' categories."""
+    return getattr(dtype, "name", "") == "category"
 
 
 def _frame_values(X: Any) -> dict[str, Column]:
@@ -80,9 +94,7 @@ def as_table(X: Any, features: Sequence[Feature]) -> Table:
         return _known(Table(_frame_values(X), len(X)), features)
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _known(_of_dicts(X), features)
-    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever number lies beneath
-        X = np.ma.filled(X.astype(np.float64), np.nan)
-    data = np.asarray(X)
+    data = _as_array(X)
     if data.ndim != 2:
         raise DomainError(
             f"Expected a table with one row per point, but an array of shape {data.shape} was given; "
@@ -219,13 +231,13 @@ def infer_features(
     missing: Mapping[str | int, Number] | None,
 ) -> list[Feature]:
     """Return the features that :meth:`Domain.from_data` describes."""
-    columns, known = _columns_of(X, names), _declared_kinds(X)
+    known, columns = _declared_kinds(X), _columns_of(X, names)
     labels = list(columns)
     if any(len(c) == 0 for c in columns.values()):
         raise DomainError("A domain cannot be read off an empty table; give at least one row.")
     kind_of = {_label(c, labels): kind for kind, given in kinds.items() for c in given}
     bound_of = {_label(c, labels): b for c, b in (bounds or {}).items()}
-    share_of = {_label(c, labels): exact(p, "share of missing values") for c, p in (missing or {}).items()}
+    share_of = _shares_given(missing, [*labels, *(one_hot or {})])
     owner = {_label(c, labels): name for name, owned in (one_hot or {}).items() for c in owned}
     words = (
         measures
@@ -237,8 +249,9 @@ def infer_features(
         if label in owner:
             # At the place of its first column, so that features keep the order of the data.
             if owner[label] not in {f.name for f in features}:
-                owned = [c for c in labels if owner.get(c) == owner[label]]
-                features.append(_one_hot(owner[label], owned))
+                name, owned = owner[label], [c for c in labels if owner.get(c) == owner[label]]
+                share = share_of.get(name, _share_of_rows([columns[c] for c in owned]))
+                features.append(_one_hot(name, owned, share))
             continue
         kind = kind_of.get(label) or known.get(label) or _inferred_kind(label, column)
         measure = words if isinstance(words, str) else words.get(label, "uniform")
@@ -247,11 +260,26 @@ def infer_features(
     return features
 
 
+def _shares_given(missing: Any, labels: Sequence[str]) -> dict[str, Fraction]:
+    if missing is not None and not isinstance(missing, Mapping):
+        raise DomainError(f"missing takes {{column: share}}, but {missing!r} was given; name the columns.")
+    return {_label(c, labels): exact(p, "share of missing values") for c, p in (missing or {}).items()}
+
+
+def _share_of_rows(columns: Sequence[Column]) -> Fraction:
+    """Return the share of rows in which all of several columns are missing: then so is the feature that owns them."""
+    flags = [[is_missing(v) for v in column.tolist()] for column in columns if column.dtype.kind in "fO"]
+    empty = np.all(flags, axis=0) if len(flags) == len(columns) else np.zeros(len(columns[0]), dtype=np.bool_)
+    return Fraction(int(empty.sum()), len(empty))
+
+
 def _present(name: str, column: Column) -> tuple[Column, Fraction]:
     """Return the values of a column that are not missing, and the share of those that are."""
     if column.dtype.kind not in "fO":
         return column, Fraction(0)
     missing = np.isnan(column) if column.dtype.kind == "f" else np.array([is_missing(v) for v in column.tolist()])
+    if not missing.any():
+        return column, Fraction(0)
     if missing.all():
         raise DomainError(f"Column {name!r} is missing in every row, so it has no values; leave it out.")
     return column[~missing], Fraction(int(missing.sum()), len(column))
@@ -264,11 +292,16 @@ def _declared_kinds(X: Any) -> dict[str, str]:
     """
     if not is_frame(X):
         return {}
+    twice = next((name for name, n in Counter(map(str, X.columns)).items() if n > 1), None)
+    if twice is not None:
+        raise DomainError(f"Each column needs a name of its own, but {twice!r} occurs twice; rename one.")
     kinds = {str(name): _declared_kind(X[name].dtype) for name in X.columns}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _declared_kind(dtype: Any) -> str | None:
+    if _is_category(dtype):
+        return "categorical"
     for test, kind in (("is_integer", "integer"), ("is_float", "real")):  # polars
         if callable(getattr(dtype, test, None)) and getattr(dtype, test)():
             return kind
@@ -281,13 +314,32 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
         if names is not None:
             raise DomainError("A DataFrame has names of its own; rename its columns instead of giving `names`.")
         return columns
-    data = np.asarray(X)
+    data = _as_array(X)
     if data.ndim != 2:
         raise DomainError(f"Expected a two-dimensional table, but an array of shape {data.shape} was given.")
+    if data.size > _LARGE and data.dtype.kind != "O":
+        data = _by_columns(data)  # each column is gone through several times
     labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
     if len(labels) != data.shape[1]:
         raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
     return {str(n): data[:, j] for j, n in enumerate(labels)}
+
+
+def _as_array(X: Any) -> Column:
+    """Return rows as an array that keeps the types of their values."""
+    if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever number lies beneath
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    data = np.asarray(X)
+    # Beside a word NumPy would make words of numbers and flags.
+    return np.asarray(X, dtype=object) if data.dtype.kind in "US" and not isinstance(X, np.ndarray) else data
+
+
+def _by_columns(data: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a table whose columns lie in one piece each, copied by blocks of rows that stay in the cache."""
+    columns = np.empty(data.shape[::-1], dtype=data.dtype)
+    for k in range(0, len(data), _AT_ONCE):
+        columns[:, k : k + _AT_ONCE] = data[k : k + _AT_ONCE].T
+    return columns.T
 
 
 def _label(column: str | int, labels: Sequence[str]) -> str:
@@ -329,11 +381,11 @@ def _check_no_ids(name: str, column: Column) -> None:
         )
 
 
-def _one_hot(name: str, owned: Sequence[str]) -> Categorical:
+def _one_hot(name: str, owned: Sequence[str], missing: Fraction) -> Categorical:
     """Return the feature behind `owned` columns; values are the columns' own suffixes."""
     prefixes = (f"{name}_", f"{name}=")
     values = [next((c[len(p) :] for p in prefixes if c.startswith(p)), c) for c in owned]
-    return Categorical(name, values, columns=owned)
+    return Categorical(name, values, columns=owned, missing=missing)
 
 
 def _categorical(name: str, column: Column, bounds: object, measure: object, missing: Fraction) -> Feature:
@@ -343,7 +395,10 @@ def _categorical(name: str, column: Column, bounds: object, measure: object, mis
     for v in column.tolist():
         counts[v] = counts.get(v, 0) + 1
     # Values of different types do not compare; grouped by type they do, and the order is the same each time.
-    values = sorted(counts, key=lambda v: (str(type(v)), v))
+    try:
+        values = sorted(counts, key=lambda v: (str(type(v)), v))
+    except TypeError:  # of a type without an order
+        values = sorted(counts, key=lambda v: (str(type(v)), repr(v)))
     if measure == "empirical":
         return Categorical(name, values, weights=[counts[v] for v in values], missing=missing)
     return Categorical(name, values, weights=_weights_of(name, measure), missing=missing)
@@ -353,10 +408,11 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     # As good as unbounded: the probe only checks that all values are finite numbers.
     probe = Real(name, -(2**1023), 2**1023)
     numbers = probe.encode(column)
-    low, high = bounds if bounds is not None else (float(numbers.min()), float(numbers.max()))
-    if numbers.min() < low or numbers.max() > high:
+    least, most = float(numbers.min()), float(numbers.max())
+    low, high = bounds if bounds is not None else (least, most)
+    if least < low or most > high:
         raise DomainError(
-            f"Feature {name!r} runs from {shown(numbers.min())} to {shown(numbers.max())} in the data, "
+            f"Feature {name!r} runs from {shown(least)} to {shown(most)} in the data, "
             f"outside the bounds ({low}, {high}); widen them."
         )
     return low, high

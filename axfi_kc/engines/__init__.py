@@ -39,8 +39,9 @@ from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
 from axfi_kc.engines.regional import RegionEngine
-from axfi_kc.errors import DomainError, UnsupportedModelError, UnsupportedTargetError
-from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Similarity, TableModel, TreeSum
+from axfi_kc.engines.samples.engine import SampleEngine
+from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
+from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Samples, Similarity, TableModel, TreeSum
 from axfi_kc.models.renumbering import renumbered
 
 __all__ = [
@@ -104,6 +105,7 @@ ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
     TreeSum: _of_trees,
     LinearModel: LinearEngine,
     CircuitModel: CircuitEngine,
+    Samples: SampleEngine,
 }
 
 
@@ -130,13 +132,19 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
     small = renumbered(model) if isinstance(model, LinearModel) else None
     if small is not None:
         return RenumberedEngine(model, similarity, small)
-    real = next((f.name for f in model.domain.features if isinstance(f, Real)), None)
-    if isinstance(model, LinearModel) and real is not None:
-        raise DomainError(
-            "Under constraints, as within a ball of norm 'l1', a linear model is explained value by value, but "
-            f"feature {real!r} is real; declare it integer or categorical, or use a region of norm 'linf'."
-        )
+    _check_discrete(model)
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
+
+
+def _check_discrete(model: Model) -> None:
+    """Raise for a linear model over real features: its closed forms do not survive a cut through the simplex."""
+    odd = next((f for f in model.domain.features if isinstance(f, Real)), None)
+    if isinstance(model, LinearModel) and odd is not None:
+        raise UnsupportedModelError(
+            f"A linear model over the real feature {odd.name!r} is not explained under constraints, or within a ball of "
+            "norm 'l1', which cut its volumes into pieces without a closed form; declare the feature integer, or use a "
+            "region of norm 'linf'."
+        )
 
 
 def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:

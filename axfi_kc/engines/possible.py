@@ -19,7 +19,7 @@ from axfi_kc.domain.constraints import check_possible
 from axfi_kc.engines.found import Found, Located, masks_of_words
 from axfi_kc.errors import IncompleteError
 from axfi_kc.models import Model
-from axfi_kc.models.support import support_of
+from axfi_kc.models.support import positive_share, support_of
 
 if TYPE_CHECKING:
     from axfi_kc.engines import Engine
@@ -71,7 +71,8 @@ class PossibleEngine:
             )
         masks, rows = masks_of_words(found.words), cells.tolist()
         owner = np.repeat(np.arange(len(found)), np.diff(found.starts)).tolist()
-        shares = [self._support.share(rows[n], mask) for n, mask in zip(owner, masks, strict=True)]
+        pairs = zip(owner, masks, strict=True)
+        shares = [positive_share(self._support.share(rows[n], mask)) for n, mask in pairs]
         divisors = found.divisors or [1] * len(masks)
         totals = np.empty(len(masks), dtype=object)
         totals[:] = [t * s.denominator for t, s in zip(found.totals.tolist(), shares, strict=True)]

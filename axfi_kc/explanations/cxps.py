@@ -27,6 +27,7 @@ from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import features_of, minimal_hitting_sets, sorted_sets
+from axfi_kc.models import Samples
 
 __all__ = [
     "AXp",
@@ -366,11 +367,21 @@ def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:
     """
     domain = problem.domain
     free = domain.mask(cxp.features)
-    instance = domain.decode(problem.codes)
-    choices = [_values(domain.features[i]) if free >> i & 1 else (x,) for i, x in enumerate(instance)]
-    for point in product(*choices):
-        if problem.is_dissimilar(problem.model.predict([point])[0]):
+    for point in _box(problem, free):
+        codes = domain.encode([point])
+        possible = all(c.holds(codes[0].tolist(), domain) for c in domain.constraints)
+        if possible and problem.is_dissimilar(problem.model.outputs_at(codes)[0]):
             yield point
+
+
+def _box(problem: Problem, free: int) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the points that agree with the instance outside the features `free`."""
+    domain, model = problem.domain, problem.model
+    if isinstance(model, Samples):
+        rows = np.unique(model.codes[model.differences(problem.codes) & ~np.uint64(free) == 0], axis=0)
+        return map(domain.decode, rows)
+    instance = domain.decode(problem.codes)
+    return product(*(_values(domain.features[i]) if free >> i & 1 else (x,) for i, x in enumerate(instance)))
 
 
 def _values(feature: Any) -> Iterable[Any]:

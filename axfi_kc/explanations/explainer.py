@@ -192,7 +192,7 @@ class Explainer(Manners):
         self.delta = delta
         self.weights = weights
         self.max_size = max_size
-        self.budget = budget or Budget()
+        self.budget = _checked_budget(budget)
         self.target = target
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
@@ -386,6 +386,12 @@ class Explainer(Manners):
 
 def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
     return engine_through(target, model, similarity)
+
+
+def _checked_budget(budget: Any) -> Budget:
+    if budget is None or isinstance(budget, Budget):
+        return budget or Budget()
+    raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {budget!r} was given.")
 
 
 def _check_max_size(max_size: Any) -> None:

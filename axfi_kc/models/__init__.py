@@ -7,6 +7,7 @@ from axfi_kc.models.base import GriddedModel, ListedModel, Model, Similarity, Us
 from axfi_kc.models.box_model import Boxes, boxes_of, relabelled
 from axfi_kc.models.circuit_model import CircuitModel
 from axfi_kc.models.linear_model import LinearModel, Lookup, Slope
+from axfi_kc.models.samples import Samples
 from axfi_kc.models.table_model import TableModel
 from axfi_kc.models.tree_sum import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 
@@ -20,6 +21,7 @@ __all__ = [
     "Lookup",
     "Model",
     "Positive",
+    "Samples",
     "Score",
     "Similarity",
     "Slope",

@@ -344,7 +344,7 @@ def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | N
     def predict(codes: Codes) -> list[Any]:
         try:
             return _plain(model.predict(table_of(model, domain, codes, categories=categories)))
-        except (TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError) as error:
             raise UnsupportedModelError(
                 f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain "
                 "the numbers that the model was trained on."

@@ -8,7 +8,7 @@ trees*: one more tree per constraint, 0 where it holds and so far below zero els
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -29,7 +29,7 @@ from axfi_kc.models.box_model import Boxes
 from axfi_kc.models.restriction import circuit_on, code_inside
 from axfi_kc.models.tree_sum import Margins, TreeSum
 
-__all__ = ["Support", "penalised", "possible_boxes", "support_of"]
+__all__ = ["Support", "penalised", "positive_share", "possible_boxes", "possible_share", "support_of"]
 
 
 _FALSE, _TRUE = 0, 1
@@ -173,6 +173,40 @@ def support_of(grid: Grid) -> Support | None:
                 f"{f' cannot hold together with {earlier}' if earlier else ' never holds'}; leave one out."
             )
     return Support(grid, nodes, root, roots)
+
+
+def possible_share(grid: Grid, fixed: Mapping[int, int] | None = None) -> Fraction:
+    """Return the probability that a point is possible, given the cells of some features; 1 without constraints.
+
+    Raises
+    ------
+    DomainError
+        If it is 0, so that nothing has a probability among the possible points.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain, Integer
+    >>> from axfi_kc.domain.constraints import feature
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)]).where(feature("a") <= feature("b"))
+    >>> possible_share(Grid.of_values(domain)), possible_share(Grid.of_values(domain), {0: 1})
+    (Fraction(3, 4), Fraction(1, 2))
+    """
+    support = support_of(grid)
+    if support is None:
+        return Fraction(1)
+    cells = [(fixed or {}).get(i, 0) for i in range(len(grid.axes))]
+    free = sum(1 << i for i in range(len(cells)) if i not in (fixed or {}))
+    return positive_share(support.share(cells, free))
+
+
+def positive_share(share: Fraction) -> Fraction:
+    """Return the probability of possible points that others are divided by; DomainError if it is 0."""
+    if not share:
+        raise DomainError(
+            "The points that the constraints leave have probability 0, so that nothing has a probability among them; "
+            "give their values a measure, or use weights='count' or weights='unit'."
+        )
+    return share
 
 
 def _compiled(constraint: Constraint, nodes: MddNodes) -> int:

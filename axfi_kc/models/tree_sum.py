@@ -346,9 +346,16 @@ class TreeSum(GriddedModel):
         if isinstance(self.rule, Score):
             return 2 * adding[0] + (0 if not adding[0] and self.rule.scale == 1 else 2 * unit * sizes[0])
         two = sum(sorted(adding)[-2:], _ZERO)  # a difference has the errors of both
-        if _votes(self):
+        if self.is_average:
             return two
         return two + LINK_ERROR * unit * min(len(sizes), 2)
+
+    @cached_property
+    def is_average(self) -> bool:
+        """Whether the scores are probabilities that a forest averages; their sums, held here, decide alike."""
+        if not isinstance(self.rule, Argmax) or any(self.base):
+            return False
+        return bool((self.values >= 0).all() and np.allclose(self.values.sum(axis=1), 1))
 
     def with_ties_moved(self, output: Any, delta: Fraction | None, shift: Fraction) -> tuple[Self, Fraction | None]:
         """Return the model and delta for which more points are dissimilar to `output`; see :class:`Model`."""
@@ -478,13 +485,6 @@ def _adds_exactly(model: TreeSum, size: Fraction, bits: int) -> bool:
         return True
     denominator = model.integers[2]
     return denominator & (denominator - 1) == 0 and size * denominator < 1 << bits
-
-
-def _votes(model: TreeSum) -> bool:
-    """Tell whether the scores are averaged probabilities, whose order an average keeps."""
-    if not isinstance(model.rule, Argmax) or any(model.base):
-        return False
-    return bool((model.values >= 0).all() and np.allclose(model.values.sum(axis=1), 1))
 
 
 _Owner = tuple[int, int]  # a feature, and which of its columns

@@ -83,7 +83,9 @@ def _number(found: Any) -> float | None:
 
 def _name(row: Mapping[str, Any]) -> str:
     parts = [row.get(key) for key in _NAMED_BY]
-    return ", ".join(label(p, 18) for p in parts if isinstance(p, str | tuple | list) and p)
+    kept = row.get("constraints")
+    parts += [f"{kept} constraints"] if isinstance(kept, str) else []
+    return ", ".join(label(p, 20) for p in parts if isinstance(p, str | tuple | list) and p)
 
 
 def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str, *, shift: float) -> None:

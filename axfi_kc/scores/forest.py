@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.from_tables import unknown
+from axfi_kc.domain.measures import Number, exact
 from axfi_kc.engines import LISTED, CxpSets, ListedCxps
-from axfi_kc.errors import BudgetError, UnknownFeatureError
+from axfi_kc.errors import BudgetError, UnknownFeatureError, WeightError
 from axfi_kc.families import WeightedDag
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.families.weighted_dag import NO_ELEMENT
@@ -142,6 +143,49 @@ class CXpForest:
         # A forest without CXps has no weight to divide, so its n = 0 does no harm.
         n = len(shares)
         return CXpForest.of({cxp: n * share for cxp, share in shares.items()}, features=self.features)
+
+    def with_penalties(self, penalties: Mapping[Iterable[str], Number]) -> CXpForest:
+        """Return the forest with the paper's penalty trees: fixing one of several features costs an amount.
+
+        The value becomes ``v(S) = v_r(S) - sum of amount_p over the penalties p that S meets``. By additivity scores
+        stay closed forms: a penalty of k features takes amount/k from the Shapley-like score of each of them, and
+        amount/2^(k-1) from the Banzhaf-like one.
+
+        This changes the game and keeps the space. The CXps are the same ones, whether or not a point can exist, and
+        scores may be negative. Constraints (:meth:`axfi_kc.Domain.where`) do the reverse: they take points out of
+        the space, and with them CXps, and leave the game as it is defined.
+
+        Parameters
+        ----------
+        penalties
+            ``{names of features: amount}``.
+
+        Raises
+        ------
+        UnknownFeatureError, WeightError
+            If a penalty names a feature that there is not, or none at all.
+
+        Notes
+        -----
+        Linear in the CXps, which are listed.
+
+        Examples
+        --------
+        >>> from axfi_kc.scores.axfi import shapley_like
+        >>> forest = CXpForest.of({("a", "b"): 1, ("c",): 2}, features="abc").with_penalties({("a", "c"): 1})
+        >>> forest.value({"a"}), forest.value({"b"})
+        (Fraction(-1, 2), Fraction(1, 2))
+        >>> shapley_like(forest)
+        {'a': Fraction(-1, 4), 'b': Fraction(1, 4), 'c': Fraction(1, 2)}
+        """
+        amounts: dict[frozenset[str], Fraction] = {}
+        for names, amount in penalties.items():
+            key = frozenset([names] if isinstance(names, str) else names)
+            if not key:
+                raise WeightError("A penalty is about at least one feature, but none was named; name those it is for.")
+            amounts[key] = amounts.get(key, Fraction(0)) + exact(amount, "penalty")
+        n = len(amounts)  # a forest's value is a mean over its trees, a penalty is not
+        return self + CXpForest.of({key: -n * amount for key, amount in amounts.items()}, features=self.features)
 
     def _names(self, mask: int) -> tuple[str, ...]:
         return tuple(self.features[i] for i in features_of(mask))

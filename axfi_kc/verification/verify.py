@@ -15,7 +15,7 @@ import numpy as np
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature, Real
-from axfi_kc.errors import AxfiError
+from axfi_kc.errors import AxfiError, UnsupportedModelError
 from axfi_kc.models.own_predict import Codes, own_probabilities
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.definitions import KINDS, contained, forest_value, missed, score_by_definition, uncovered
@@ -29,6 +29,7 @@ __all__ = ["verify"]
 
 _BEYOND = 1e-5  # of a feature's width
 _SETS_TRIED = 300  # where completeness is sampled
+_AMONG_ROWS = "Samples"  # the neutral form of a data set
 _SAME = 1e-9  # relative, of a probability: how many rows are asked for at once may change its last digits
 _COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
 
@@ -72,6 +73,11 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     <Report: proved; 43 proved, 0 sampled, 0 failed; function read through predict alone>
     """
     allowance = Allowance.of(budget)
+    if getattr(explanation, "model_kind", None) == _AMONG_ROWS:
+        raise UnsupportedModelError(
+            "An explanation among the rows of a data set is about these rows alone, but verify asks a model about the "
+            "whole domain; compare it with the rows themselves."
+        )
     claim = Claim.of(explanation, allowance)
     searches = Searches(claim, model, allowance, seed=seed)
     checks = [

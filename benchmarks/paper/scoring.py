@@ -7,9 +7,11 @@ from time import perf_counter
 from typing import Any
 
 from axfi_kc.budget import Budget
+from axfi_kc.compilers import read_model
 from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.comparison import rank_overlap
 from axfi_kc.explanations.explainer import Explainer, Explanation
+from axfi_kc.models import Argmax
 from axfi_kc.scores.shap.margins import margin_shap_scores
 from benchmarks.paper.rankings import has_tie, overlaps, ranked
 from benchmarks.paper.training import Trained
@@ -23,8 +25,9 @@ _BUDGET = Budget(seconds=120)
 def exact_shap(trained: Trained, rows: Any, outputs: list[Any]) -> list[dict[str, Fraction]]:
     """Return the exact SHAP scores of the model's function; of several classes, that of the output."""
     function, positions = trained.function, dict[Any, list[int]]()
+    several = isinstance(getattr(read_model(function, trained.domain), "rule", None), Argmax)
     for k, output in enumerate(outputs):
-        positions.setdefault(output, []).append(k)
+        positions.setdefault(output if several else None, []).append(k)
     found: list[dict[str, Fraction]] = [{} for _ in outputs]
     for output, places in positions.items():
         scores = margin_shap_scores(function, trained.domain, rows.iloc[places], output=output)

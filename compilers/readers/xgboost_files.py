@@ -677,5 +677,5 @@ def _scores(file: XGBoostFile, n_trees: int) -> list[npt.NDArray[np.float64]]:
 def _members(file: XGBoostFile, column: int, listed: frozenset[int]) -> Split:
     """Return the domain's codes of the listed category numbers."""
     names = file.categories[column] if file.categories else ()
-    # A number beyond the names stands for no category of this column, so no point has it.
-    return frozenset(names[k] for k in listed if k < len(names)) if names else listed
+    # A number beyond the names, or below 0, stands for no category of this column, so no point has it.
+    return frozenset(names[k] for k in listed if 0 <= k < len(names)) if names else listed

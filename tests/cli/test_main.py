@@ -180,6 +180,16 @@ def test_sizes(files: Path, capsys, tmp_path) -> None:
     assert (tmp_path / "sizes.png").stat().st_size > 1000
 
 
+def test_sizes_with_and_without_constraints(files: Path, capsys) -> None:
+    arguments = ["sizes", "binary.skops", "iris.csv", "--to", "mdd", "--orders", "given"]
+    rule = f"feature({pd.read_csv(files / 'iris.csv').columns[0]!r}) <= 6"
+    rows = json.loads(printed(capsys, files, *arguments, "--where", rule, "--json"))
+    assert [row["constraints"] for row in rows] == ["with", "without"]
+    assert all(row["agrees"] for row in rows)
+    assert "constraints" in printed(capsys, files, *arguments, "--where", rule).splitlines()[0].split()
+    assert "constraints" not in printed(capsys, files, *arguments).splitlines()[0].split()
+
+
 @pytest.mark.parametrize("rows", [["--row", "60"], ["--rows", "5"]])
 def test_report(files: Path, capsys, tmp_path, rows: list[str]) -> None:
     out = tmp_path / "r.html"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import axfi_kc as ax
@@ -61,3 +62,16 @@ def test_ties_are_told_from_errors() -> None:
         is_decided_by_rounding(replace(truth, outputs=[1 - y for y in truth.outputs]))
     with pytest.raises(ConstantModelError):
         ax.Explainer(lambda p: 0, truth.domain)
+
+
+def test_a_negative_number_that_is_missing_is_no_category() -> None:
+    xgb = pytest.importorskip("xgboost")
+    numbers = np.array([-3, -1, 2, np.nan] * 10)[np.argsort(np.arange(40) % 7)]
+    X = pd.DataFrame({"f0": pd.Categorical(["a", "b", "c", None] * 10), "f1": numbers})
+    y = ((X.f1.fillna(0) == -1) | X.f0.isna()).astype(int)
+    options = {"n_estimators": 3, "max_depth": 3, "min_child_weight": 0, "enable_categorical": True, "n_jobs": 1}
+    model = xgb.XGBClassifier(missing=-1.0, **options).fit(X, y)
+    domain = ax.Domain([ax.Categorical("f0", "abc", missing=0.25), ax.Integer("f1", -3, 2, missing=0.25)])
+    points = list(domain.points())
+    frame = pd.DataFrame(points, columns=["f0", "f1"]).astype({"f0": X.f0.dtype, "f1": float})
+    assert ax.read_model(model, domain).predict(points) == model.predict(frame).tolist()

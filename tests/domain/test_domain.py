@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -104,3 +107,45 @@ def test_whatever_numpy_takes_is_a_point() -> None:
     assert domain.encode_point(memoryview(np.array([0.25, 0.5]))).tolist() == [0.25, 0.5]
     with pytest.raises(DomainError, match="'a' is missing"):
         domain.encode(np.ma.array([[0.25, 0.5]], mask=[[True, False]]))
+
+
+INTEGERS = ax.Domain([ax.Integer("a", -2, 5), ax.Real("b", 0, Fraction(1, 3)), ax.Integer("c", 0, 2**53, missing=0.5)])
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (-2, 0.25, 2.0**53),
+        (5.0, 0.0, float("nan")),
+        (0, float(Fraction(1, 3)), 7),
+        (5.5, 0.25, 0),
+        (6, 0.25, 0),
+        (0, 0.34, 0),
+        (float("nan"), 0.25, 0),
+        (0, float("inf"), 0),
+        (0, 0.25, float("-inf")),
+    ],
+)
+def test_numbers_are_encoded_quickly_as_they_are_slowly(row: tuple[float, ...]) -> None:
+    """An array of numbers takes a short cut, dicts do not."""
+    table = np.array([(0, 0.25, 1), row], dtype=np.float64)
+    slow = [dict(zip("abc", r, strict=True)) for r in table.tolist()]
+    try:
+        expected = INTEGERS.encode(slow)
+    except DomainError as error:
+        with pytest.raises(DomainError, match=re.escape(str(error))):
+            INTEGERS.encode(table)
+        with pytest.raises(DomainError):
+            INTEGERS.encode_point(table[1])
+        return
+    assert np.array_equal(INTEGERS.encode(table), expected, equal_nan=True)
+    assert np.array_equal(INTEGERS.encode_point(table[1]), expected[1], equal_nan=True)
+
+
+def test_whole_numbers_are_encoded_from_whole_arrays() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", -1, 3)])
+    table = np.array([[0, -1], [3, 3]])
+    assert domain.encode(table).tolist() == table.tolist()
+    assert domain.encode(table.astype(np.uint8)[1:]).tolist() == [[3, 3]]
+    with pytest.raises(DomainError, match=r"'a' must be an integer from 0 to 3, but 4.0 was found"):
+        domain.encode(table + 1)

@@ -31,7 +31,7 @@ from axfi_kc.plots.style import value
         (np.str_("red"), "red"),
         (math.nan, "nan"),
         (-math.inf, "-inf"),
-        (None, "None"),
+        (None, "missing"),
         (("a", 1), "('a', 1)"),
         (Fraction(10**400), "about 10^400"),
         (Fraction(-1, 3 * 10**400), "about -10^-401"),

@@ -120,3 +120,50 @@ def test_domains_with_missing_values_in_json() -> None:
     document = domain_document(DOMAIN)
     assert [entry["missing"] for entry in document] == ["1/5", "1/4", "1/2"]
     assert domain_of(document) == DOMAIN
+
+
+@pytest.mark.parametrize("nothing", [pd.NA, pd.NaT, float("nan")])
+def test_what_stands_for_missing_is_no_category(nothing: object) -> None:
+    with pytest.raises(DomainError, match="NaN among its values"):
+        ax.Categorical("a", ["x", nothing])
+
+
+def test_flags_that_are_missing_together() -> None:
+    table = pd.DataFrame({"c_a": [1, 0, np.nan], "c_b": [0, 1, np.nan]})
+    domain = ax.Domain.from_data(table, one_hot={"c": ["c_a", "c_b"]})
+    assert domain.features[0].missing == Fraction(1, 3)
+    assert np.isnan(domain.encode(table)[2, 0])
+    given = ax.Domain.from_data(table, one_hot={"c": ["c_a", "c_b"]}, missing={"c": 0.25})
+    assert given.features[0].missing == Fraction(1, 4)
+
+
+def test_what_is_masked_is_missing() -> None:
+    table = np.ma.array([[1.0, 2.0], [3.0, 99.0], [5.0, 4.0]], mask=[[0, 0], [0, 1], [0, 0]])
+    domain = ax.Domain.from_data(table)
+    assert (domain.features[1].missing, domain.features[1].high) == (Fraction(1, 3), 4)
+    assert np.isnan(domain.encode(table)[1, 1])
+
+
+def test_categories_are_no_numbers() -> None:
+    frame = pd.DataFrame({"a": pd.Categorical([1, 2, None, 1])})
+    feature = ax.Domain.from_data(frame).features[0]
+    assert (feature.kind, feature.values, feature.missing) == ("categorical", (1, 2), Fraction(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "words"),
+    [
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "'a' occurs twice"),
+        (pd.DataFrame({"a": [1]}), {"missing": 0.3}, "missing takes {column: share}"),
+    ],
+)
+def test_tables_and_shares_that_mean_nothing(table: pd.DataFrame, options: dict[str, object], words: str) -> None:
+    with pytest.raises(DomainError, match=words):
+        ax.Domain.from_data(table, **options)
+
+
+def test_numbers_and_flags_stay_what_they_are_beside_words() -> None:
+    domain = ax.Domain(
+        [ax.Categorical("sex", ["f", "m"]), ax.Categorical("alone", [False, True]), ax.Real("age", 0, 9)]
+    )
+    assert domain.encode([("m", True, 3.5), ("f", False, 2)]).tolist() == [[1, 1, 3.5], [0, 0, 2]]

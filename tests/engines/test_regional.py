@@ -16,7 +16,7 @@ from axfi_kc.domain.region import Region
 from axfi_kc.engines import engine_for, engine_through
 from axfi_kc.engines.ball_weights import _uniform_sum
 from axfi_kc.engines.regional import RegionEngine
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import LinearModel, Positive, Similarity, Slope, TreeNodes, TreeSum
 from tests.support.random_problems import KINDS, random_truth
 from tests.support.random_spaces import Around, constrained, infimum, random_region
@@ -151,7 +151,7 @@ def test_a_real_linear_model_in_an_l1_ball_is_refused_in_one_sentence() -> None:
     model = LinearModel.of(domain, [Slope((1,)), Slope((1,))], base=[-1], rule=Positive((0, 1)))
     similarity = Similarity.of(model, None)
     engine = RegionEngine(model, Region(radius=1, norm="l1"), lambda part: engine_for(part, similarity))
-    with pytest.raises(DomainError, match="is explained value by value, but feature 'x' is real"):
+    with pytest.raises(UnsupportedModelError, match="the real feature 'x' is not explained under constraints"):
         engine.explain(np.zeros((1, 2)))
 
 

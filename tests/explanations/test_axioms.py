@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from random import Random
 
 from hypothesis import given, settings
 
 import axfi_kc as ax
 from axfi_kc.explanations import axioms
 from axfi_kc.scores.forest import CXpForest
+from tests.support.random_constraints import random_constrained
+from tests.support.random_problems import Truth
 from tests.support.strategies import Case, box_cases, cases
 
 MANY = settings(max_examples=500, deadline=None)
@@ -86,6 +90,60 @@ def test_independence_from_the_output(case: Case) -> None:
         renaming = {y: 7 - Fraction(y) for y in outputs}  # keeps all distances
     for score in SCORES:
         assert axioms.independence_from_output(score, problem, renaming) is None
+
+
+def constrained_problems(name: str, number: int) -> Iterator[tuple[Truth, ax.Problem]]:
+    rng = Random(name)
+    for _ in range(number):
+        truth = random_constrained(rng, n_instances=2)
+        for v in truth.instances:
+            row = dict(zip(truth.domain.names, truth.point(v), strict=True))
+            yield truth, ax.Problem.of(truth.model, truth.domain, row, delta=truth.delta)
+
+
+def test_the_properties_hold_among_possible_points() -> None:
+    before: dict[tuple[str, ...], CXpForest] = {}
+    for truth, problem in constrained_problems("axioms", 150):
+        for weights in ("ratio", "unit", "count") if truth.is_finite else ("ratio", "unit"):
+            found = problem.engine.explain(problem.codes[None], weights=weights)
+            forest = CXpForest(problem.domain.names, found[0])
+            assert axioms.efficiency(ax.shapley_like, forest) is None
+            assert axioms.gamma_efficiency(ax.shapley_like, forest, forest.value(forest.features)) is None
+            assert axioms.gamma_efficiency(ax.banzhaf_like, forest, banzhaf_gamma(forest)) is None
+            other = before.get(forest.features, forest)
+            for score in SCORES:
+                assert axioms.symmetry(score, forest) is None
+                assert axioms.null_player(score, forest) is None
+                assert axioms.cxp_minimal_monotonicity(score, forest) is None
+                assert axioms.additivity(score, forest, other) is None
+                if all(forest.numerators):
+                    assert axioms.consistency_with_relevancy(score, forest) is None
+            before[forest.features] = forest
+
+
+def test_relevant_features_are_those_of_cxps_and_of_axps_among_possible_points() -> None:
+    """Duality and disjointness use the one predicate "dissimilar and possible", so they hold unchanged."""
+    for truth, problem in constrained_problems("duality", 60):
+        cxps = ax.find_cxps(problem, weights="unit")
+        axps = ax.find_axps(problem)
+        assert {n for c in cxps for n in c.features} == {n for a in axps for n in a.features}
+        if truth.is_finite:
+            covered = [set(ax.covered_points(problem, c)) for c in cxps]
+            assert sum(map(len, covered)) == len(set().union(*covered))
+            assert [len(points) for points in covered] == [c.weight for c in ax.find_cxps(problem, weights="count")]
+
+
+def test_independence_from_the_output_among_possible_points() -> None:
+    checked = 0
+    for truth, problem in constrained_problems("relabelled", 120):
+        if truth.kind not in ("table", "tree"):
+            continue
+        outputs = set(truth.outputs)
+        renaming = {y: f"class {y}" if truth.delta is None else 7 - Fraction(y) for y in outputs}
+        for score in SCORES:
+            assert axioms.independence_from_output(score, problem, renaming) is None
+        checked += 1
+    assert checked > 30
 
 
 FOREST = CXpForest.of({("a", "b"): 1, ("c",): 2}, features=["a", "b", "c", "d"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 
 import networkx as nx
 import pytest
@@ -10,8 +11,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.errors import WeightError
+from axfi_kc.errors import UnknownFeatureError, WeightError
 from axfi_kc.scores import SCORES, register_score
+from tests.support.oracle import banzhaf, hitting_value, shapley
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +55,42 @@ def test_two_scores_of_one_name_are_refused_when_the_second_comes() -> None:
         del SCORES["mine"]
     with pytest.raises(WeightError, match="identifier"):
         register_score(5, "five", needs="cxps")(dict)  # type: ignore[arg-type]
+
+
+def random_sets(rng: Random, m: int) -> dict[frozenset[int], Fraction]:
+    sets = (frozenset(rng.sample(range(m), rng.randint(1, m))) for _ in range(rng.randint(0, 5)))
+    return {Y: Fraction(rng.randint(-6, 6), rng.randint(1, 5)) for Y in sets}
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scores_with_penalties_are_those_of_the_definition(seed: int) -> None:
+    rng = Random(seed)
+    m = rng.randint(1, 5)
+    names = "abcde"[:m]
+    weights, penalties = random_sets(rng, m), random_sets(rng, m)
+
+    def value(S: frozenset[int]) -> Fraction:
+        return hitting_value(weights, S) - sum((amount for p, amount in penalties.items() if S & p), Fraction(0))
+
+    named = [{tuple(names[i] for i in Y): w for Y, w in sets.items()} for sets in (weights, penalties)]
+    forest = ax.CXpForest.of(named[0], features=names).with_penalties(named[1])
+    for mask in range(1 << m):
+        chosen = frozenset(i for i in range(m) if mask >> i & 1)
+        assert forest.value_of_mask(mask) == value(chosen)
+    assert list(ax.shapley_like(forest).values()) == shapley(value, m)
+    assert list(ax.banzhaf_like(forest).values()) == banzhaf(value, m)
+
+
+def test_penalties_of_an_explanation_are_taken_from_the_scores() -> None:
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abc"])
+    e = ax.Explainer(lambda p: p[0] and (p[1] or p[2]), domain).explain((1, 1, 1))
+    before, after = e.scores("shapley"), ax.shapley_like(e.forest.with_penalties({("a", "b"): Fraction(1, 3), "c": 1}))
+    assert {n: before[n] - after[n] for n in "abc"} == {"a": Fraction(1, 6), "b": Fraction(1, 6), "c": 1}
+
+
+def test_penalties_that_mean_nothing_are_refused() -> None:
+    forest = ax.CXpForest.of({("a",): 1}, features="ab")
+    with pytest.raises(UnknownFeatureError, match="no feature 'z'"):
+        forest.with_penalties({("z",): 1})
+    with pytest.raises(WeightError, match="at least one feature"):
+        forest.with_penalties({(): 1})

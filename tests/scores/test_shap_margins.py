@@ -153,3 +153,14 @@ def test_errors() -> None:
         margin_shap_scores(model, domain, [(1,)])
     with pytest.raises(UnsupportedModelError, match="use shap_scores"):
         margin_shap_scores(lambda p: p[0], domain, [(1,)])
+
+
+def test_a_forest_is_scored_by_its_mean_probability() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    X = np.array([[a, b] for a in range(3) for b in range(2)] * 4, dtype=float)
+    model = ensemble.RandomForestClassifier(3, random_state=0).fit(X, X[:, 0] > X[:, 1])
+    domain = ax.Domain.from_data(X, integer=[0, 1])
+    grid = np.array(list(domain.points()), dtype=float)
+    expected = model.predict_proba(grid)[:, 1] - model.predict_proba(grid)[:, 1].mean()
+    found = margin_shap_scores(model, domain, grid, output=True)
+    assert [float(sum(row.values())) for row in found] == pytest.approx(expected.tolist())

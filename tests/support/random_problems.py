@@ -46,6 +46,8 @@ class Truth:
         The output at each point, in the order of `product(*values)`.
     instances
         Points to be explained, as positions of values.
+    possible
+        The points that can exist, as positions of values; None: all.
     """
 
     kind: str
@@ -56,6 +58,7 @@ class Truth:
     measures: list[list[Fraction]]
     outputs: list[Any]
     instances: list[tuple[int, ...]]
+    possible: frozenset[tuple[int, ...]] | None = None
 
     @cached_property
     def wholes(self) -> list[int]:
@@ -70,6 +73,12 @@ class Truth:
         """The points, as positions of values."""
         return list(product(*(range(len(row)) for row in self.values)))
 
+    @cached_property
+    def existing(self) -> list[tuple[tuple[int, ...], Any]]:
+        """The points that can exist, with their outputs."""
+        pairs = zip(self.places, self.outputs, strict=True)
+        return [(p, y) for p, y in pairs if self.possible is None or p in self.possible]
+
     def output(self, place: Sequence[int]) -> Any:
         at = 0
         for k, row in zip(place, self.values, strict=True):
@@ -81,7 +90,7 @@ class Truth:
 
     @property
     def is_constant(self) -> bool:
-        return all(y == self.outputs[0] for y in self.outputs)
+        return all(y == self.existing[0][1] for _, y in self.existing)
 
     @property
     def is_finite(self) -> bool:
@@ -94,27 +103,48 @@ class Truth:
         """Return the CXps of the instance `v` with their weights, from the definitions."""
         here = self.output(v)
         differing: dict[int, list[tuple[int, ...]]] = {}
-        for place, output in zip(self.places, self.outputs, strict=True):
+        for place, output in self.existing:
             if not self.similar(output, here):
-                mask = sum(1 << i for i, (a, b) in enumerate(zip(place, v, strict=True)) if a != b)
-                differing.setdefault(mask, []).append(place)
+                differing.setdefault(_difference(place, v), []).append(place)
         cxps = [Y for Y in differing if not any(T & Y == T and T != Y for T in differing)]
-        ratios = {Y: self._ratio(Y, differing[Y]) for Y in cxps}  # a point of fewer changes would be a smaller CXp
+        ratios = {Y: self._ratio(Y, v, differing[Y]) for Y in cxps}  # a point of fewer changes would be a smaller CXp
         return Answer(here, len(v), ratios, {Y: len(differing[Y]) for Y in cxps})
 
-    def _ratio(self, Y: int, places: list[tuple[int, ...]]) -> Fraction:
+    def _ratio(self, Y: int, v: Sequence[int], places: list[tuple[int, ...]]) -> Fraction:
         members = [i for i in range(len(self.values)) if Y >> i & 1]
         total = sum(prod(self.worths[i][place[i]] for i in members) for place in places)
-        return Fraction(total, prod(self.wholes[i] for i in members))
+        if self.possible is None:
+            return Fraction(total, prod(self.wholes[i] for i in members))
+        within = (place for place, _ in self.existing if not _difference(place, v) & ~Y)
+        return Fraction(total, sum(prod(self.worths[i][place[i]] for i in members) for place in within))
+
+    def has_ratios(self, v: Sequence[int]) -> bool:
+        """Tell whether the possible points around `v` have a probability wherever a ratio divides by it."""
+        try:
+            self.answer(v)
+        except ZeroDivisionError:
+            return False
+        return True
+
+    def worth(self, place: Sequence[int]) -> int:
+        return prod(row[k] for row, k in zip(self.worths, place, strict=True))
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether the points that can exist have any."""
+        return any(self.worth(place) for place, _ in self.existing)
 
     def probability(self, wanted: Any) -> Fraction:
-        """Return the probability of the outputs similar to `wanted`."""
-        total = sum(
-            prod(row[k] for row, k in zip(self.worths, place, strict=True))
-            for place, output in zip(self.places, self.outputs, strict=True)
-            if self.similar(output, wanted)
+        """Return the probability of the outputs similar to `wanted`, among the points that can exist."""
+        total = sum(self.worth(place) for place, y in self.existing if self.similar(y, wanted))
+        return Fraction(
+            total, prod(self.wholes) if self.possible is None else sum(self.worth(p) for p, _ in self.existing)
         )
-        return Fraction(total, prod(self.wholes))
+
+
+def _difference(place: Sequence[int], v: Sequence[int]) -> int:
+    """Return the features in which two points differ, as bits."""
+    return sum(1 << i for i, (a, b) in enumerate(zip(place, v, strict=True)) if a != b)
 
 
 @dataclass(frozen=True)

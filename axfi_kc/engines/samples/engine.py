@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.engines.found import Found, Located, words_of_masks
+from axfi_kc.errors import DomainError
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models.base import Similarity
 from axfi_kc.models.samples import Samples
@@ -24,6 +25,7 @@ __all__ = ["SampleEngine"]
 
 _TABLED = 22  # features whose sets are all tabulated: 4 million
 Masks = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int64]
 
 
 class SampleEngine:
@@ -89,22 +91,38 @@ class SampleEngine:
         differences = self._model.differences(row)
         account.look()
         strange = ~self._model.similar(output, self._similarity.delta)
-        sets, places = np.unique(differences, return_inverse=True)
-        every = np.bincount(places, minlength=len(sets))
-        bad = np.bincount(places[strange], minlength=len(sets))
-        account.look()
         n = len(row)
+        sets, every, bad = _tallied(differences, strange, n)
+        account.look()
+        if len(sets) and sets[0] == 0 and bad[0]:
+            raise DomainError(
+                "A row equal to the instance has another output, so that nothing need change for another output; "
+                "leave that row out, or give the model's own outputs."
+            )
         minimal = _minimal_tabled(sets[bad > 0], n) if n <= _TABLED else _minimal(sets[bad > 0], account)
         kept = [Y for Y in minimal if Y.bit_count() <= max_size]
         inside = _counts_tabled(sets, every, n, kept) if n <= _TABLED else _counts(sets, every, kept, account)
-        of_set = dict(zip(sets.tolist(), bad.tolist(), strict=True))
-        return {Y: (of_set[Y], total) for Y, total in zip(kept, inside, strict=True)}
+        numbers = bad[np.searchsorted(sets, np.array(kept, dtype=np.uint64))].tolist()
+        return dict(zip(kept, zip(numbers, inside, strict=True), strict=True))
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether a dissimilar row differs from the instance in features of `mask` only."""
         strange = ~self._model.similar(self._model.outputs_at(code[np.newaxis])[0], self._similarity.delta)
         outside = self._model.differences(code) & ~np.uint64(mask)
         return bool((strange & (outside == 0)).any())
+
+
+def _tallied(differences: Masks, strange: npt.NDArray[np.bool_], n: int) -> tuple[Masks, Counts, Counts]:
+    """Return the different sets, how many rows have each, and how many dissimilar ones."""
+    if n <= _TABLED:  # a table of all sets: nothing need be sorted
+        places = differences.astype(np.int64)
+        every = np.bincount(places, minlength=1 << n)
+        bad = np.bincount(places[strange], minlength=1 << n)
+        met = np.flatnonzero(every)
+        return met.astype(np.uint64), every[met].astype(np.int64), bad[met].astype(np.int64)
+    sets, places = np.unique(differences, return_inverse=True)
+    every, bad = (np.bincount(own, minlength=len(sets)).astype(np.int64) for own in (places, places[strange]))
+    return sets, every, bad
 
 
 def _minimal_tabled(sets: Masks, n: int) -> list[int]:
@@ -131,7 +149,7 @@ def _minimal(sets: Masks, account: Account) -> list[int]:
     return found
 
 
-def _counts_tabled(sets: Masks, numbers: npt.NDArray[np.int64], n: int, wanted: list[int]) -> list[int]:
+def _counts_tabled(sets: Masks, numbers: Counts, n: int, wanted: list[int]) -> list[int]:
     """Return for each wanted set how many rows differ in features of it only, by a table of all sets."""
     table = np.zeros(1 << n, dtype=np.int64)
     table[sets] = numbers
@@ -141,7 +159,7 @@ def _counts_tabled(sets: Masks, numbers: npt.NDArray[np.int64], n: int, wanted: 
     return table[wanted].tolist() if wanted else []
 
 
-def _counts(sets: Masks, numbers: npt.NDArray[np.int64], wanted: list[int], account: Account) -> list[int]:
+def _counts(sets: Masks, numbers: Counts, wanted: list[int], account: Account) -> list[int]:
     found = []
     for Y in wanted:
         account.look()

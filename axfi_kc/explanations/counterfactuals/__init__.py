@@ -32,7 +32,14 @@ from axfi_kc.explanations.counterfactuals.linear import (
     nearest_linear,
     renumbered_problem,
 )
-from axfi_kc.explanations.counterfactuals.printed import Condition, Printed, is_possible, printed_at, range_condition
+from axfi_kc.explanations.counterfactuals.printed import (
+    Condition,
+    Printed,
+    is_possible,
+    printed_at,
+    printed_row,
+    range_condition,
+)
 from axfi_kc.explanations.counterfactuals.regions import (
     MOST_BOXES,
     Choices,
@@ -45,7 +52,7 @@ from axfi_kc.explanations.counterfactuals.regions import (
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel, Similarity, TreeSum
+from axfi_kc.models import LinearModel, Samples, Similarity, TreeSum
 from axfi_kc.models.renumbering import renumbered
 
 __all__ = [
@@ -297,6 +304,21 @@ def _codes_of_linear(
     return draw_linear(model, problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
 
 
+@_codes.register
+def _codes_of_samples(
+    model: Samples, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+) -> list[float] | None:
+    """Return the nearest row, or one of the rows, that a CXp stands for: nothing else exists."""
+    strange = ~model.similar(problem.output, problem.similarity.delta)
+    mask = np.uint64(sum(1 << i for i in members))
+    rows = model.codes[strange & (model.differences(problem.codes) == mask)][:, members]
+    account.look()
+    if seed is not None:
+        return Random(seed).choice(rows.tolist())  # noqa: S311 - no secret
+    features, own = [problem.domain.features[i] for i in members], problem.codes[list(members)].tolist()
+    return min(np.unique(rows, axis=0).tolist(), key=lambda row: sum(map(change, features, own, row)))
+
+
 def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
     axes, own = problem.model.grid.axes, problem.cells
     return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i])) for i in members]
@@ -330,6 +352,8 @@ def _moved(problem: Problem, members: Sequence[int], codes: Sequence[float]) -> 
 
 def _printed(problem: Problem, members: tuple[int, ...], codes: list[float], account: Account) -> Printed | None:
     """Return what to print of a point; None if the library's rounding hides every change tried."""
+    if isinstance(problem.model, Samples):  # a row is printed as it is: near it there is nothing
+        return printed_row(problem, members, codes)
     # Of trees that were read from a file there is no predict to ask, but how far their library rounds is known.
     is_asked = problem.own.ask is not None or not isinstance(problem.model, TreeSum)
     judge = problem if is_asked else _with_margin(problem, 1)

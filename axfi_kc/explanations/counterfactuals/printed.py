@@ -23,7 +23,16 @@ from axfi_kc.explanations.counterfactuals.decimals import decimal_text, shortest
 from axfi_kc.explanations.counterfactuals.regions import cell_ends
 from axfi_kc.explanations.problem import Problem
 
-__all__ = ["Condition", "Printed", "is_possible", "printed_at", "range_condition", "reach_of", "unit_of"]
+__all__ = [
+    "Condition",
+    "Printed",
+    "is_possible",
+    "printed_at",
+    "printed_row",
+    "range_condition",
+    "reach_of",
+    "unit_of",
+]
 
 
 _LITTLE, _THOUSANDTH = Fraction(1, 20), Fraction(1, 1000)
@@ -187,6 +196,20 @@ def printed_at(
         point=dict(zip(names, problem.domain.decode(point), strict=True)),
         # A regression's own number is the exact one, rounded; a label is the model's own word.
         output=exact[1] if problem.similarity.delta is not None or asked[1] == exact[1] else asked[1],
+    )
+
+
+def printed_row(problem: Problem, members: Sequence[int], codes: Sequence[float]) -> Printed:
+    """Return what to print of a point that is dissimilar, value by value as it is."""
+    features, point = problem.domain.features, problem.codes.copy()
+    point[list(members)] = codes
+    conditions = [Condition.exactly(features[i], code) for i, code in zip(members, codes, strict=True)]
+    olds = [_text(features[i], float(problem.codes[i])) for i in members]
+    return Printed(
+        words=" and ".join(map(str, conditions)),
+        moves=tuple((c.feature.name, old, c.new_text) for c, old in zip(conditions, olds, strict=True)),
+        point=dict(zip(problem.domain.names, problem.domain.decode(point), strict=True)),
+        output=problem.model.outputs_at(point[np.newaxis])[0],
     )
 
 

@@ -7,7 +7,8 @@ feature i is the integral over q, from 0 to 1, of what fixing feature i changes 
 deterministic, decomposable circuit the mean is one pass up and all the changes are one pass down, as
 polynomials in q of a degree below the number of features; an exact quadrature at as many rational
 points integrates them. No polynomial is ever written out and no smoothing is needed; large circuits
-are done modulo enough primes.
+are done modulo enough primes. Under constraints features depend on each other; see
+:mod:`axfi_kc.scores.shap.possible`.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.queries.counting import Shares, product, shares_of
 from axfi_kc.compilers.compiled_model import CompiledModel
+from axfi_kc.domain.constraints import check_possible
 from axfi_kc.domain.from_tables import one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import CircuitError
 from axfi_kc.families.masks import features_of
+from axfi_kc.scores.shap.possible import PossibleSweep
 
 __all__ = ["ResidueSweep", "integral_weights", "products_of_others", "shap_scores", "shap_scores_batch"]
 
@@ -129,16 +132,17 @@ def shap_scores(
     Raises
     ------
     CircuitError
-        If a circuit is not decomposable over the features.
+        If a circuit is not decomposable over the features; under constraints, if more than 16 features matter.
     DomainError
-        If `x` is not a point of the domain.
+        If `x` is not a point of the domain, or not possible.
     BudgetError
         If the budget was spent.
 
     Notes
     -----
     Edges times features, in operations on exact integers; there is no recursion and no sampling.
-    Features that the circuit was conditioned on score 0.
+    Features that the circuit was conditioned on score 0. Over a domain with constraints the game is
+    ``e(S) = E[f(x) | x_S = v_S, x is possible]``, which takes all sets of the features that matter.
 
     Examples
     --------
@@ -229,6 +233,11 @@ def _parts(target: Target | Mapping[Number, Target]) -> list[tuple[Fraction, Cir
     if isinstance(target, Mapping) and not target:
         raise CircuitError("SHAP scores need the circuit of at least one value, but none was given; give one.")
     pairs = target.items() if isinstance(target, Mapping) else [(1, target)]
+    if any(isinstance(part, CompiledModel) and part.fixed and part.domain.constraints for _, part in pairs):
+        raise CircuitError(
+            "SHAP scores under constraints need the whole circuit, but this one is conditioned on some features; give "
+            "the one it was made of."
+        )
     return [(exact(v, "value"), part.circuit if isinstance(part, CompiledModel) else part) for v, part in pairs]
 
 
@@ -238,6 +247,7 @@ def _scores_of_rows(
     account = Account(budget, goal="SHAP scores", advice="allow more, or give a smaller circuit")
     domain = parts[0][1].grid.domain
     codes = domain.encode(rows)
+    check_possible(domain, codes)
     totals = [[Fraction(0)] * len(domain) for _ in codes]
     # Shapley values are linear in the function, so those of the parts add up.
     for factor, circuit in parts:
@@ -248,8 +258,10 @@ def _scores_of_rows(
     return [dict(zip(domain.names, total, strict=True)) for total in totals]
 
 
-def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep:
+def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep | PossibleSweep:
     """Return the passes that suit the circuit: large ones by residues, as compiled code."""
+    if circuit.grid.domain.constraints:
+        return PossibleSweep(circuit, account)
     if not queries.is_decomposable(circuit):
         raise CircuitError(
             "SHAP scores need a circuit in which no conjunction and no decision meets a feature twice, but this "

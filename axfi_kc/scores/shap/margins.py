@@ -68,6 +68,11 @@ def margin_shap_scores(
     >>> margin_shap_scores(model, domain, [(4, 0)], output=0)
     [{'a': Fraction(-6, 1), 'b': Fraction(-1, 1)}]
     """
+    if domain.constraints:
+        raise DomainError(
+            "SHAP scores of margins are those of independent features, but the domain has constraints; compile the "
+            "decided class and use shap_scores, or take domain.unconstrained."
+        )
     form = read_model(model, domain)
     codes = domain.encode(X)
     account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")
@@ -116,6 +121,7 @@ class _Term:
 @_scores.register
 def _of_trees(model: TreeSum, codes: Any, position: int, account: Account) -> list[list[Fraction]]:
     scale = model.rule.scale if isinstance(model.rule, Score) else Fraction(1)
+    scale = scale / model.n_trees if model.is_average else scale
     # Bases are constants, and a constant has no SHAP score.
     values, leaves = model.values[:, position], account.paced(_leaves(model))
     terms = [_term(model.grid, scale * Fraction(float(values[leaf])), literals) for leaf, literals in leaves]

@@ -1,0 +1,272 @@
+"""The language of constraints: what each means, how it reads, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.domain.constraints import (
+    Constraint,
+    allowed,
+    at_least_one,
+    at_most_one,
+    check,
+    check_possible,
+    constraint_of,
+    exactly_one,
+    feature,
+    observed,
+)
+from axfi_kc.errors import DomainError, UnknownFeatureError
+from axfi_kc.explanations.files.domain_document import domain_document, domain_of
+from tests.support.random_constraints import random_rule
+from tests.support.random_problems import KINDS, random_truth
+
+AGE, JOB, PAY, FLAG, OTHER = map(feature, ("age", "job", "pay", "flag", "other"))
+DOMAIN = ax.Domain(
+    [
+        ax.Integer("age", 16, 20, missing=Fraction(1, 4)),
+        ax.Categorical("job", ["none", "clerk", "cook"]),
+        ax.Real("pay", 0, 10),
+        ax.Integer("flag", 0, 1),
+        ax.Categorical("other", [0, 1, 2.5]),
+    ]
+)
+VALUES = ([None, 16, 17, 18, 19, 20], ["none", "clerk", "cook"], [0.0, 2.5, 2.75, 10.0], [0, 1], [0, 1, 2.5])
+POINTS = list(product(*VALUES))
+
+
+def meaning(constraint: Constraint) -> set[tuple[Any, ...]]:
+    """Return the points, of those above, that meet a constraint."""
+    settled = DOMAIN.where(constraint).constraints[0]
+    codes = DOMAIN.encode([dict(zip(DOMAIN.names, p, strict=True)) for p in POINTS]).tolist()
+    return {p for p, row in zip(POINTS, codes, strict=True) if settled.holds(row, DOMAIN)}
+
+
+def older(age: int | None, job: str) -> bool:
+    return age is not None and age > 17 and job != "none"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "holds", "words"),
+    [
+        (AGE >= 18, lambda a, j, p, f, o: a is not None and a >= 18, "age >= 18"),
+        (AGE < 17.5, lambda a, j, p, f, o: a is not None and a < 17.5, "age < 17.5"),
+        (AGE > 18, lambda a, j, p, f, o: a is not None and a > 18, "age > 18"),
+        (AGE <= 16, lambda a, j, p, f, o: a == 16, "age <= 16"),
+        (PAY > 2.5, lambda a, j, p, f, o: p > 2.5, "pay > 2.5"),
+        (PAY == 2.5, lambda a, j, p, f, o: p == 2.5, "pay = 2.5"),
+        (OTHER >= 1, lambda a, j, p, f, o: o >= 1, "other >= 1"),
+        (AGE == 17, lambda a, j, p, f, o: a == 17, "age = 17"),
+        (AGE == 17.5, lambda a, j, p, f, o: False, "age = 17.5"),
+        (AGE != 17, lambda a, j, p, f, o: a != 17, "not (age = 17)"),
+        (AGE == None, lambda a, j, p, f, o: a is None, "age = missing"),  # noqa: E711
+        (float("nan") != AGE, lambda a, j, p, f, o: a is not None, "not (age = missing)"),
+        (AGE.isin([16, None]), lambda a, j, p, f, o: a in (16, None), "age in {16, missing}"),
+        (JOB == "cook", lambda a, j, p, f, o: j == "cook", "job = 'cook'"),
+        (JOB.isin(["cook", "none"]), lambda a, j, p, f, o: j != "clerk", "job in {'cook', 'none'}"),
+        (FLAG == True, lambda a, j, p, f, o: f == 1, "flag = True"),  # noqa: E712
+        (np.int64(1) == FLAG, lambda a, j, p, f, o: f == 1, "flag = 1"),
+        (FLAG < OTHER, lambda a, j, p, f, o: f < o, "flag < other"),
+        (FLAG == OTHER, lambda a, j, p, f, o: f == o, "flag == other"),
+        (JOB != AGE, lambda a, j, p, f, o: a is not None, "job != age"),
+        (JOB <= JOB, lambda a, j, p, f, o: True, "job <= job"),
+        ((AGE > 17) & (PAY < 5), lambda a, j, p, f, o: (a or 0) > 17 and p < 5, "age > 17 and pay < 5"),
+        ((AGE > 17) | (PAY < 5), lambda a, j, p, f, o: (a or 0) > 17 or p < 5, "age > 17 or pay < 5"),
+        (~(AGE > 17), lambda a, j, p, f, o: not (a or 0) > 17, "not (age > 17)"),
+        (
+            (JOB == "cook") >> (AGE > 17),
+            lambda a, j, p, f, o: j != "cook" or (a or 0) > 17,
+            "if job = 'cook' then age > 17",
+        ),
+        (
+            ~(AGE > 17) & ((FLAG == 1) | (PAY > 5)),
+            lambda a, j, p, f, o: not (a or 0) > 17 and (f == 1 or p > 5),
+            "(not (age > 17)) and (flag = 1 or pay > 5)",
+        ),
+        (
+            at_most_one("flag", "other"),
+            lambda a, j, p, f, o: (f == 1) + (o == 1) <= 1,
+            "at most 1 of: flag = 1, other = 1",
+        ),
+        (
+            at_least_one("flag", AGE > 18, JOB == "cook"),
+            lambda a, j, p, f, o: f == 1 or (a or 0) > 18 or j == "cook",
+            "at least 1 of: flag = 1, age > 18, job = 'cook'",
+        ),
+        (
+            exactly_one("flag", "other"),
+            lambda a, j, p, f, o: (f == 1) + (o == 1) == 1,
+            "exactly 1 of: flag = 1, other = 1",
+        ),
+        (
+            allowed(["age", "job"], [(17, "cook"), (None, "none"), (99, "cook")]),
+            lambda a, j, p, f, o: (a, j) in ((17, "cook"), (None, "none")),
+            "(age, job) is one of 3 allowed combinations",
+        ),
+        (
+            observed(pd.DataFrame({"job": ["cook", "none", "cook"], "age": [17.0, np.nan, 17.0]}), ["age", "job"]),
+            lambda a, j, p, f, o: (a, j) in ((17, "cook"), (None, "none")),
+            "(age, job) as in one of the 2 combinations observed",
+        ),
+        (check(older, ["age", "job"]), lambda a, j, p, f, o: older(a, j), "older(age, job)"),
+    ],
+    ids=str,
+)
+def test_what_it_means_and_how_it_reads(constraint: Constraint, holds: Any, words: str) -> None:
+    assert str(constraint) == words
+    assert meaning(constraint) == {p for p in POINTS if holds(*p)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_constraints_mean_what_they_say_and_survive_json(kind: str) -> None:
+    rng = Random(f"language {kind}")
+    for _ in range(60):
+        truth = random_truth(rng, kind, n_instances=1)
+        rule = random_rule(rng, truth.domain, truth.values)
+        domain = truth.domain.where(rule.constraint)
+        settled = domain.constraints[0]
+        read = constraint_of(json.loads(json.dumps(settled.document())))
+        assert read == settled
+        assert str(read) == str(settled)
+        assert set(settled.names) <= set(domain.names)
+        assert domain_of(json.loads(json.dumps(domain_document(domain)))) == domain
+        rows = [dict(zip(domain.names, truth.point(p), strict=True)) for p in truth.places]
+        for row, codes in zip(rows, domain.encode(rows).tolist(), strict=True):
+            expected = rule.meaning(tuple(row.values()))
+            assert settled.holds(codes, domain) == read.holds(codes, domain) == expected
+
+
+def test_where_adds_to_what_there_is_and_can_be_taken_away() -> None:
+    once = DOMAIN.where(AGE > 17)
+    twice = once.where(JOB == "cook", FLAG == 1)
+    assert [str(c) for c in twice.constraints] == ["age > 17", "job = 'cook'", "flag = 1"]
+    assert twice.unconstrained == DOMAIN != once
+    assert DOMAIN.unconstrained is DOMAIN
+    assert repr(once).endswith("... 5 features; where age > 17)")
+    assert twice == DOMAIN.where(AGE > 17, JOB == "cook", FLAG == 1)
+
+
+def test_no_parts_at_all() -> None:
+    assert meaning(at_most_one()) == set(POINTS)
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)]).where(at_most_one())
+    assert len(ax.Explainer(lambda p: p[0], domain).explain((0, 0)).cxps) == 1
+
+
+def sentence(error: BaseException) -> str:
+    """Return the message after checking that it is one sentence."""
+    text = str(error)
+    assert text.endswith((".", ".'", '."'))
+    assert ". " not in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("constraint", "match"),
+    [
+        (feature("wage") > 3, "no feature 'wage'"),
+        (at_most_one("flag", "wage"), "no feature 'wage'"),
+        (JOB == "baker", "'job' has no category 'baker'"),
+        (JOB.isin(["cook", "baker"]), "'job' has no category 'baker'"),
+        (at_most_one("job"), "'job' has no category 1"),
+        (FLAG == None, "'flag' is never missing"),  # noqa: E711
+        (AGE == "old", "'old'"),
+        (JOB > 3, "compares by size, but feature 'job' has the category 'none'"),
+        (JOB < AGE, "compares words with numbers"),
+        (PAY < AGE, "'pay' is real and no cells can hold that"),
+        (PAY == AGE, "'pay' is real and no cells can hold that"),
+        (allowed(["pay"], [(1.0,)]), "'pay' is real and no cells can hold that"),
+        (check(older, ["age", "pay"]), "'pay' is real and no cells can hold that"),
+        (Fraction(1, 3) >= PAY, "no float64"),
+        (allowed(["age", "job"], [(17,)]), "rows of as many values"),
+        ("age > 17", "Expected a constraint"),
+        (True, "Expected a constraint"),
+    ],
+    ids=str,
+)
+def test_what_means_nothing_over_a_domain_is_refused_in_a_sentence(constraint: Any, match: str) -> None:
+    with pytest.raises((DomainError, UnknownFeatureError), match=match) as caught:
+        DOMAIN.where(constraint)
+    sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        lambda: (AGE > 17) and (PAY < 5),
+        lambda: (AGE > 17) or (PAY < 5),
+        lambda: not (AGE > 17),
+        lambda: 16 < AGE < 18,
+        lambda: [JOB == "cook"] if AGE == 17 else [],
+    ],
+)
+def test_truth_values_and_chains_are_refused(misuse: Any) -> None:
+    with pytest.raises(DomainError, match="combine constraints with &") as caught:
+        misuse()
+    sentence(caught.value)
+
+
+@pytest.mark.parametrize("misuse", [lambda: (AGE > 17) & 3, lambda: (AGE > 17) | "x", lambda: (AGE > 17) >> None])
+def test_only_constraints_are_combined(misuse: Any) -> None:
+    with pytest.raises(DomainError, match="Expected a constraint"):
+        misuse()
+
+
+@pytest.mark.parametrize("number", ["old", float("inf"), float("nan"), None])
+def test_sizes_are_compared_with_numbers(number: Any) -> None:
+    with pytest.raises(DomainError, match="compared with"):
+        _ = number > AGE
+
+
+def test_a_function_of_too_many_values_is_refused() -> None:
+    wide = ax.Domain([ax.Integer(name, 0, 9999) for name in "ab"])
+    with pytest.raises(DomainError, match="100000000 combinations of values, more than 1000000") as caught:
+        wide.where(check(lambda a, b: a < b, ["a", "b"]))
+    sentence(caught.value)
+
+
+def test_contradictory_constraints_are_told_when_they_meet() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    for constraints, match in (
+        ((feature("a") > 2, feature("a") < 1), "a < 1 cannot hold together with a > 2"),
+        ((feature("a") > feature("a"),), "a > a never holds"),
+        ((feature("b").isin([]),), "never holds"),
+    ):
+        with pytest.raises(DomainError, match=match) as caught:
+            ax.Explainer(lambda p: p[0], domain.where(*constraints))
+        sentence(caught.value)
+
+
+def test_an_instance_outside_names_the_violated_constraint() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)]).where(
+        feature("a") <= feature("b"), feature("b") < 3
+    )
+    explainer = ax.Explainer(lambda p: p[0] > 0, domain)
+    with pytest.raises(DomainError, match=r"Row 0 cannot exist.*a <= b") as caught:
+        explainer.explain((2, 1))
+    sentence(caught.value)
+    with pytest.raises(DomainError, match=r"Row 1 cannot exist.*b < 3"):
+        explainer.explain_batch([(0, 1), (1, 3)], progress=False)
+    check_possible(domain, np.array([[0.0, 1.0], [1.0, 1.0]]))
+
+
+def test_a_function_has_no_document_until_it_is_tabulated() -> None:
+    with pytest.raises(DomainError, match="no file can hold"):
+        check(older, ["age", "job"]).document()
+    assert DOMAIN.where(check(older, ["age", "job"])).constraints[0].document()["kind"] == "listed"
+
+
+@pytest.mark.parametrize(
+    "document", [None, 3, {}, {"kind": "odd"}, {"kind": "all"}, {"kind": "compared", "name": "a"}, []]
+)
+def test_documents_that_describe_nothing(document: Any) -> None:
+    with pytest.raises(DomainError, match="this describes none"):
+        constraint_of(document)
