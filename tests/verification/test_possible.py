@@ -27,7 +27,7 @@ from axfi_kc.errors import AxfiError, ResultFileError
 from axfi_kc.verification import Claim
 from axfi_kc.verification.possible import Possible, possible_rows
 from axfi_kc.verification.report import Allowance
-from axfi_kc.verification.spaces import Space
+from axfi_kc.verification.spaces import Space, single_precision
 from tests.support.alterations import added, axp_dropped, axp_smaller, countered, dropped, exchanged, heavier
 from tests.support.random_problems import KINDS, random_truth
 from tests.support.random_spaces import random_constraint, random_region
@@ -230,3 +230,26 @@ def test_the_possible_points_of_a_box_are_counted_by_splitting_it() -> None:
         assert space is not None
         found = Possible(space).weight(range(7), Allowance.of(None))
         assert found == Fraction(len(possible))
+
+
+def test_balls_that_cut_through_cells_of_real_features() -> None:
+    X = np.array([[a, b] for a in (0.5, 0.75) for b in (0.5, 0.75)])
+    model = DecisionTreeClassifier(random_state=0).fit(X, [0, 0, 0, 1])
+    domain = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 0, 1, histogram=ax.Histogram([0, 0.6, 1], [1, 2]))])
+    end, closed = single_precision(0.625, strict=False)
+    assert set(model.tree_.threshold) == {0.625, -2.0}
+    away, pair = end - Fraction(1, 2), frozenset("ab")  # how far each feature must go
+    for radius, is_cxp in ((3 * away, True), (2 * away, not closed), (Fraction(15, 8) * away, False)):
+        region = ax.Region(radius=radius, norm="l1")
+        claim = Claim.of(ax.Explainer(model, domain, within=region).explain([0.5, 0.5]))
+        assert set(claim.cxps) == ({pair} if is_cxp else set())
+        report = ax.verify(claim, model)
+        assert report.complete, str(report)
+        for wrong in ({}, {pair: Fraction(1, 9)}):
+            assert claim.cxps == wrong or not ax.verify(replace(claim, cxps=wrong), model).ok
+    # The dissimilar points of an even measure: a corner with legs of `away`, in a square that stands on its tip.
+    even = ax.Domain([ax.Real("a", 0, 1), ax.Real("b", 0, 1)])
+    claim = Claim.of(ax.Explainer(model, even, within=ax.Region(radius=3 * away, norm="l1")).explain([0.5, 0.5]))
+    assert claim.cxps == {pair: Fraction(1, 36)}
+    assert ax.verify(claim, model).complete
+    assert ax.verify(claim, model, budget=ax.Budget(nodes=30)).ok
