@@ -39,7 +39,7 @@ from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
 from axfi_kc.engines.regional import RegionEngine
-from axfi_kc.engines.samples.engine import SampleEngine
+from axfi_kc.engines.samples import SampleEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Samples, Similarity, TableModel, TreeSum
 from axfi_kc.models.renumbering import renumbered

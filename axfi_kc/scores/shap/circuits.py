@@ -8,7 +8,7 @@ deterministic, decomposable circuit the mean is one pass up and all the changes 
 polynomials in q of a degree below the number of features; an exact quadrature at as many rational
 points integrates them. No polynomial is ever written out and no smoothing is needed; large circuits
 are done modulo enough primes. Under constraints features depend on each other; see
-:mod:`axfi_kc.scores.shap.possible`.
+:mod:`axfi_kc.scores.shap.conditioned`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from axfi_kc.domain.from_tables import one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import CircuitError
 from axfi_kc.families.masks import features_of
-from axfi_kc.scores.shap.possible import PossibleSweep
+from axfi_kc.scores.shap.conditioned import PossibleSweep
 
 __all__ = ["ResidueSweep", "integral_weights", "products_of_others", "shap_scores", "shap_scores_batch"]
 

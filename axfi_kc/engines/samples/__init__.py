@@ -1,1 +1,0 @@
-"""Samples: rows of a data set as the space."""
