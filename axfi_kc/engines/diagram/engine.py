@@ -57,14 +57,14 @@ class DiagramEngine:
         *,
         target: str = "mdd",
         constant: Hashable | None = None,
-        at_once: int = _AT_ONCE,
+        at_once: int | None = None,
     ) -> None:
         self._model = model
         self.locate = model.cells_and_outputs
         self._similarity = similarity
         self._target = target
         self.constant = constant
-        self._at_once = at_once
+        self._at_once = _AT_ONCE if at_once is None else at_once
         self._at = PerOutput(self._diagram)
 
     def explain(
