@@ -11,7 +11,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.domain.constraints import feature
-from axfi_kc.engines.samples import engine as sample_engine
+from axfi_kc.engines import samples as sample_engine
 from axfi_kc.errors import DomainError, SimilarityError, UnsupportedModelError, WeightError
 from axfi_kc.explanations.among import explain_among
 from axfi_kc.models.samples import Samples
