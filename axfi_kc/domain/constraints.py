@@ -257,6 +257,15 @@ def _finite(feature: Feature, what: str) -> None:
         )
 
 
+def _check_float(value: Fraction, constraint: Constraint) -> None:
+    try:
+        float(value)
+    except OverflowError as error:
+        raise DomainError(
+            f"A constraint on {constraint.names[0]!r} has a number beyond floats; give a smaller."
+        ) from error
+
+
 def _every_value(feature: Feature) -> Iterable[Bound]:
     return ((float(k), True) for k in range(feature.low, feature.high)) if isinstance(feature, Integer) else ()
 
@@ -284,6 +293,7 @@ class Compared(Constraint):
             raise DomainError(
                 f"{self} compares by size, but feature {self.name!r} has the category {odd!r}; use ==, != or isin."
             )
+        _check_float(self.value, self)
         if isinstance(feature, Real) and Fraction(float(self.value)) != self.value:
             raise DomainError(f"{self} cuts a real feature at a number that is no float64; round it.")
         return self
@@ -296,6 +306,8 @@ class Compared(Constraint):
 
     def bounds(self, feature: Feature) -> Iterable[Bound]:
         """Return the one cut."""
+        if isinstance(feature, Categorical):
+            return []
         if isinstance(feature, Integer):
             return [(float(math.floor(self.value) - (self.sign in ("<", ">=") and self.value.denominator == 1)), True)]
         return [(float(self.value), self.sign in ("<=", ">"))]
@@ -311,10 +323,14 @@ class Compared(Constraint):
 
 @dataclass(frozen=True, slots=True)
 class Member(Constraint):
-    """A feature with one of several values; None among them stands for a missing one."""
+    """A feature with one of several values; None among them stands for a missing one.
+
+    If it is `negated`, a feature with another value; a missing one, like in any comparison, is none.
+    """
 
     name: str
     values: tuple[Any, ...]
+    negated: bool = False
     kind = "member"
     parts = ()
 
@@ -333,16 +349,19 @@ class Member(Constraint):
             if value is not None and known is not None and value not in known:
                 raise DomainError(f"Feature {self.name!r} has no category {value!r}; it is {feature.describe()}.")
             if value is not None and known is None:
-                exact(value, f"value of {self.name!r}")
+                _check_float(exact(value, f"value of {self.name!r}"), self)
         return self
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
         """Tell whether a point meets it."""
         i = domain.index(self.name)
-        return _value(domain.features[i], codes[i]) in self.values
+        value = _value(domain.features[i], codes[i])
+        return value is not None and value not in self.values if self.negated else value in self.values
 
     def bounds(self, feature: Feature) -> Iterable[Bound]:
         """Return cuts to both sides of each value."""
+        if isinstance(feature, Categorical):
+            return []
         numbers = [float(v) for v in self.values if v is not None]
         if isinstance(feature, Integer):
             return [(edge, True) for v in numbers if v.is_integer() for edge in (v - 1, v)]
@@ -350,12 +369,15 @@ class Member(Constraint):
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
-        return {"kind": self.kind, "name": self.name, "values": [value_text(v) for v in self.values]}
+        values = [value_text(v) for v in self.values]
+        return {"kind": self.kind, "name": self.name, "values": values, "negated": self.negated}
 
     def __str__(self) -> str:
         """Return it in words."""
         listed = ["missing" if v is None else shown(v, quoted=True) for v in self.values]
-        return f"{self.name} = {listed[0]}" if len(listed) == 1 else f"{self.name} in {{{', '.join(listed)}}}"
+        if len(listed) == 1:
+            return f"{self.name} {'!=' if self.negated else '='} {listed[0]}"
+        return f"{self.name} {'not ' if self.negated else ''}in {{{', '.join(listed)}}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,8 +485,17 @@ class Checked(Constraint):
             raise DomainError(
                 f"{self} is asked about {size} combinations of values, more than {_MOST_ROWS}; name fewer."
             )
-        rows = frozenset(row for row in product(*map(values_of, features)) if self.function(*row))
+        rows = frozenset(row for row in product(*map(values_of, features)) if self._asked(row))
         return Listed(self.names, rows, about=str(self))
+
+    def _asked(self, row: tuple[Any, ...]) -> bool:
+        try:
+            return bool(self.function(*row))
+        except Exception as error:  # whatever a user's function may raise
+            raise DomainError(
+                f"{self} should tell whether values can exist, but for {row!r} it raises {error!r}; it is asked about "
+                "every combination, with None where a value may be missing."
+            ) from error
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
         """Tell whether a point meets it."""
@@ -496,7 +527,10 @@ class Term:
         if isinstance(other, Term):
             return Ordered(self.name, sign, other.name)
         if sign in ("==", "!="):
-            return Member(self.name, (_plain(other),)) if sign == "==" else Not((Member(self.name, (_plain(other),)),))
+            value = _plain(other)
+            # "Not missing" is a negation; any other value is a comparison, which a missing one does not meet.
+            member = Member(self.name, (value,), negated=sign == "!=" and value is not None)
+            return Not((member,)) if sign == "!=" and value is None else member
         return Compared(self.name, sign, exact(other, f"number that {self.name!r} is compared with"))
 
     def __lt__(self, other: Any) -> Constraint:
@@ -527,6 +561,8 @@ class Term:
 
     def isin(self, values: Iterable[Any]) -> Constraint:
         """Return the constraint that the feature has one of `values`."""
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise DomainError(f"isin takes a list of values, but {values!r} was given.")
         return Member(self.name, tuple(map(_plain, values)))
 
     def __repr__(self) -> str:
@@ -586,11 +622,20 @@ def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
     >>> print(allowed(["a", "b"], [(0, 1), (1, 0)]))
     (a, b) is one of 2 allowed combinations
     """
-    return Listed(tuple(names), frozenset(tuple(map(_plain, row)) for row in rows))
+    try:
+        listed = frozenset(tuple(map(_plain, row)) for row in rows)
+    except TypeError as error:
+        raise DomainError(f"allowed takes rows of a value for each of {list(names)}, but: {error}.") from error
+    return Listed(_distinct(names), listed)
 
 
 def observed(X: Any, names: Sequence[str]) -> Constraint:
     """Return the constraint that features have values that occur together in some row of a frame."""
+    if not hasattr(X, "columns"):
+        raise DomainError(f"observed takes a frame with the columns {list(names)}, but {type(X).__name__} was given.")
+    lacking = [name for name in _distinct(names) if name not in X.columns]
+    if lacking:
+        raise DomainError(f"The table has no column {lacking[0]!r}, whose values were to be observed.")
     columns = [X[name].to_numpy().tolist() for name in names]
     rows = frozenset(tuple(map(_plain, row)) for row in zip(*columns, strict=True))
     return Listed(tuple(names), rows, about=f"({', '.join(names)}) as in one of the {len(rows)} combinations observed")
@@ -604,7 +649,15 @@ def check(function: Callable[..., Any], names: Sequence[str]) -> Constraint:
     >>> print(check(max, ["a", "b"]))
     max(a, b)
     """
-    return Checked(function, tuple(names))
+    if not callable(function):
+        raise DomainError(f"check takes a function of the values of features, but {function!r} was given.")
+    return Checked(function, _distinct(names))
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or len(set(names)) != len(names):
+        raise DomainError(f"Expected a list of different features, but {names!r} was given.")
+    return tuple(names)
 
 
 CONSTRAINTS: dict[str, Callable[[Mapping[str, Any]], Constraint]] = {
@@ -614,7 +667,7 @@ CONSTRAINTS: dict[str, Callable[[Mapping[str, Any]], Constraint]] = {
     "implies": lambda d: Implies(_parts(d)),
     "between": lambda d: Between(_parts(d), int(d["least"]), int(d["most"])),
     "compared": lambda d: Compared(d["name"], d["sign"], number_of(d["value"], "number")),
-    "member": lambda d: Member(d["name"], tuple(map(value_of, d["values"]))),
+    "member": lambda d: Member(d["name"], tuple(map(value_of, d["values"])), bool(d.get("negated", False))),
     "ordered": lambda d: Ordered(d["left"], d["sign"], d["right"]),
     "listed": lambda d: Listed(
         tuple(d["names"]), frozenset(tuple(map(value_of, row)) for row in d["rows"]), about=d["about"]

@@ -99,12 +99,12 @@ class Region:
             if given not in known:
                 raise DomainError(f"{what} must be one of {', '.join(map(repr, known))}, but {given!r} was given.")
         reach = None if radius is None else exact(radius, "radius")
-        factors = tuple((name, exact(w, f"weight of {name!r}")) for name, w in (weights or {}).items())
+        factors = tuple((name, exact(w, f"weight of {name!r}")) for name, w in _mapping(weights, "weights").items())
         if (reach is not None and reach < 0) or any(w < 0 for _, w in factors):
             raise DomainError("A radius and weights of features must not be negative; correct them.")
         fields = {
             "frozen": _names(frozen, "frozen"),
-            "ranges": tuple((name, tuple(values)) for name, values in (ranges or {}).items()),
+            "ranges": tuple((name, _range(name, values)) for name, values in _mapping(ranges, "ranges").items()),
             "only_up": _names(only_up, "only_up"),
             "only_down": _names(only_down, "only_down"),
             "radius": reach,
@@ -259,7 +259,7 @@ class Region:
         low, high = Fraction(feature.low), Fraction(feature.high)
         given = dict(self.ranges).get(feature.name)
         if given is not None:
-            ends = [exact(end, f"end of the range of {feature.name!r}") for end in given]
+            ends = [exact(end, f"number at an end of the range of {feature.name!r}") for end in given]
             if len(ends) != 2:
                 raise DomainError(f"The range of {feature.name!r} must be (low, high), but {given!r} was given.")
             low, high = max(low, ends[0]), min(high, ends[1])
@@ -384,6 +384,12 @@ def _near_end(axis: Axis, cell: int, own: int) -> tuple[Fraction, bool]:
     return Fraction(cut.value), cut.closed == (cell > own)
 
 
+def _range(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        return tuple(values)
+    raise DomainError(f"The range of {name!r} must be (low, high), or a list of categories, but {values!r} was given.")
+
+
 def check_region(given: object) -> Region:
     """Return what was given, if it is a region."""
     if isinstance(given, Region):
@@ -391,7 +397,15 @@ def check_region(given: object) -> Region:
     raise DomainError(f"within takes a Region, such as Region(radius=0.1, unit='range'), but {given!r} was given.")
 
 
+def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    raise DomainError(f"{what} takes {{feature: ...}}, but {given!r} was given.")
+
+
 def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
+    if not isinstance(given, Iterable):
+        raise DomainError(f"{what} takes a list of features, but {given!r} was given.")
     if isinstance(given, str):
         raise DomainError(f"{what} takes a list of features, but the string {given!r} was given: use [{given!r}].")
     return tuple(given)

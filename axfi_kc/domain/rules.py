@@ -109,10 +109,18 @@ class _Table:
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None) -> _Table:
         if hasattr(X, "columns"):
+            if not len(X) or len(set(map(str, X.columns))) != len(X.columns):
+                raise DomainError("Rules are mined from a table with rows, and a name of its own for each column.")
             columns = {str(n): X[n].to_numpy().tolist() for n in X.columns}
         else:
             data = np.asarray(X)
+            if data.ndim != 2 or not data.size:
+                raise DomainError(
+                    f"Expected a table with rows and columns, but an array of shape {data.shape} was given."
+                )
             labels = [f"x{j}" for j in range(data.shape[1])] if names is None else list(names)
+            if len(labels) != data.shape[1] or len(set(labels)) != len(labels):
+                raise DomainError(f"Expected {data.shape[1]} different names, one per column, but {labels} were given.")
             columns = {n: data[:, j].tolist() for j, n in enumerate(labels)}
         kept, values, codes = [], [], []
         for name, column in columns.items():

@@ -202,7 +202,7 @@ class Explainer(Manners):
         self.within = within
         self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
-            raise _constant(self._engine.constant)
+            raise _constant(self._engine.constant, self.domain)
 
     def _engine_within(self, region: Region | None) -> Engine:
         if region is None:
@@ -380,7 +380,7 @@ class Explainer(Manners):
         # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
         # within delta, and all of a region alike, which is an answer and no fault of the model.
         if 0 in counts and self.max_size is None and self._similarity.delta is None and self.within is None:
-            raise _constant(found.outputs[counts.index(0)])  # a class that nothing can change
+            raise _constant(found.outputs[counts.index(0)], self.domain)  # a class that nothing can change
         return found
 
 
@@ -411,8 +411,11 @@ def _domain_of(table: Any, model: Any) -> Domain:
     return Domain.from_data(table, names=names if np.shape(table)[1:] == (len(names),) else None)
 
 
-def _constant(output: Any) -> ConstantModelError:
+def _constant(output: Any, domain: Domain) -> ConstantModelError:
+    where, advice = ("everywhere in the domain", "widen the domain")
+    if domain.constraints:
+        where, advice = ("at every point that can exist", "loosen the constraints")
     return ConstantModelError(
-        f"The model gives {shown(output, quoted=True)} everywhere in the domain, so no change matters and there is "
-        "nothing to explain; check the model, or widen the domain."
+        f"The model gives {shown(output, quoted=True)} {where}, so no change matters and there is nothing to explain; "
+        f"check the model, or {advice}."
     )

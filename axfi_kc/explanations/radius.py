@@ -212,6 +212,8 @@ def critical_radius(
     (Fraction(10, 1), Fraction(1, 8))
     """
     account = Account(budget, goal="critical radius", advice="allow more, or take a smaller CXp")
+    if not isinstance(cxp, CXp | Iterable) or isinstance(cxp, str):
+        raise DomainError(f"Expected a CXp, or the names of its features, but {cxp!r} was given.")
     names = cxp.features if isinstance(cxp, CXp) else tuple(cxp)
     whole = problem.whole or problem
     region = measured(problem.region or Region(), norm=norm, unit=unit, weights=weights)

@@ -235,6 +235,8 @@ def possible_points(domain: Domain) -> Circuit:
     >>> count(possible_points(flags))
     4
     """
+    if not isinstance(domain, Domain):
+        raise DomainError(f"Expected a domain with constraints, but {domain!r} was given.")
     support = support_of(Grid.of(domain, [()] * len(domain)))
     if support is None:
         raise DomainError("Every point of this domain can exist: it has no constraints; add some with domain.where.")

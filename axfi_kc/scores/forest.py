@@ -178,6 +178,8 @@ class CXpForest:
         >>> shapley_like(forest)
         {'a': Fraction(-1, 4), 'b': Fraction(1, 4), 'c': Fraction(1, 2)}
         """
+        if not isinstance(penalties, Mapping):
+            raise WeightError(f"Penalties are given as {{features: amount}}, but {penalties!r} was given.")
         amounts: dict[frozenset[str], Fraction] = {}
         for names, amount in penalties.items():
             key = frozenset([names] if isinstance(names, str) else names)

@@ -25,7 +25,7 @@ from axfi_kc.domain.constraints import (
     feature,
     observed,
 )
-from axfi_kc.errors import DomainError, UnknownFeatureError
+from axfi_kc.errors import ConstantModelError, DomainError, UnknownFeatureError
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of
 from tests.support.random_constraints import random_rule
 from tests.support.random_problems import KINDS, random_truth
@@ -67,7 +67,7 @@ def older(age: int | None, job: str) -> bool:
         (OTHER >= 1, lambda a, j, p, f, o: o >= 1, "other >= 1"),
         (AGE == 17, lambda a, j, p, f, o: a == 17, "age = 17"),
         (AGE == 17.5, lambda a, j, p, f, o: False, "age = 17.5"),
-        (AGE != 17, lambda a, j, p, f, o: a != 17, "not (age = 17)"),
+        (AGE != 17, lambda a, j, p, f, o: a not in (None, 17), "age != 17"),
         (AGE == None, lambda a, j, p, f, o: a is None, "age = missing"),  # noqa: E711
         (float("nan") != AGE, lambda a, j, p, f, o: a is not None, "not (age = missing)"),
         (AGE.isin([16, None]), lambda a, j, p, f, o: a in (16, None), "age in {16, missing}"),
@@ -270,3 +270,57 @@ def test_a_function_has_no_document_until_it_is_tabulated() -> None:
 def test_documents_that_describe_nothing(document: Any) -> None:
     with pytest.raises(DomainError, match="this describes none"):
         constraint_of(document)
+
+
+def test_another_value_is_no_missing_one() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2, missing=0.25), ax.Integer("b", 0, 2, missing=0.25)])
+    a, b = ax.feature("a"), ax.feature("b")
+    for constraint, n in ((a != 1, 8), (a != b, 6), ((a < 1) | (a > 1), 8), (~(a == 1), 12), (a != None, 12)):  # noqa: E711
+        assert ax.queries.count(ax.possible_points(domain.where(constraint))) == n, str(constraint)
+        assert domain.where(constraint_of(constraint.document())) == domain.where(constraint)
+    assert str(a != 1) == "a != 1"
+
+
+def test_words_are_verified_under_constraints() -> None:
+    domain = ax.Domain([ax.Integer("age", 0, 9), ax.Categorical("married", ["no", "yes"])])
+    possible = domain.where((ax.feature("age") >= 2) | (ax.feature("married") == "no"))
+
+    def old(point: tuple[Any, ...]) -> int:
+        return int(point[0] > 5)
+
+    assert ax.verify(ax.Explainer(old, possible).explain([3, "no"]), old).complete
+    assert ax.verify(ax.Explainer(old, domain).explain([3, "no"], within=ax.Region(radius=3)), old).ok
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda d: d.where(ax.feature("a") < 10**400),
+        lambda d: d.where(ax.feature("a") == 10**400),
+        lambda d: d.where(ax.check(lambda a: a > 0, ["m"])),
+        lambda d: d.where(ax.check(3, ["a"])),
+        lambda d: ax.observed(pd.DataFrame({"b": [1]}), ["a"]),
+        lambda d: ax.observed([[1]], ["a"]),
+        lambda d: ax.allowed(["a"], [1, 2]),
+        lambda d: ax.allowed(["a", "a"], [(1, 2)]),
+        lambda d: ax.feature("a").isin(3),
+        lambda d: ax.Region(frozen=3),
+        lambda d: ax.Region(ranges={"a": 3}),
+        lambda d: ax.Region(weights=[1]),
+        lambda d: ax.mine_rules(np.zeros((4, 2)), names=["a"]),
+        lambda d: ax.mine_rules(np.zeros(4)),
+        lambda d: ax.possible_points(3),
+    ],
+    ids=range(15),
+)
+def test_what_means_nothing_is_one_sentence(made: Any) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("m", 0, 1, missing=0.5)])
+    with pytest.raises(DomainError) as error:
+        made(domain)
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_that_is_constant_where_points_can_exist() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)]).where(ax.feature("a") <= 0)
+    with pytest.raises(ConstantModelError, match=r"at every point that can exist.*loosen the constraints"):
+        ax.Explainer(lambda p: int(p[0] > 0), domain).explain([0, 1])

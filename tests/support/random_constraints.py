@@ -64,7 +64,7 @@ def _member(rng: Random, domain: Domain, values: Sequence[Sequence[Any]]) -> Rul
         value = rng.choice(known)
         if rng.random() < 0.5:
             return Rule(term == value, lambda x: x[i] == value)
-        return Rule(term != value, lambda x: x[i] != value)
+        return Rule(term != value, lambda x: x[i] is not None and x[i] != value)
     chosen = rng.sample(known, rng.randint(1, len(known)))
     return Rule(term.isin(chosen), lambda x: x[i] in chosen)
 
