@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.budget import ALLOWANCE, DONE, LIMIT, NODES, STORE_FULL
+from axfi_kc.compiled import kernel, part
 
 __all__ = ["FRESH", "N_OUT", "REGISTERS", "minimal_hitting_sets"]
 
@@ -15,7 +15,7 @@ DEPTH, N_OUT, FRESH = 2, 3, 4
 REGISTERS = 5
 
 
-@njit(nogil=True)
+@part
 def _choose(members, open_sets, candidates, branch):
     """Candidates of the uncovered set that has fewest; False if all are covered."""
     best = -1
@@ -40,7 +40,7 @@ def _choose(members, open_sets, candidates, branch):
     return True
 
 
-@njit(nogil=True)
+@part
 def _add(occurs, i, d, chosen, uncovered, critical):
     """Add `i` as element d; False if an earlier element has no set of its own left."""
     words = occurs.shape[1]
@@ -61,7 +61,7 @@ def _add(occurs, i, d, chosen, uncovered, critical):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def minimal_hitting_sets(members, occurs, chosen, candidates, branch, uncovered, critical, out, reg):
     """Continue listing the minimal hitting sets of the rows of `members` (0/1).
 

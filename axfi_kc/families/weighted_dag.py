@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -80,6 +80,12 @@ class WeightedDag:
                     found += worth[child] * Fraction(factor, self.whole)
             worth.append(found)
         return worth[-1]
+
+    def avoiding(self, elements: Collection[int]) -> WeightedDag:
+        """Return the sets that contain none of some elements (cost: linear)."""
+        if not elements:
+            return self
+        return WeightedDag(tuple(tuple(a for a in arcs if a[1] not in elements) for arcs in self.arcs), self.whole)
 
     def weight(self, mask: int) -> Fraction:
         """Return what the set `mask` weighs, where no set contains another (cost: linear in the DAG)."""

@@ -10,9 +10,9 @@ call each other.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.budget import ALLOWANCE, DONE, LIMIT, NODES, STACK_FULL, STORE_FULL
+from axfi_kc.compiled import kernel, part
 
 __all__ = [
     "AT_MOST",
@@ -41,7 +41,7 @@ DEPTH, N_ROWS, VALUE, N_KNOWN = 2, 3, 4, 5
 REGISTERS = 6
 
 
-@njit(cache=True, nogil=True)
+@part
 def _slot(a, b, c, size):
     """Mix three numbers into a slot of a table whose size is a power of two."""
     # Products wrap modulo 2**64, as they should: odd factors lose no bit of a, b or c. The two shifts bring
@@ -55,7 +55,7 @@ def _slot(a, b, c, size):
     return np.int64(h & np.uint64(size - 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def make_row(rows, table, reg, level, low, high):
     """Return the row (level, low, high), made if there is none; there must be room for one more."""
     # Zero suppression: an element that no set contains gets no row. With the table below this makes rows
@@ -82,7 +82,7 @@ def make_row(rows, table, reg, level, low, high):
     return k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rehash(rows, table, first, end):
     """Fill a table after growth with the rows from `first` to `end`."""
     for k in range(first, end):
@@ -92,7 +92,7 @@ def rehash(rows, table, first, end):
         table[slot] = k
 
 
-@njit(cache=True, nogil=True)
+@part
 def _place(known, op, f, g):
     """Return where the result of an operation is, or would be: nothing known is ever forgotten."""
     slot = _slot(op, f, g, len(known))
@@ -102,15 +102,17 @@ def _place(known, op, f, g):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def remember(known, old):
     """Fill an empty table of results after growth."""
     for k in range(len(old)):
         if old[k, 0]:
-            known[_place(known, old[k, 0], old[k, 1], old[k, 2])] = old[k]
+            at = _place(known, old[k, 0], old[k, 1], old[k, 2])
+            for c in range(old.shape[1]):
+                known[at, c] = old[k, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_rows(rows, table, reg, source, number):
     """Make the rows of another diagram, children first, from row 2 on; `number` receives their places."""
     # Children come first in `source`, and the caller has put 0 and 1, the constants, into `number`.
@@ -118,12 +120,11 @@ def copy_rows(rows, table, reg, source, number):
         number[k] = make_row(rows, table, reg, source[k, 0], number[source[k, 1]], number[source[k, 2]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reached(rows, f):
     """Tell for each row up to f whether f needs it; the two constants are always kept."""
     kept = np.zeros(f + 1, np.bool_)
-    kept[:2] = True
-    kept[f] = True
+    kept[0] = kept[1] = kept[f] = True
     # A row is made after its children, so one pass downwards meets every parent before its children.
     for k in range(f, 1, -1):
         if kept[k]:
@@ -132,7 +133,7 @@ def reached(rows, f):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@part
 def _at_once(op, f, g, rows):
     """Return the result where there is nothing to do, else -1."""
     if op == UNION:
@@ -162,7 +163,7 @@ def _at_once(op, f, g, rows):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run(rows, table, known, stack, reg, begin, first, second):
     """Do the operation `begin`, or if that is 0 continue the one on `stack`; the result is ``reg[VALUE]``.
 

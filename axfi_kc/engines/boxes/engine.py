@@ -7,10 +7,11 @@ of the product over Y of what the box holds. One pass, no search.
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, cached_property
 from math import isqrt, prod
 from typing import Any, NamedTuple
 
@@ -19,9 +20,12 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, interruptible, paced
 from axfi_kc.domain.measures import exact
-from axfi_kc.engines.found import Found, Located, cell_worths, features_of_members, members_of_words
+from axfi_kc.engines.found import Found, Located, cell_worths
+from axfi_kc.engines.limbs import limbs_for, limbs_of
 from axfi_kc.engines.per_output import one_by_one
+from axfi_kc.families.masks import features_of
 from axfi_kc.models import Boxes, Similarity, TableModel, TreeSum, boxes_of
+from axfi_kc.models.joint import Box, BoxList, Span
 from axfi_kc.models.support import possible_boxes, support_of
 
 __all__ = ["BoxEngine"]
@@ -31,6 +35,8 @@ _WORD = 64
 _INT64 = 2**63
 _WORK = 1 << 20  # comparisons of sets between two looks at the clock
 _ROWS = 1 << 10
+_MET = 1 << 16  # outputs that an engine knows again
+_PAIRS = 1 << 14  # products of wide integers between two looks
 Cells = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.float64]
 
@@ -58,8 +64,11 @@ class BoxEngine:
         self.locate = model.cells_and_outputs
         self.boxes = possible_boxes(boxes_of(model), support_of(model.grid))
         self._number = {output: k for k, output in enumerate(self.boxes.outputs)}
+        self._met: dict[int, tuple[Hashable, int]] = {}
         self._literals = _literals_of(self.boxes)
         self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
+        self._rank_of_box = self._rank[self.boxes.output]
+        self._cells: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[int]]] = {}
         self._worths: dict[tuple[str, bool], Any] = {}
 
     @property
@@ -75,36 +84,107 @@ class BoxEngine:
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance; there is no search, and no node of a budget is used."""
-        from axfi_kc.engines.boxes import kernels as box_kernels
-
         cells, outputs = located or self.locate(codes)
-        is_free = budget is None or (budget.seconds is None and budget.bytes is None)
-        if not is_free and len(codes) > 1:
-            alone = partial(self.explain, weights=weights, max_size=max_size, budget=budget)
+        if _is_limited(budget) and len(codes) > 1:
+            alone = functools.partial(self.explain, weights=weights, max_size=max_size, budget=budget)
             return one_by_one(alone, codes, (cells, outputs))
-        _compile_kernels()
-        account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
-        home = np.array([self._number[y] for y in outputs], dtype=np.int64)
-        limit = cells.shape[1] if max_size is None else max_size
+        starts, sets, pairs, account = self._misses(cells, outputs, max_size, budget)
+        is_unit = weights == "unit"
+        totals = np.ones(len(sets), np.int64) if is_unit else self._totals(weights, sets, pairs, account)
+        return Found(outputs, starts, sets, totals, self._cells_worth(weights)[1], weights)
+
+    def _cells_worth(self, weights: str) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[int]]:
+        """Return what cells are worth, what sets are divided by, and what features are worth, in that order."""
+        if weights not in self._cells:
+            worths, wholes = cell_worths(self.boxes.grid, weights)
+            self._cells[weights] = (worths, wholes, sorted(map(sum, worths)))
+        return self._cells[weights]
+
+    def _numbers(self, outputs: Sequence[Hashable]) -> list[int]:
+        """Return the position of each output among those of the boxes."""
+        # By identity: to hash a Fraction takes as long as the boxes of its row. What was met is kept, so that nothing
+        # else can have its address.
+        met = self._met
+        for y in outputs:
+            if id(y) not in met:
+                if len(met) >= _MET:
+                    met = self._met = {id(z): (z, self._number[z]) for z in outputs}
+                    break
+                met[id(y)] = (y, self._number[y])
+        return [met[id(y)][1] for y in outputs]
+
+    def explain_in_boxes(
+        self, codes: Codes, *, max_size: int | None = None, budget: Budget | None = None, located: Located | None = None
+    ) -> tuple[Found, BoxList]:
+        """Return the CXps of each instance, with unit weights, and the adversarial examples of each as boxes."""
+        cells, outputs = located or self.locate(codes)
+        if _is_limited(budget) and len(codes) > 1:
+            rows = [slice(n, n + 1) for n in range(len(codes))]
+            options: dict[str, Any] = {"max_size": max_size, "budget": budget}
+            parts = [self.explain_in_boxes(codes[r], located=(cells[r], outputs[r]), **options) for r in rows]
+            return Found.joined([found for found, _ in parts]), BoxList.joined([boxes for _, boxes in parts])
+        starts, sets, pairs, _ = self._misses(cells, outputs, max_size, budget)
+        found = Found(outputs, starts, sets, np.ones(len(sets), np.int64), (1,) * cells.shape[1], "unit")
+        row, feature = np.nonzero(found.members)
+        first = np.searchsorted(row, np.arange(len(sets) + 1))
+        order = np.argsort(pairs[:, 1], kind="stable")
+        box, own = pairs[order, 0], pairs[order, 1]
+        # For each box the features of its set, one after the other.
+        sizes = np.diff(first)[own]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        places, table = self._spans
+        spans = places[np.repeat(box, sizes), feature[np.repeat(first[own], sizes) + within]]
+        return found, BoxList(found.features, np.bincount(own, minlength=len(sets)), spans, table)
+
+    @cached_property
+    def _spans(self) -> tuple[Cells, list[tuple[int, Span]]]:
+        """For each box and feature the place of its cells in a list of all different ones, and that list."""
+        places: dict[tuple[int, Span], int] = {}
+        found = np.empty(self.boxes.first.shape, dtype=np.int64)
+        ends = zip(self.boxes.first.tolist(), self.boxes.last.tolist(), strict=True)
+        for box, (first, last) in enumerate(ends):
+            for i, (a, b) in enumerate(zip(first, last, strict=True)):
+                cells: Span = tuple(self.boxes.cells(box, i)) if i in self.boxes.subsets else range(a, b)
+                found[box, i] = places.setdefault((i, cells), len(places))
+        return found, list(places)
+
+    def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> list[Box]:
+        """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
+        places, table = self._spans
+        chosen = places[np.flatnonzero(self._reached(v, output, mask))][:, list(features_of(mask))]
+        return [[table[k][1] for k in row] for row in chosen.tolist()]
+
+    def _reached(self, v: Cells, output: Hashable, mask: int) -> npt.NDArray[np.bool_]:
+        """Tell which boxes are dissimilar and hold a point that agrees with v outside `mask`."""
+        home = self._number[output]
+        rank = self._rank_of_box
+        candidates = (rank < self._low[home]) | (rank >= self._high[home])
+        # A point of the box that agrees with the instance outside `mask` exists iff the box holds the
+        # instance's cell in all other features.
+        for i in range(len(v)):
+            if not mask >> i & 1:
+                candidates &= ~self.boxes.misses(i, v[i : i + 1])[0]
+        return candidates
+
+    def _misses(
+        self, cells: Cells, outputs: list[Any], max_size: int | None, budget: Budget | None
+    ) -> tuple[Cells, npt.NDArray[np.uint64], Cells, Account]:
+        """Return what :func:`_all_misses` does, of one instance if the budget is limited."""
         words = -(-cells.shape[1] // _WORD)
-        task = self._rank[self.boxes.output], self._literals
-        if is_free or not len(codes):
+        if _is_limited(budget):
+            _compile_kernel(min(words, 2))
+        account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
+        home = np.array(self._numbers(outputs), dtype=np.int64)
+        limit = cells.shape[1] if max_size is None else max_size
+        task = self._rank_of_box, self._literals
+        if not _is_limited(budget) or not len(cells):
             # What is similar depends on the output only, and that is the home box's.
-            low, high = self._low[home], self._high[home]
-            with interruptible():
-                starts, sets, pairs = box_kernels.minimal_misses(cells, low, high, *task, words, limit)
-        else:
-            low, high = self._low[home[0]], self._high[home[0]]
-            starts, sets, pairs = _misses_within(account, cells, (low, high), *task, words, limit)
-        worths, wholes = cell_worths(self.boxes.grid, weights)
-        totals = (
-            np.ones(len(sets), dtype=np.int64)
-            if weights == "unit"
-            else self._totals(weights, worths, sets, pairs, account)
-        )
-        return Found(outputs, starts, sets, totals, wholes, weights)
+            return *_all_misses(cells, (self._low[home], self._high[home]), *task, words, limit), account
+        span = int(self._low[home[0]]), int(self._high[home[0]])
+        return *_misses_within(account, cells, span, *task, words, limit), account
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.
@@ -114,20 +194,11 @@ class BoxEngine:
         Linear in the literals: some dissimilar box must miss the instance within `mask` only.
         """
         cells, (output,) = self.locate(code[np.newaxis])
-        home = self._number[output]
-        rank = self._rank[self.boxes.output]
-        candidates = (rank < self._low[home]) | (rank >= self._high[home])
-        # A point of the box that agrees with the instance outside `mask` exists iff the box holds the
-        # instance's cell in all other features.
-        for i in range(cells.shape[1]):
-            if not mask >> i & 1:
-                candidates &= ~self.boxes.misses(i, cells[:, i])[0]
-        return bool(candidates.any())
+        return bool(self._reached(cells[0], output, mask).any())
 
     def _totals(
         self,
         weights: str,
-        worths: tuple[tuple[int, ...], ...],
         sets: npt.NDArray[np.uint64],
         pairs: Cells,
         account: Account,
@@ -138,51 +209,81 @@ class BoxEngine:
         largest = int(np.bitwise_count(sets).sum(axis=1).max(initial=1))
         # Disjoint boxes of a set Y weigh no more than the product of the wholes over Y, so this bounds every
         # partial sum; the largest wholes cover every Y of that size.
-        narrow = prod(sorted(map(sum, worths))[-largest:]) < _INT64
+        worths, _, sums = self._cells_worth(weights)
+        most = prod(sums[-largest:])
+        narrow = most < _INT64
         key = (weights, narrow)
         if key not in self._worths:
-            self._worths[key] = self._worth_of_boxes(worths, narrow, account)
-        of_box = self._worths[key]
+            self._worths[key] = self._worth_of_literals(worths, narrow, account)
+        task = (sets, self._literals.offset, self._literals.feature, self._worths[key])
         if narrow:
-            return box_kernels.narrow_totals(pairs, sets, self._literals.offset, self._literals.feature, of_box)
-        totals = [0] * len(sets)
-        members = features_of_members(members_of_words(sets, len(worths)))
-        for box, found in paced(pairs.tolist(), account):
-            row = of_box[box]
-            totals[found] += prod([row[i] for i in members[found]])
-        wide = np.empty(len(sets), dtype=object)
-        wide[:] = totals
-        return wide
+            narrow_totals = np.zeros(len(sets), np.int64)
+            box_kernels.narrow_totals(pairs, *task, narrow_totals)
+            return narrow_totals
+        # Room for a sum of so many products, whatever they are: kernels do not look where they write.
+        totals = np.zeros((len(sets), limbs_for(most.bit_length() + len(pairs).bit_length())), np.uint32)
+        for begin in account.paced(range(0, len(pairs), _PAIRS), at_once=1):
+            box_kernels.wide_totals(pairs, begin, min(begin + _PAIRS, len(pairs)), *task, totals)
+        return totals
 
-    def _worth_of_boxes(self, worths: tuple[tuple[int, ...], ...], narrow: bool, account: Account) -> Any:
-        """Return what boxes are worth: int64 per literal, or rows of Python ints per box."""
+    def _worth_of_literals(self, worths: tuple[tuple[int, ...], ...], narrow: bool, account: Account) -> Any:
+        """Return what boxes are worth, a number per literal, in the order of the literals: int64, or a row of limbs."""
         table = self.boxes.worths(worths, wide=not narrow, account=account)
-        if not narrow:
-            firsts = account.paced(range(0, len(table), _ROWS), at_once=1)
-            return [row for k in firsts for row in table[k : k + _ROWS].tolist()]
-        # One number per literal, in the order of the literals.
         box = np.repeat(np.arange(len(self.boxes)), np.diff(self._literals.offset))
-        return table[box, self._literals.feature]
+        if narrow:
+            return table[box, self._literals.feature]
+        width = limbs_for(max(map(sum, worths)).bit_length())
+        spans = [slice(k, k + _ROWS) for k in range(0, len(box), _ROWS)]
+        rows = [limbs_of(table[box[s], self._literals.feature[s]].tolist(), width) for s in paced(spans, account)]
+        return np.concatenate([np.zeros((0, width), np.uint32), *rows])
+
+
+def _all_misses(
+    cells: Cells, spans: tuple[Cells, Cells], rank: Cells, lits: _Literals, words: int, max_size: int
+) -> tuple[Cells, npt.NDArray[np.uint64], Cells]:
+    """Return for each point its minimal missed sets; see the kernel ``misses_in_a_word``."""
+    from axfi_kc.engines.boxes import kernels as box_kernels
+
+    kernel = box_kernels.misses_in_a_word if words == 1 else box_kernels.misses_in_words
+    n_points, n_boxes = len(cells), len(rank)
+    scratch = (np.empty(n_boxes, np.int64), np.empty((n_boxes, words), np.uint64), *np.empty((2, n_boxes), np.int64))
+    starts = np.zeros(n_points + 1, np.int64)
+    # Guesses for a small family per point; both arrays grow when they prove too small.
+    sets = np.empty((4 * n_points + n_boxes, words), np.uint64)
+    pairs = np.empty((8 * n_points + n_boxes, 2), np.int64)
+    done, n_pairs = 0, 0
+    while True:
+        with interruptible():
+            done, n_pairs = kernel(cells, *spans, rank, lits, max_size, *scratch, done, starts, sets, pairs, n_pairs)
+        if done == n_points:
+            return starts, sets[: starts[-1]].copy(), pairs[:n_pairs].copy()
+        # Doubling keeps all copies together linear in what is stored at the end.
+        sets, pairs = np.concatenate([sets, np.empty_like(sets)]), np.concatenate([pairs, np.empty_like(pairs)])
+
+
+def _is_limited(budget: Budget | None) -> bool:
+    """Tell whether the time or the memory of an instance is limited; there are no search nodes."""
+    return budget is not None and (budget.seconds is not None or budget.bytes is not None)
 
 
 def _misses_within(
     account: Account, cells: Cells, span: tuple[int, int], rank: Cells, lits: _Literals, words: int, max_size: int
 ) -> tuple[Cells, npt.NDArray[np.uint64], Cells]:
-    """Return for one point what the kernel ``minimal_misses`` does, with looks at the clock on the way."""
+    """Return the same for one point, with looks at the clock on the way."""
     from axfi_kc.engines.boxes import kernels as box_kernels
 
+    kernel = box_kernels.antichain_in_a_word if words == 1 else box_kernels.antichain_in_words
     n_boxes, begin, n_slots, n_alive = len(rank), 0, 0, 0
-    slot_of, alive = np.empty(n_boxes, np.int64), np.empty(n_boxes, np.int64)
+    slot_of, alive = np.empty((2, n_boxes), np.int64)
     slots = np.empty((n_boxes, words), np.uint64)
-    arrays = (slot_of, slots, alive)
+    task = (cells, 0, *span, rank, lits, max_size, slot_of, slots, alive)
     of_box = 1 + len(lits.feature) // max(n_boxes, 1)
     while begin < n_boxes:
         account.look()
         # About the same work in each span. Every box may add a set, so the root bounds by how many the family
         # can grow meanwhile.
         end = min(n_boxes, begin + 1 + _WORK // (of_box + n_alive + isqrt(_WORK)))
-        part = (begin, end)
-        n_slots, n_alive = box_kernels.antichain(cells, *span, rank, lits, max_size, *arrays, part, n_slots, n_alive)
+        n_slots, n_alive = kernel(*task, begin, end, n_slots, n_alive)
         begin = end
     place = np.full(n_slots + 1, -1)  # of a slot, among the sets; the last one is for boxes without a slot
     place[alive[:n_alive]] = np.arange(n_alive)
@@ -191,11 +292,11 @@ def _misses_within(
 
 
 @cache
-def _compile_kernels() -> None:
-    """Compile the kernels, or load them from disk, before a budget's clock starts."""
+def _compile_kernel(words: int) -> None:
+    """Compile the kernel of one point, or load it from disk, before a budget's clock starts."""
     one, cells = np.ones(1, np.int64), np.zeros((1, 1), np.int64)
     lits = _Literals(np.array([0, 1]), np.zeros(1, np.int64), one, one + 1, -one, np.zeros(0, np.uint8))
-    _misses_within(Account(None, goal="kernel"), cells, (0, 1), one, lits, 1, 1)
+    _misses_within(Account(None, goal="kernel"), cells, (0, 1), one, lits, words, 1)
 
 
 def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tuple[Cells, Cells, Cells]:

@@ -10,27 +10,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-__all__ = ["antichain", "minimal_misses", "narrow_totals"]
+from axfi_kc.compiled import kernel, part
+from axfi_kc.engines.limb_kernels import add, multiply
 
-
-@njit(cache=True, nogil=True)
-def _grown(array: Any, needed: int) -> Any:
-    """Return `array`, or a copy with room for `needed` rows."""
-    if needed <= len(array):
-        return array
-    # Doubling keeps all copies together linear in what is stored at the end.
-    shape = (max(needed, 2 * len(array)), array.shape[1])
-    larger = np.empty(shape, array.dtype)
-    larger[: len(array)] = array
-    return larger
+__all__ = [
+    "antichain_in_a_word",
+    "antichain_in_words",
+    "misses_in_a_word",
+    "misses_in_words",
+    "narrow_totals",
+    "wide_totals",
+]
 
 
-@njit(nogil=True)
-def _antichain_in_a_word(
+@kernel
+def antichain_in_a_word(
     cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
-    span: Any, n_slots: int, n_alive: int,
+    begin: int, end: int, n_slots: int, n_alive: int,
 ) -> Any:  # fmt: skip
     """Fill the slots for one point of at most 64 features with a span of boxes; return how many there are, and alive.
 
@@ -38,7 +35,7 @@ def _antichain_in_a_word(
     slot of each box, -1 for none.
     """
     offset, feature, first, last, subset, inside = lits
-    for box in range(span[0], span[1]):
+    for box in range(begin, end):
         # Stays -1 for a box that is similar, misses too many features, or whose set contains another's.
         slot_of[box] = -1
         # Outputs are ranked, so similar ones are a run: a class alone, or those within delta.
@@ -49,14 +46,13 @@ def _antichain_in_a_word(
         for literal in range(offset[box], offset[box + 1]):
             i = feature[literal]
             cell = cells[n, i]
+            # Without a branch: which literals a box misses is as good as random, and wrong guesses took half the time.
+            outside = (cell < first[literal]) | (cell >= last[literal])
             if subset[literal] >= 0:
                 outside = inside[subset[literal] + cell] == 0
-            else:
-                outside = cell < first[literal] or cell >= last[literal]
-            if outside:
-                # A box has one literal per feature at most, so counting literals counts features.
-                missed |= np.uint64(1) << np.uint64(i)
-                size += 1
+            # A box has one literal per feature at most, so counting literals counts features.
+            missed |= np.uint64(outside) << np.uint64(i)
+            size += outside
         # Leaving out a large set makes no other one minimal: it cannot be contained in a smaller one.
         if size > max_size:
             continue
@@ -89,32 +85,31 @@ def _antichain_in_a_word(
     return n_slots, n_alive
 
 
-@njit(nogil=True)
-def _antichain(
+@kernel
+def antichain_in_words(
     cells: Any, n: int, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
-    span: Any, n_slots: int, n_alive: int,
+    begin: int, end: int, n_slots: int, n_alive: int,
 ) -> Any:  # fmt: skip
     """Do the same for any number of features, word by word."""
     offset, feature, first, last, subset, inside = lits
     n_words = slots.shape[1]
     missed = np.empty(n_words, np.uint64)
-    for box in range(span[0], span[1]):
+    for box in range(begin, end):
         slot_of[box] = -1
         if low <= rank[box] < high:
             continue
         # From here on as in the form for one word, which says why.
         size = 0
-        missed[:] = 0
+        for w in range(n_words):
+            missed[w] = 0
         for literal in range(offset[box], offset[box + 1]):
             i = feature[literal]
             cell = cells[n, i]
+            outside = (cell < first[literal]) | (cell >= last[literal])
             if subset[literal] >= 0:
                 outside = inside[subset[literal] + cell] == 0
-            else:
-                outside = cell < first[literal] or cell >= last[literal]
-            if outside:
-                missed[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-                size += 1
+            missed[i >> 6] |= np.uint64(outside) << np.uint64(i & 63)
+            size += outside
         if size > max_size:
             continue
         k = 0
@@ -138,76 +133,82 @@ def _antichain(
             else:
                 k += 1
         if fresh:
-            slots[n_slots] = missed
+            for w in range(n_words):
+                slots[n_slots, w] = missed[w]
             alive[n_alive] = slot_of[box] = n_slots
             n_slots += 1
             n_alive += 1
     return n_slots, n_alive
 
 
-@njit(cache=True, nogil=True)
-def antichain(
-    cells: Any, low: int, high: int, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
-    span: Any, n_slots: int, n_alive: int,
+@part
+def _collect(
+    start: int, slot_of: Any, slots: Any, alive: Any, place: Any, n_slots: int, n_alive: int, sets: Any, pairs: Any,
+    n_pairs: int,
 ) -> Any:  # fmt: skip
-    """Go on with a span of boxes at the one point of `cells`; return how many slots there are, and how many alive."""
-    if slots.shape[1] == 1:
-        return _antichain_in_a_word(
-            cells, 0, low, high, rank, lits, max_size, slot_of, slots, alive, span, n_slots, n_alive
-        )
-    return _antichain(cells, 0, low, high, rank, lits, max_size, slot_of, slots, alive, span, n_slots, n_alive)
+    """Add one point's sets from `start` on, and its pairs; return how many pairs there are."""
+    # Only slots of this point: whatever lies behind them is left over from an earlier one.
+    for k in range(n_slots):
+        place[k] = -1
+    for k in range(n_alive):
+        for w in range(slots.shape[1]):
+            sets[start + k, w] = slots[alive[k], w]
+        place[alive[k]] = start + k
+    for box in range(slot_of.shape[0]):
+        # A box whose set was minimal for a while has a slot, but that slot has no place among the sets.
+        if slot_of[box] >= 0 and place[slot_of[box]] >= 0:
+            pairs[n_pairs, 0] = box
+            pairs[n_pairs, 1] = place[slot_of[box]]
+            n_pairs += 1
+    return n_pairs
 
 
-@njit(cache=True, nogil=True)
-def minimal_misses(cells: Any, low: Any, high: Any, rank: Any, lits: Any, n_words: int, max_size: int) -> Any:
-    """Return for each point the minimal sets of features on which dissimilar boxes miss it.
+@kernel
+def misses_in_a_word(
+    cells: Any, low: Any, high: Any, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
+    place: Any, first: int, starts: Any, sets: Any, pairs: Any, n_pairs: int,
+) -> Any:  # fmt: skip
+    """Find for each point from `first` on the minimal sets of features on which dissimilar boxes miss it.
 
-    A box is similar when ``low[n] <= rank[box] < high[n]``; `lits` are the boxes' literals. The
-    answer has ``starts`` (the sets of point n are ``starts[n]:starts[n + 1]``), ``sets`` (words of
-    64 features), and ``pairs`` of (box, set): the boxes whose missed set is that set.
+    A box is similar when ``low[n] <= rank[box] < high[n]``; `lits` are the boxes' literals. Fills ``starts`` (the sets
+    of point n are ``starts[n]:starts[n + 1]``), ``sets`` (words of 64 features), and ``pairs`` of (box, set): the
+    boxes whose missed set is that set. Returns how many points and pairs are done, fewer than all where there is no
+    room left for the next point.
     """
-    n_boxes = len(rank)
-    starts = np.zeros(len(cells) + 1, np.int64)
-    # Guesses for a small family per point; both arrays grow when they prove too small.
-    sets = np.empty((4 * len(cells) + 4, n_words), np.uint64)
-    pairs = np.empty((8 * len(cells) + 8, 2), np.int64)
-    n_pairs = 0
-    slot_of = np.empty(n_boxes, np.int64)
-    slots = np.empty((n_boxes, n_words), np.uint64)
-    alive = np.empty(n_boxes, np.int64)
-    place = np.empty(n_boxes, np.int64)  # of a slot, among the sets
-    for n in range(len(cells)):
-        if n_words == 1:
-            n_slots, n_alive = _antichain_in_a_word(
-                cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, (0, n_boxes), 0, 0
-            )
-        else:
-            n_slots, n_alive = _antichain(
-                cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, (0, n_boxes), 0, 0
-            )
-        start = starts[n]
-        starts[n + 1] = start + n_alive
-        sets = _grown(sets, start + n_alive)
-        # Only slots of this point: whatever lies behind them is left over from an earlier one.
-        place[:n_slots] = -1
-        for k in range(n_alive):
-            sets[start + k] = slots[alive[k]]
-            place[alive[k]] = start + k
-        # Room for all boxes at once, so that the loop below needs no test.
-        pairs = _grown(pairs, n_pairs + n_boxes)
-        for box in range(n_boxes):
-            # A box whose set was minimal for a while has a slot, but that slot has no place among the sets.
-            if slot_of[box] >= 0 and place[slot_of[box]] >= 0:
-                pairs[n_pairs, 0] = box
-                pairs[n_pairs, 1] = place[slot_of[box]]
-                n_pairs += 1
-    return starts, sets[: starts[-1]].copy(), pairs[:n_pairs].copy()
+    n_boxes = rank.shape[0]
+    for n in range(first, cells.shape[0]):
+        # Room for all boxes at once, so that the loops need no test.
+        if starts[n] + n_boxes > sets.shape[0] or n_pairs + n_boxes > pairs.shape[0]:
+            return n, n_pairs
+        n_slots, n_alive = antichain_in_a_word(
+            cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, 0, n_boxes, 0, 0
+        )
+        n_pairs = _collect(starts[n], slot_of, slots, alive, place, n_slots, n_alive, sets, pairs, n_pairs)
+        starts[n + 1] = starts[n] + n_alive
+    return cells.shape[0], n_pairs
 
 
-@njit(cache=True, nogil=True)
-def narrow_totals(pairs: Any, sets: Any, offset: Any, feature: Any, worth: Any) -> Any:
-    """Return for each set the sum over its boxes of the product of their worths, in int64."""
-    totals = np.zeros(len(sets), np.int64)
+@kernel
+def misses_in_words(
+    cells: Any, low: Any, high: Any, rank: Any, lits: Any, max_size: int, slot_of: Any, slots: Any, alive: Any,
+    place: Any, first: int, starts: Any, sets: Any, pairs: Any, n_pairs: int,
+) -> Any:  # fmt: skip
+    """Do the same for any number of features; apart, so that a first use for up to 64 does not compile it."""
+    n_boxes = rank.shape[0]
+    for n in range(first, cells.shape[0]):
+        if starts[n] + n_boxes > sets.shape[0] or n_pairs + n_boxes > pairs.shape[0]:
+            return n, n_pairs
+        n_slots, n_alive = antichain_in_words(
+            cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, 0, n_boxes, 0, 0
+        )
+        n_pairs = _collect(starts[n], slot_of, slots, alive, place, n_slots, n_alive, sets, pairs, n_pairs)
+        starts[n + 1] = starts[n] + n_alive
+    return cells.shape[0], n_pairs
+
+
+@kernel
+def narrow_totals(pairs: Any, sets: Any, offset: Any, feature: Any, worth: Any, totals: Any) -> Any:
+    """Add to `totals` for each set the sum over its boxes of the product of their worths, in int64."""
     for p in range(len(pairs)):
         box, found = pairs[p, 0], pairs[p, 1]
         # No overflow: the caller takes this path only if the product of the whole worths of the features of
@@ -219,4 +220,18 @@ def narrow_totals(pairs: Any, sets: Any, offset: Any, feature: Any, worth: Any) 
             if (sets[found, i >> 6] >> np.uint64(i & 63)) & np.uint64(1):
                 product *= worth[literal]
         totals[found] += product
-    return totals
+
+
+@kernel
+def wide_totals(pairs: Any, begin: int, end: int, sets: Any, offset: Any, feature: Any, worth: Any, totals: Any) -> Any:
+    """Add the same for a span of pairs to rows of limbs, `totals`; a literal's worth is a row of limbs as well."""
+    product = np.empty(totals.shape[1] + worth.shape[1], np.uint32)
+    for p in range(begin, end):
+        box, found = pairs[p, 0], pairs[p, 1]
+        product[0] = 1
+        used = 1
+        for literal in range(offset[box], offset[box + 1]):
+            i = feature[literal]
+            if (sets[found, i >> 6] >> np.uint64(i & 63)) & np.uint64(1):
+                used = multiply(product, used, worth, literal)
+        add(totals, found, product, used, np.uint64(1))
