@@ -17,12 +17,13 @@ from axfi_kc.circuits.targets import Target, language_of, options_of, target_of
 from axfi_kc.circuits.targets.mdd import mdd_of
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.compilers.model_circuits import compile_circuit
-from axfi_kc.compilers.model_diagrams import compile_mdd
+from axfi_kc.compilers.model_diagrams import compile_mdd, prepare
 from axfi_kc.compilers.readers import read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import DomainError, SimilarityError
 from axfi_kc.models import Model, Similarity
+from axfi_kc.models.joint import circuit_share
 from axfi_kc.models.support import possible_share, support_of
 
 __all__ = ["CompiledModel", "base_circuit", "compile_model", "compile_target", "question_about"]
@@ -91,7 +92,20 @@ class CompiledModel:
         return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
 
     def probability(self, *, budget: Budget | None = None) -> Fraction:
-        """Return the probability of the output, given what is fixed; under constraints, among the possible points."""
+        """Return the probability of the output, given what is fixed; under constraints, among the possible points.
+
+        Under a joint distribution of the domain it is that one's.
+
+        Raises
+        ------
+        DomainError
+            If what is fixed has probability 0.
+        CircuitError
+            If, under a joint distribution, the circuit is no ordered diagram and too large to be cut into boxes.
+        """
+        if self.domain.distribution is not None:
+            codes = {self.domain.index(name): self._code(name, value) for name, value in self.fixed.items()}
+            return circuit_share(self.circuit, codes)
         cells = {self.domain.index(name): self._cell(name, value) for name, value in self.fixed.items()}
         return self.target.probability(budget=budget) / possible_share(self.target.grid, cells)
 
@@ -131,10 +145,13 @@ class CompiledModel:
 
     def _cell(self, name: str, value: Any) -> int:
         i = self.domain.index(name)
+        return int(self.target.grid.axes[i].locate(np.array([self._code(name, value)]))[0])
+
+    def _code(self, name: str, value: Any) -> float:
         # np.array([value]) would make a row of a value that is a tuple.
         column = np.empty(1, dtype=object)
         column[0] = value
-        return int(self.target.grid.axes[i].locate(self.domain.features[i].encode(column))[0])
+        return float(self.domain.features[self.domain.index(name)].encode(column)[0])
 
 
 def compile_model(
@@ -308,6 +325,7 @@ def compile_target(
     known = options_of(target)
     if "order" in known:
         options["order"] = feature_order(order, model.domain, model.uses())
+    prepare(model, budget)
     watch = Watch(budget)
     circuit = base_circuit(model, output, similarity, target=target, similar=similar, order=order, budget=budget)
     if "budget" in known:

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
-from axfi_kc.circuits.targets.mdd_nodes import MddNodes
+from axfi_kc.circuits.targets.mdd_table import MddTable
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, feature_order
-from axfi_kc.compilers.model_diagrams import OrderedTrees, Task, ThresholdCompiler, diagram_of
+from axfi_kc.compilers.model_diagrams import Task, diagram_of
+from axfi_kc.compilers.sum_diagrams import OrderedTrees, node_above_zero
 from axfi_kc.models import Argmax, LinearModel, Positive
 
 __all__ = ["compile_linear"]
-
-
-Spend = Callable[[int], None]
 
 
 def compile_linear(
@@ -27,7 +26,7 @@ def compile_linear(
     is_dissimilar: Callable[[Any], bool],
     *,
     order: Sequence[int] | None = None,
-    spend: Spend | None = None,
+    account: Account | None = None,
 ) -> Circuit:
     """Return the ordered decision diagram of the points whose output `is_dissimilar`.
 
@@ -39,8 +38,8 @@ def compile_linear(
         Of an output.
     order
         The features, first to last; by default the largest swing first.
-    spend
-        Called with a number of partial sums before they are expanded; may raise.
+    account
+        Under which it is done, charged for sub-diagrams and partial sums; by default there is no limit.
 
     Raises
     ------
@@ -64,20 +63,16 @@ def compile_linear(
     >>> circuit.size, count(circuit)
     (Size(nodes=6, edges=10), 11)
     """
-    rule, spend = model.rule, spend or _unlimited
+    rule, account = model.rule, account or Account(None, goal="diagram")
     features = feature_order(DEFAULT_ORDER, model.domain, model.uses()) if order is None else list(order)
     if isinstance(rule, Positive) or (isinstance(rule, Argmax) and len(rule.labels) == 2):
-        return _threshold(model, [is_dissimilar(y) for y in rule.labels], features, spend)
-    return _sums(model, is_dissimilar, features, spend)
+        return _threshold(model, [is_dissimilar(y) for y in rule.labels], features, account)
+    return _sums(model, is_dissimilar, features, account)
 
 
 @diagram_of.register
 def _diagram(model: LinearModel, task: Task) -> Circuit:
-    return compile_linear(model, task.is_wanted, order=task.features(model), spend=task.spend)
-
-
-def _unlimited(_: int) -> None:
-    pass
+    return compile_linear(model, task.is_wanted, order=task.features(model), account=task.account)
 
 
 def _one_sum(model: LinearModel) -> tuple[list[list[int]], int]:
@@ -89,17 +84,17 @@ def _one_sum(model: LinearModel) -> tuple[list[list[int]], int]:
     return [model.gains(i, 0) for i in features], model.base[0]
 
 
-def _threshold(model: LinearModel, flags: Sequence[bool], order: Sequence[int], spend: Spend) -> Circuit:
+def _threshold(model: LinearModel, flags: Sequence[bool], order: Sequence[int], account: Account) -> Circuit:
     """Return the diagram of "the one sum is above 0", or not above 0, by which of the two classes is wanted."""
-    nodes = MddNodes(model.grid, order, spend=spend)
+    table = MddTable(model.grid, order, account=account)
     if flags[0] == flags[1]:
-        return nodes.circuit(int(flags[0]))
+        return table.circuit(int(flags[0]))
     gains, base = _one_sum(model)
-    trees = OrderedTrees(order, tables=((i, gains[i]) for i in order), spend=spend)
-    return nodes.circuit(ThresholdCompiler(trees, nodes=nodes, spend=spend).compile(base), negated=flags[0])
+    trees = OrderedTrees(order, tables=((i, gains[i]) for i in order), spend=account.spend)
+    return table.circuit(node_above_zero(trees, base, table=table), negated=flags[0])
 
 
-def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Sequence[int], spend: Spend) -> Circuit:
+def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Sequence[int], account: Account) -> Circuit:
     """Return the diagram of a predicate on the output, one node per vector of partial sums.
 
     Level by level down, then up: what a level adds to each vector first, the nodes after.
@@ -115,7 +110,7 @@ def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Seque
     layer, layers = {reduced(model.base)}, []
     for i in order:
         gains = list(zip(*(model.gains(i, k) for k in scores), strict=True))
-        spend(len(layer))
+        account.spend(len(layer))
         rows = {sums: [reduced([t + g for t, g in zip(sums, row, strict=True)]) for row in gains] for sums in layer}
         layers.append((i, rows))
         layer = {below for row in rows.values() for below in row}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -29,6 +29,7 @@ __all__ = ["COLUMNS", "SizeRow", "compare_sizes", "size_rows"]
 
 DEFAULT_BUDGET = Budget(seconds=60)
 _BOTH = ("with", "without")  # constraints
+_LEAST_SECONDS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def compare_sizes(
     reorder: bool = False,
     budget: Budget = DEFAULT_BUDGET,
     progress: bool = False,
+    on_row: Callable[[SizeRow], None] | None = None,
 ) -> pd.DataFrame:
     """Compile "the model's output is `output`" into each target and return their sizes.
 
@@ -106,9 +108,12 @@ def compare_sizes(
         Whether to add a row for each after a search for a better order: sifting of MDDs and OBDDs,
         PySDD's search for a vtree.
     budget
-        What each row may cost; a row that does not fit says so in its note.
+        What each row may cost, the compilation of the model included; a row that does not fit says so in its note. The
+        check of the first row by a second route has as much once more.
     progress
         Whether to show a progress bar.
+    on_row
+        Called with each row as soon as it is known.
 
     Returns
     -------
@@ -135,7 +140,12 @@ def compare_sizes(
         from tqdm.auto import tqdm
 
         rows = tqdm(rows, total=len(plan), unit="circuit", desc="compiling")
-    frame = pd.DataFrame([[getattr(row, c) for c in COLUMNS] for row in rows], columns=list(COLUMNS))
+    found = []
+    for row in rows:
+        found.append([getattr(row, c) for c in COLUMNS])
+        if on_row is not None:
+            on_row(row)
+    frame = pd.DataFrame(found, columns=list(COLUMNS))
     # Types with a missing value: one row without figures would turn the column into floats.
     return frame.astype({"nodes": "Int64", "edges": "Int64", "bytes": "Int64", "agrees": "boolean"})
 
@@ -185,6 +195,8 @@ def size_rows(
     budget: Budget = DEFAULT_BUDGET,
 ) -> Iterator[SizeRow]:
     """Compile in each way of `plan` and yield its row as soon as it is known."""
+    # Sizes do not depend on a joint distribution; the probabilities that confirm them are of independent features.
+    domain = domain.with_distribution(None)
     form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
     whole = question_about(model, domain.unconstrained, output=output, delta=delta)[0] if domain.constraints else form
     made: dict[tuple[bool, str, str | None], tuple[Circuit | str, float]] = {}
@@ -223,9 +235,9 @@ def size_rows(
 
 
 def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
-    watch = Watch(budget)
+    watch = Watch(_without(budget, before))
     language = language_of(way.target)
-    options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": budget}
+    options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": watch.budget}
     options |= {language.search: True} if way.reorder and language.search is not None else {}
     begin = time.perf_counter()
     try:
@@ -247,6 +259,11 @@ def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budg
         probability=probability,
         note=getattr(made, "backend", ""),
     )
+
+
+def _without(budget: Budget, seconds: float) -> Budget:
+    """Return what is left of a row's budget after the seconds that its model took."""
+    return budget if budget.seconds is None else replace(budget, seconds=max(budget.seconds - seconds, _LEAST_SECONDS))
 
 
 def _confirmed(circuit: Circuit, row: SizeRow, budget: Budget) -> bool | None:

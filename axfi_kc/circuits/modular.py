@@ -9,27 +9,26 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["combined", "n_primes_beyond", "primes_not_dividing", "shares_modulo"]
+__all__ = ["combined", "combined_rows", "n_primes_beyond", "primes_not_dividing", "shares_modulo"]
 
 
-_BELOW = 2**31
-_BITS = 30  # every prime used exceeds 2**30
+_BITS = 30  # primes of 31 bits exceed 2**30
 
 
-def n_primes_beyond(largest: int) -> int:
-    """Return a number of primes whose product surely exceeds `largest`.
+def n_primes_beyond(largest: int, *, bits: int = _BITS + 1) -> int:
+    """Return a number of primes of so many bits whose product surely exceeds `largest`.
 
     Examples
     --------
     >>> n_primes_beyond(2**30 - 1), n_primes_beyond(2**30)
     (2, 2)
     """
-    # Every prime exceeds 2**30, so that many of them multiply to more than 2**(bit_length of largest).
-    return largest.bit_length() // _BITS + 1
+    # Every prime of 31 bits exceeds 2**30, so that many of them multiply to more than 2**(bit_length of largest).
+    return largest.bit_length() // (bits - 1) + 1
 
 
-def primes_not_dividing(numbers: Iterable[int], *, count: int) -> list[int]:
-    """Return the `count` largest primes below 2**31 that divide none of `numbers`.
+def primes_not_dividing(numbers: Iterable[int], *, count: int, bits: int = _BITS + 1) -> list[int]:
+    """Return the `count` largest primes of so many bits, at most 31, that divide none of `numbers`.
 
     Notes
     -----
@@ -44,13 +43,13 @@ def primes_not_dividing(numbers: Iterable[int], *, count: int) -> list[int]:
     # only: a grid has thousands of cells but few denominators.
     distinct = set(numbers)
     # Always the same primes, largest first, so the cache of `_is_prime` serves every call.
-    candidates = (p for p in range(_BELOW - 1, 2**_BITS, -2) if _is_prime(p))
+    candidates = (p for p in range(2**bits - 1, 2 ** (bits - 1), -2) if _is_prime(p))
     return list(islice((p for p in candidates if all(n % p for n in distinct)), count))
 
 
 @cache
 def _is_prime(n: int) -> bool:
-    """Tell whether an odd number from 2**30 to 2**31 is prime: there, 2, 3, 5 and 7 witness against all others."""
+    """Tell whether an odd number from 8 to 2**31 is prime: there, 2, 3, 5 and 7 witness against all others."""
     # The least composite that passes with all four bases is 3,215,031,751, beyond 2**31: no doubt is left.
     return all(_is_likely(n, base) for base in (2, 3, 5, 7))
 
@@ -110,3 +109,36 @@ def combined(remainders: Sequence[int], primes: Sequence[int]) -> int:
         found += modulus * ((remainder - found) * pow(modulus, -1, prime) % prime)
         modulus *= prime
     return found
+
+
+def combined_rows(table: npt.NDArray[np.uint64], primes: Sequence[int]) -> list[int]:
+    """Return what :func:`combined` makes of each row of remainders.
+
+    Notes
+    -----
+    By a tree of products, made once for all rows: far faster than one prime after the other where there are hundreds.
+
+    Examples
+    --------
+    >>> primes = primes_not_dividing([], count=3)
+    >>> combined_rows(np.array([[5] * 3, [10**9 % p for p in primes]], dtype=np.uint64), primes)
+    [5, 1000000000]
+    """
+    levels = [list(primes)]
+    while len(levels[-1]) > 1:
+        below = levels[-1]
+        levels.append([below[k] * below[k + 1] if k + 1 < len(below) else below[k] for k in range(0, len(below), 2)])
+    whole = levels[-1][0]
+    # A number is the sum of c_p * (whole / p) with c_p = remainder / (whole / p) modulo p.
+    inverses = np.array([pow(whole // p % p, -1, p) for p in primes], dtype=np.uint64)
+    numerators = table * inverses % np.array(primes, dtype=np.uint64)
+    return [_joined(row, levels) % whole for row in numerators.tolist()]
+
+
+def _joined(numbers: list[int], levels: Sequence[Sequence[int]]) -> int:
+    """Return the sum of ``numbers[k] * whole / primes[k]``, from the products of two, of four, and so on."""
+    for moduli in levels[:-1]:
+        pairs = range(0, len(numbers) - 1, 2)
+        joined = [numbers[k] * moduli[k + 1] + numbers[k + 1] * moduli[k] for k in pairs]
+        numbers = joined + numbers[len(numbers) & ~1 :]
+    return numbers[0]

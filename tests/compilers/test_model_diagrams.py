@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import axfi_kc as ax
 from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit
 from axfi_kc.circuits.queries import count, is_decomposable, probability
-from axfi_kc.circuits.targets.mdd_nodes import MddNodes
+from axfi_kc.circuits.targets.mdd_table import MddTable
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.feature_orders import ORDERS
 from axfi_kc.domain.grid import Cut
@@ -162,7 +162,7 @@ def test_budget_error_says_how_far_it_got_and_lets_go(budget: ax.Budget) -> None
     ) as caught:
         ax.compile_model(model, domain, budget=budget)
     gc.collect()
-    assert not any(isinstance(thing, MddNodes) for thing in gc.get_objects())
+    assert not any(isinstance(thing, MddTable) for thing in gc.get_objects())
     assert caught.value.nodes > 0
     assert caught.value.seconds > 0
     assert caught.value.nodes <= 1001 or budget.nodes is None

@@ -54,3 +54,14 @@ def test_probability_0_of_what_is_possible_is_an_error() -> None:
     domain = ax.Domain([ax.Integer("a", 0, 1, weights=[1, 0]), ax.Integer("b", 0, 1)]).where(feature("a") == 1)
     with pytest.raises(ax.errors.DomainError, match="probability 0"):
         ax.compile_model(lambda p: p[1], domain).probability()
+
+
+def test_rows_come_one_by_one_each_with_its_budget() -> None:
+    seen: list[str] = []
+    frame = ax.compare_sizes(
+        decide, DOMAIN, targets=["mdd", "ddnnf"], orders=["given"], on_row=lambda row: seen.append(row.target)
+    )
+    assert seen == frame["target"].tolist() == ["mdd", "ddnnf"]
+    spent = ax.compare_sizes(decide, DOMAIN, orders=["given"], budget=ax.Budget(seconds=1e-9))
+    assert spent["nodes"].isna().all()
+    assert all("budget" in note for note in spent["note"])

@@ -11,7 +11,17 @@ from typing import NoReturn
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
-from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, children_first, circuit_of, nnf_of
+from axfi_kc.circuits.files.nnf_arrays import LARGE, FlatNnf, built_circuit, c2d_text, fits, scanned, written_nnf
+from axfi_kc.circuits.files.nnf_nodes import (
+    CONJUNCTION,
+    DISJUNCTION,
+    LITERAL,
+    Nnf,
+    children_first,
+    circuit_of,
+    first_bits,
+    nnf_of,
+)
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.domain.domain import Domain
@@ -215,6 +225,9 @@ def read_nnf(
     source = Source(path, budget=budget)
     known = variables or described_variables(source, domain, code)
     n_bits = len(known.bits)
+    made = _read_fast(source, known) if dialect in (None, "c2d") else None
+    if made is not None:
+        return made
     nnf = parse_nnf(source, n_variables=n_bits, dialect=dialect)
     if nnf.n_variables != n_bits:
         source.fail(
@@ -224,6 +237,27 @@ def read_nnf(
             "name the code, or pass variables=",
         )
     return circuit_of(nnf, known, account=source.account)
+
+
+def _read_fast(source: Source, variables: Variables) -> Circuit | None:
+    """Return the circuit of a large and regular file of c2d; None for any other, which is read line by line."""
+    if variables.has_auxiliary or not fits(variables):
+        return None
+    first, line = next((found for found in source.beginning() if not _is_comment(found[1])), (0, b""))
+    words = line.split()
+    given = integers(words[1:]) if words[:1] == [b"nnf"] else None
+    if given is None or len(given) != 3 or min(given) < 0 or given[2] != len(variables.bits):
+        return None
+    nnf = scanned(source.data, first, (given[0], given[1], given[2]))
+    if nnf is None:
+        return None
+    source.account.spend(len(nnf))
+    return built_circuit(nnf, variables, source.account)
+
+
+def _is_comment(line: bytes) -> bool:
+    words = line.split(None, 1)
+    return not words or words[0] == b"c"
 
 
 def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -> Nnf:
@@ -327,9 +361,25 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     """
     if dialect not in DIALECTS:
         raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {dialect!r} was given; name one of these.")
+    if dialect == "d4":
+        text = _text(d4_lines(nnf_of(circuit, code=code)))
+    else:
+        text = _text(description(circuit.grid, code)) + _c2d_text(circuit, code)
+    Path(path).write_bytes(text)
+
+
+def _text(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
+def _c2d_text(circuit: Circuit, code: str) -> bytes:
+    flat = written_nnf(circuit, first_bits(circuit.grid, code), code=code)
+    if flat is not None:
+        return c2d_text(flat, {})
     nnf = nnf_of(circuit, code=code)
-    lines = d4_lines(nnf) if dialect == "d4" else [*description(circuit.grid, code), *_c2d_lines(nnf)]
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
+    if len(nnf.kinds) < LARGE:
+        return _text(_c2d_lines(nnf))
+    return c2d_text(FlatNnf.of(nnf.n_variables, nnf.kinds, nnf.parts), nnf.choices)
 
 
 def _c2d_lines(nnf: Nnf) -> Iterable[str]:

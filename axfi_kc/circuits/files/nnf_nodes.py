@@ -12,13 +12,25 @@ from typing import NoReturn
 
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.files.nnf_arrays import LARGE, FlatNnf, built_circuit, fits
 from axfi_kc.circuits.files.variables import Variables
 from axfi_kc.circuits.queries.transformations import united_scope
 from axfi_kc.circuits.targets.bit_codes import Fork, bits_of, cells_of, mask_of
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 from axfi_kc.families.masks import features_of
 
-__all__ = ["CONJUNCTION", "DISJUNCTION", "LITERAL", "Nnf", "children_first", "circuit_of", "nnf_of", "undecomposable"]
+__all__ = [
+    "CONJUNCTION",
+    "DISJUNCTION",
+    "LITERAL",
+    "Nnf",
+    "children_first",
+    "circuit_of",
+    "first_bits",
+    "nnf_of",
+    "undecomposable",
+]
 
 
 LITERAL, CONJUNCTION, DISJUNCTION = range(3)
@@ -149,7 +161,16 @@ def circuit_of(nnf: Nnf, variables: Variables, *, account: Account | None = None
             f"Auxiliary variables can be forgotten where no conjunction meets a variable twice, but node {node} does; "
             "take a compiler that writes d-DNNF."
         )
-    spend = (account or Account(None, goal="circuit")).spend
+    paid = account or Account(None, goal="circuit")
+    if len(nnf.kinds) >= LARGE and fits(variables):
+        made = built_circuit(FlatNnf.of(nnf.n_variables, nnf.kinds, nnf.parts), variables, paid)
+        if made is not None:
+            return made
+    return _circuit_of(nnf, variables, paid.spend)
+
+
+def _circuit_of(nnf: Nnf, variables: Variables, spend: Callable[[int], None]) -> Circuit:
+    """Return the circuit, made node by node: for small ones, and for what the kernels refuse."""
     gates = _Gates(variables)
     kinds, all_parts = nnf.kinds, nnf.parts
     found = [_FALSE] * len(kinds)
@@ -366,15 +387,21 @@ def nnf_of(circuit: Circuit, *, code: str = "direct") -> Nnf:
     return _Writer(circuit, code).nnf()
 
 
+def first_bits(grid: Grid, code: str) -> list[int]:
+    """Return the number of variables before those of each feature, and behind it that of all."""
+    found = [0]
+    for i in range(len(grid.axes)):
+        found.append(found[-1] + len(bits_of(grid, i, code=code)))
+    return found
+
+
 class _Writer:
     """Makes nodes over bits, equal ones once."""
 
     def __init__(self, circuit: Circuit, code: str) -> None:
         self._circuit = circuit
         self._code = code
-        self._first = [0]  # the number of variables before those of feature i
-        for i in range(len(circuit.grid.axes)):
-            self._first.append(self._first[-1] + len(bits_of(circuit.grid, i, code=code)))
+        self._first = first_bits(circuit.grid, code)
         self._nnf = Nnf(self._first[-1])
         self._node_of: dict[tuple[int, tuple[int, ...]], int] = {}
         self.true = self._node(CONJUNCTION, ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,8 +27,10 @@ class Source:
     ----------
     name
         The file's, for messages.
+    data
+        The whole file.
     lines
-        All of them.
+        All of them, made when they are first asked for.
     account
         What reading has cost, a step for each line and for each node that is made of it.
     """
@@ -41,7 +44,21 @@ class Source:
                 f"{self.name} has {file.stat().st_size} bytes, and the budget is {budget.bytes}; allow several times "
                 "the size of the file."
             )
-        self.lines = file.read_bytes().split(b"\n")
+        self.data = file.read_bytes()
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """All lines, without their ends."""
+        return self.data.split(b"\n")
+
+    def beginning(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines one by one, each with where the next one begins; for who stops early."""
+        first, end = 0, len(self.data)
+        while first <= end:
+            stop = self.data.find(b"\n", first)
+            stop = end if stop < 0 else stop
+            yield stop + 1, self.data[first:stop]
+            first = stop + 1
 
     def beside(self, path: FilePath) -> Source:
         """Return another file, read at the cost of the same account."""
@@ -75,7 +92,7 @@ class Source:
             return int(text)
 
         try:
-            return json.loads(b"\n".join(self.lines), parse_int=integer, object_pairs_hook=distinct_keys)
+            return json.loads(self.data, parse_int=integer, object_pairs_hook=distinct_keys)
         except (ValueError, RecursionError) as error:
             self.fail(-1, "JSON with different keys", f"text that does not parse ({type(error).__name__})")
 

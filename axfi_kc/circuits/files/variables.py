@@ -266,7 +266,7 @@ def described_variables(
         If neither file nor caller says what the features are.
     """
     said: dict[bytes, list[bytes]] = {b"code": [], b"order": [], b"feature": []}
-    for line in source.lines:
+    for _, line in source.beginning():
         if not line.startswith(b"c axfi "):
             if line[:1] not in (b"c", b"\r", b""):
                 break

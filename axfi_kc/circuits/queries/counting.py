@@ -237,7 +237,9 @@ def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence
 
 
 def probability(circuit: Circuit, *, budget: Budget | None = None) -> Fraction:
-    """Return the probability of a deterministic, decomposable circuit under the domain's measure.
+    """Return the probability of a deterministic, decomposable circuit under the measures of its features.
+
+    Features are independent here; under a joint distribution of the domain ask ``compile_model(...).probability()``.
 
     Notes
     -----

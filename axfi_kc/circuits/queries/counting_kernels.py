@@ -7,9 +7,9 @@ features its children mention: conjunctions multiply, disjunctions add.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE
+from axfi_kc.compiled import kernel
 
 __all__ = ["fill", "residues", "upper_bound"]
 
@@ -17,7 +17,7 @@ __all__ = ["fill", "residues", "upper_bound"]
 _TINY = 1e-300  # rounded up to this, so that products of bounds never vanish
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
     """Put the value of each node modulo each prime (below 2**31) into `found`, a row per node.
 
@@ -30,7 +30,8 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
     for node in range(len(kinds)):
         first, last = offsets[node], offsets[node + 1]
         if kinds[node] == AND:
-            total[:] = 1
+            for k in range(n):
+                total[k] = 1
             # Decomposable parts are independent, so values multiply whatever features they mention.
             for arc in range(first, last):
                 child = children[arc]
@@ -38,7 +39,8 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
                     total[k] = total[k] * found[child, k] % primes[k]
         elif kinds[node] == OR:
             # Deterministic parts exclude each other, so values add up; reducing once per node saves divisions.
-            total[:] = 0
+            for k in range(n):
+                total[k] = 0
             for arc in range(first, last):
                 child = children[arc]
                 for k in range(n):
@@ -46,7 +48,8 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
             for k in range(n):
                 total[k] %= primes[k]
         elif kinds[node] == DECISION:
-            total[:] = 0
+            for k in range(n):
+                total[k] = 0
             for arc in range(first, last):
                 child, share = children[arc], shares_of_arc[arc]
                 for k in range(n):
@@ -55,12 +58,13 @@ def fill(kinds, offsets, children, shares_of_arc, shares, primes, found):
             for k in range(n):
                 total[k] %= primes[k]
         else:
-            total[:] = kinds[node] == TRUE
+            for k in range(n):
+                total[k] = kinds[node] == TRUE
         for k in range(n):
             found[node, k] = total[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def residues(kinds, offsets, children, shares_of_arc, shares, primes):
     """Return the value of the root modulo each prime; see :func:`fill`."""
     # Residues are below 2**31, so 32 bits hold them, and a large circuit takes half the memory.
@@ -69,7 +73,7 @@ def residues(kinds, offsets, children, shares_of_arc, shares, primes):
     return found[-1].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def upper_bound(kinds, offsets, children, shares_of_arc, shares):
     """Return a float that the root's value, given the arcs' shares rounded up, certainly does not pass.
 

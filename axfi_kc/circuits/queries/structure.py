@@ -211,24 +211,43 @@ def is_reduced(circuit: Circuit) -> bool:
     # A node other than the root needs a parent. Parents come later, so going up from any node ends at the root.
     if len(np.union1d(circuit.children, [circuit.root])) != len(circuit.kinds):
         return False
-    seen = set()
-    n_cells, sizes = circuit.grid.n_cells, [len(cells) for cells in circuit.cell_sets]
-    kinds, features = circuit.kinds.tolist(), circuit.features.tolist()
-    offsets, children, labels = circuit.offsets.tolist(), circuit.children.tolist(), circuit.labels.tolist()
-    for node, (kind, feature) in enumerate(zip(kinds, features, strict=True)):
-        below, named = children[offsets[node] : offsets[node + 1]], labels[offsets[node] : offsets[node + 1]]
-        if kind == DECISION:
-            redundant = len(below) == 1 and sizes[named[0]] == n_cells[feature]
-            if redundant or not below or len(set(below)) < len(below) or not all(sizes[k] for k in named):
-                return False
-            # Cells that no arc names lead to false; an arc to it would be a second way to write the same decision.
-            if any(kinds[child] == FALSE for child in below):
-                return False
-        key = (kind, feature, *sorted(zip(named, below, strict=True)))
-        if key in seen:
-            return False
-        seen.add(key)
-    return True
+    sizes = np.array([*map(len, circuit.cell_sets), 0], dtype=np.int64)[circuit.labels]
+    owners, widths = arc_owners(circuit), np.diff(circuit.offsets)
+    is_decided = circuit.kinds == DECISION
+    decided = is_decided[owners]
+    if not widths[is_decided].all() or (sizes[decided] == 0).any():
+        return False
+    single = is_decided & (widths == 1)
+    wholes = np.array(circuit.grid.n_cells, dtype=np.int64)[circuit.features[single]]
+    # Cells that no arc names lead to false; an arc to it would be a second way to write the same decision.
+    if (sizes[circuit.offsets[:-1][single]] == wholes).any() or (
+        circuit.kinds[circuit.children[decided]] == FALSE
+    ).any():
+        return False
+    return not _has_double_arcs(circuit, owners) and not _has_equal_nodes(circuit, owners, widths)
+
+
+def _has_double_arcs(circuit: Circuit, owners: npt.NDArray[np.int32]) -> bool:
+    """Tell whether two arcs of one decision lead to one child."""
+    by_child = np.lexsort((circuit.children, owners))
+    above, below = owners[by_child], circuit.children[by_child]
+    return bool(((above[1:] == above[:-1]) & (below[1:] == below[:-1]) & (circuit.kinds[above[1:]] == DECISION)).any())
+
+
+def _has_equal_nodes(circuit: Circuit, owners: npt.NDArray[np.int32], widths: npt.NDArray[np.int64]) -> bool:
+    """Tell whether two nodes have the same kind, feature and arcs, in whichever order."""
+    by_label = np.lexsort((circuit.children, circuit.labels, owners))
+    arcs = np.stack([circuit.labels[by_label], circuit.children[by_label]], axis=1)
+    for width in np.unique(widths).tolist():
+        nodes = np.flatnonzero(widths == width)
+        places = circuit.offsets[nodes][:, np.newaxis] + np.arange(width)
+        own = np.stack([circuit.kinds[nodes].astype(np.int32), circuit.features[nodes]], axis=1)
+        rows = np.concatenate([own, arcs[places].reshape(len(nodes), 2 * width)], axis=1)
+        # As bytes: to compare rows column by column takes several times as long.
+        keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
+        if len(np.unique(keys)) < len(nodes):
+            return True
+    return False
 
 
 def _faulty(circuit: Circuit) -> int:

@@ -9,9 +9,9 @@ Circuits that follow an order or a tree of the features need no sets at all: the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.circuits.circuit import AND, DECISION
+from axfi_kc.compiled import kernel, part
 
 __all__ = ["are_spans_apart", "scope_numbers"]
 
@@ -20,7 +20,7 @@ _EMPTY = 0
 _LEAF = -1
 
 
-@njit(nogil=True)
+@part
 def _hash(left, right, word):
     # Plus one, because leaves have -1 in both places.
     h = np.uint64(left + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(right + 1) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -28,14 +28,15 @@ def _hash(left, right, word):
     return h ^ (h >> np.uint64(32))
 
 
-@njit(nogil=True)
+@part
 def _grown(array):
     larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
+    for k in range(len(array)):
+        larger[k] = array[k]
     return larger
 
 
-@njit(nogil=True)
+@part
 def _rehashed(table, size, left, right, word):
     larger = np.zeros(2 * len(table), np.int32)
     mask = np.uint64(len(larger) - 1)
@@ -48,7 +49,7 @@ def _rehashed(table, size, left, right, word):
     return larger
 
 
-@njit(nogil=True)
+@part
 def _interned(store, left, right, word):
     """Return the number of a trie node and the store, larger if it was full."""
     table, lefts, rights, words, size = store
@@ -72,7 +73,7 @@ def _interned(store, left, right, word):
     return np.int64(size), (table, lefts, rights, words, size + 1)
 
 
-@njit(nogil=True)
+@part
 def _single(store, feature, height):
     # All sets have paths of the same height, so two of them can be walked side by side.
     number, store = _interned(store, _LEAF, _LEAF, np.uint64(1) << np.uint64(feature & 63))
@@ -87,7 +88,7 @@ def _single(store, feature, height):
     return number, store
 
 
-@njit(nogil=True)
+@part
 def _union(store, a, b, stack):
     """Return the union of two sets, whether they share a feature, and the store.
 
@@ -124,7 +125,7 @@ def _union(store, a, b, stack):
     return result, meet, store
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scope_numbers(kinds, features, offsets, children, n_features):
     """Return a number per node, equal for equal scopes, and the first node that meets a feature twice (-1: none)."""
     height = 0
@@ -160,26 +161,47 @@ def scope_numbers(kinds, features, offsets, children, n_features):
     return scope, faulty
 
 
-@njit(cache=True, nogil=True)
+@part
+def _sort(items, n, keys):
+    """Sort the first n items by their keys: Shell's sort, which is short, and numba's own compiles for seconds."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            item = items[k]
+            at = k
+            while at >= gap and keys[items[at - gap]] > keys[item]:
+                items[at] = items[at - gap]
+                at -= gap
+            items[at] = item
+        gap //= 3
+
+
+@kernel
 def are_spans_apart(kinds, features, offsets, children, places):
     """Tell whether, with features at these places, no two children of a conjunction span a common place.
 
     True proves decomposability (a decision's feature must lie outside the span of its children);
     False proves nothing.
     """
-    # An empty span, as constants have: neutral for min and max, and apart from every other.
-    first = np.full(len(kinds), np.int64(1) << np.int64(40))
-    last = np.full(len(kinds), np.int64(-1))
+    first = np.empty(len(kinds), np.int64)
+    last = np.empty(len(kinds), np.int64)
+    below = np.empty(len(children), np.int64)
     for node in range(len(kinds)):
-        below = children[offsets[node] : offsets[node + 1]]
-        for child in below:
+        # An empty span, as constants have: neutral for min and max, and apart from every other.
+        first[node] = np.int64(1) << np.int64(40)
+        last[node] = -1
+        n_below = offsets[node + 1] - offsets[node]
+        for k in range(n_below):
+            child = below[k] = children[offsets[node] + k]
             first[node] = min(first[node], first[child])
             last[node] = max(last[node], last[child])
         if kinds[node] == AND:
-            order = np.argsort(first[below])
+            _sort(below, n_below, first)
             # Sorted by where they begin, spans are disjoint iff each begins after the end of the one before.
-            for k in range(1, len(below)):
-                if first[below[order[k]]] <= last[below[order[k - 1]]]:
+            for k in range(1, n_below):
+                if first[below[k]] <= last[below[k - 1]]:
                     return False
         elif kinds[node] == DECISION:
             own = places[features[node]]

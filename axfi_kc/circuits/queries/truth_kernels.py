@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE
+from axfi_kc.compiled import kernel, part
 
 __all__ = ["changes", "has_cell", "truths", "truths_at"]
 
@@ -16,7 +18,7 @@ __all__ = ["changes", "has_cell", "truths", "truths_at"]
 _NEVER = np.int64(1) << np.int64(40)  # more changes than there are features
 
 
-@njit(cache=True, nogil=True)
+@part
 def has_cell(flat, label, cell):
     """Tell whether `label` stands for a set of cells that holds `cell`."""
     low, high = flat.set_starts[label], flat.set_starts[label + 1] - 1
@@ -34,43 +36,40 @@ def has_cell(flat, label, cell):
     return flat.set_cells[low] == cell
 
 
-@njit(nogil=True)
-def _enter(rows_in, cell_starts, cells, present):
-    """Note in which cell of each feature each row lies; or take the notes back."""
-    for row in range(cells.shape[0]):
-        bit = np.uint64(1) << np.uint64(row)
+@part
+def _enter(rows_in, cell_starts, cells, first, last, present):
+    """Note in which cell of each feature the rows from `first` to `last` lie; with `present` 0, take the notes back."""
+    for row in range(first, last):
+        bit = np.uint64(1) << np.uint64(row - first)
         for i in range(cells.shape[1]):
             at = cell_starts[i] + cells[row, i]
             # Taking back clears only what was entered: a batch costs its rows, not all cells of the grid.
-            rows_in[at] = rows_in[at] | bit if present else np.uint64(0)
+            rows_in[at] = (rows_in[at] | bit) * present
 
 
-@njit(nogil=True)
-def _followers(flat, rows_in, cells, feature, label):
+@part
+def _followers(flat, rows_in, cells, begin, end, feature, label):
     """Return the rows whose cell of `feature` is one of `label`: over the cells if they are few, else over the rows."""
     word = np.uint64(0)
     first, last = flat.set_starts[label], flat.set_starts[label + 1]
-    if last - first <= cells.shape[0]:
+    if last - first <= end - begin:
         start = flat.cell_starts[feature]
         for k in range(first, last):
             word |= rows_in[start + flat.set_cells[k]]
     else:
-        for row in range(cells.shape[0]):
+        for row in range(begin, end):
             if has_cell(flat, label, cells[row, feature]):
-                word |= np.uint64(1) << np.uint64(row)
+                word |= np.uint64(1) << np.uint64(row - begin)
     return word
 
 
-@njit(cache=True, nogil=True)
-def truths_at(flat, cells):
-    """Tell for each row of `cells`, one per feature, whether the circuit holds there; 64 rows are one word."""
+@kernel
+def _find_truths(flat, cells, found, rows_in, out):
+    """Fill `out`; see :func:`truths_at`. `rows_in` notes which of 64 rows lie in each cell of each feature."""
     n_rows, n_nodes = cells.shape[0], flat.kinds.shape[0]
-    out = np.zeros(n_rows, np.uint8)
-    found = np.empty(n_nodes, np.uint64)
-    rows_in = np.zeros(flat.cell_starts[-1], np.uint64)  # which of the 64 rows lie in each cell of each feature
     for first in range(0, n_rows, 64):
         last = min(first + 64, n_rows)
-        _enter(rows_in, flat.cell_starts, cells[first:last], True)
+        _enter(rows_in, flat.cell_starts, cells, first, last, np.uint64(1))
         for node in range(n_nodes):
             kind = flat.kinds[node]
             word = np.uint64(0)
@@ -84,15 +83,23 @@ def truths_at(flat, cells):
                 elif kind == OR:
                     word |= below
                 elif kind == DECISION and below:  # where no row is true below, no cell matters
-                    word |= below & _followers(flat, rows_in, cells[first:last], flat.features[node], flat.labels[arc])
+                    feature, label = flat.features[node], flat.labels[arc]
+                    word |= below & _followers(flat, rows_in, cells, first, last, feature, label)
             found[node] = word
-        _enter(rows_in, flat.cell_starts, cells[first:last], False)
+        _enter(rows_in, flat.cell_starts, cells, first, last, np.uint64(0))
         for row in range(first, last):
             out[row] = np.uint8(found[n_nodes - 1] >> np.uint64(row - first) & np.uint64(1))
+
+
+def truths_at(flat: Any, cells: Any) -> Any:
+    """Tell for each row of `cells`, one per feature, whether the circuit holds there; 64 rows are one word."""
+    out = np.zeros(cells.shape[0], np.uint8)
+    scratch = (np.empty(flat.kinds.shape[0], np.uint64), np.zeros(flat.cell_starts[-1], np.uint64))
+    _find_truths(flat, cells, *scratch, out)
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def truths(flat, allowed):
     """Return which nodes hold somewhere in the box of allowed cells (1 per allowed cell of a feature)."""
     found = np.zeros(len(flat.kinds), np.uint8)
@@ -130,7 +137,7 @@ def truths(flat, allowed):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def changes(flat, point):
     """Return for each node the least number of features to change from `point` to satisfy it; _NEVER or more if none.
 

@@ -191,6 +191,15 @@ def ddnnf_of(
     kept = queries.is_decomposable(circuit) and (
         deterministic or queries.determinism(circuit, budget=search).verdict == "proved"
     )
-    source = circuit if kept else mdd_of(circuit, budget=watch.rest()).circuit
+    source = circuit if kept else _diagram(circuit, watch.rest())
     small = min(shrunk(source), source, key=lambda c: (c.size.nodes, c.size.edges))
     return Ddnnf(queries.smooth(small, budget=watch.rest()) if smooth else small, not kept, smooth)
+
+
+def _diagram(circuit: Circuit, budget: Budget) -> Circuit:
+    """Return an ordered diagram; over features of two cells it is an OBDD, which its library conjoins faster."""
+    if max(circuit.grid.n_cells, default=1) > 2:
+        return mdd_of(circuit, budget=budget).circuit
+    from axfi_kc.circuits.targets.obdd import obdd_of
+
+    return obdd_of(circuit, budget=budget).to_circuit()

@@ -15,7 +15,7 @@ from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.targets.bit_codes import balanced
 from axfi_kc.domain.grid import Grid
 
-__all__ = ["MddNodes", "Runs", "merged_runs", "runs_of", "shortest_runs"]
+__all__ = ["MddNodes", "Runs", "merged_runs", "runs_of", "runs_of_values", "shortest_runs"]
 
 
 Runs = tuple[int, ...]
@@ -39,6 +39,19 @@ def runs_of(cells: Iterable[int]) -> list[tuple[int, int]]:
         else:
             found.append((c, c + 1))
     return found
+
+
+def runs_of_values(values: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return a value per cell as the ends of runs and the value of each.
+
+    Examples
+    --------
+    >>> runs_of_values([5, 5, 7])
+    ([2, 3], [5, 7])
+    """
+    last = len(values) - 1
+    ends = [k + 1 for k, value in enumerate(values) if k == last or values[k + 1] != value]
+    return ends, [values[end - 1] for end in ends]
 
 
 def shortest_runs(ends: Sequence[int], children: Sequence[int]) -> Runs:
@@ -273,12 +286,6 @@ class MddNodes:
         return sorted(seen - {_FALSE, _TRUE})  # a node is made after its children
 
 
-def _without_false(nodes: Sequence[int]) -> Runs:
-    """Return a set of nodes of which one is to hold, sorted; true takes all."""
-    kept = set(nodes)
-    return (_TRUE,) if _TRUE in kept else tuple(sorted(kept - {_FALSE}))
-
-
 def merged_runs(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
     """Return the common runs of several nodes, and the children met in each."""
     ends = sorted({end for runs in lists for end in runs[::2]})
@@ -289,3 +296,9 @@ def merged_runs(lists: Sequence[Runs]) -> tuple[list[int], list[list[int]]]:
         below.append([runs[k + 1] for runs, k in zip(lists, at, strict=True)])
         at = [k + 2 * (runs[k] == end) for runs, k in zip(lists, at, strict=True)]
     return ends, below
+
+
+def _without_false(nodes: Sequence[int]) -> Runs:
+    """Return a set of nodes of which one is to hold, sorted; true takes all."""
+    kept = set(nodes)
+    return (_TRUE,) if _TRUE in kept else tuple(sorted(kept - {_FALSE}))
