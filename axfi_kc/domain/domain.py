@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.constraints import Constraint, as_constraint
+from axfi_kc.domain.distribution import Distribution, check_describes
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.from_tables import Table, as_table, infer_features, one_row, unknown
 from axfi_kc.domain.measures import Number
@@ -23,6 +24,14 @@ __all__ = ["Domain", "values_of"]
 
 
 _AT_ONCE = 1 << 13  # rows
+
+
+@runtime_checkable
+class Unbound(Protocol):
+    """What becomes a distribution over a domain, such as a Bayesian network with variables by name."""
+
+    def over(self, domain: Domain) -> Distribution:
+        """Return the distribution of the features of `domain`."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -37,6 +46,10 @@ class Domain:
 
     Attributes
     ----------
+    constraints
+        What the points that can exist meet; see :meth:`where`.
+    distribution
+        The joint distribution of the features, see :meth:`with_distribution`; None: they are independent.
     columns
         The names of the model's columns; a one-hot feature owns several.
 
@@ -51,6 +64,7 @@ class Domain:
 
     features: tuple[Feature, ...]
     constraints: tuple[Constraint, ...]
+    distribution: Distribution | None
     columns: tuple[str, ...] = field(repr=False, compare=False)
     _position: dict[str, int] = field(repr=False, compare=False)
     _bounds: npt.NDArray[np.float64] | None = field(repr=False, compare=False)  # where all features are numbers
@@ -71,12 +85,13 @@ class Domain:
             if twice is not None:
                 raise DomainError(f"Each {what} needs a name of its own, but {twice!r} occurs twice; rename one.")
         # Bounds of integers are floats themselves, so that comparing with them is exact.
-        ends = [f.floats if isinstance(f, Real) else (f.low, f.high) for f in given if not isinstance(f, Categorical)]
+        ends = [_ends(f) for f in given if not isinstance(f, Categorical) or f.is_numbered]
         object.__setattr__(self, "features", given)
+        object.__setattr__(self, "distribution", None)
         object.__setattr__(self, "columns", columns)
         bounds = np.array(ends, dtype=np.float64).T if len(ends) == len(given) else None
         object.__setattr__(self, "_bounds", bounds)
-        object.__setattr__(self, "_is_integer", np.array([isinstance(f, Integer) for f in given]))
+        object.__setattr__(self, "_is_integer", np.array([not isinstance(f, Real) for f in given]))
         object.__setattr__(self, "_may_miss", np.array([bool(f.missing) for f in given]))
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
         # Last: constraints are settled over the features.
@@ -154,18 +169,46 @@ class Domain:
         """
         made = Domain(self.features, constraints)
         object.__setattr__(made, "constraints", (*self.constraints, *made.constraints))
+        object.__setattr__(made, "distribution", self.distribution)
+        return made
+
+    def with_distribution(self, distribution: Distribution | Unbound | None) -> Domain:
+        """Return the same points with a joint distribution of their features; None: independent ones.
+
+        Under constraints, and over features with fewer values than the distribution knows, it is the distribution
+        given that a point is in the domain.
+
+        Raises
+        ------
+        DomainError
+            If the distribution is over other features, or does not speak of all of their values.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain.distribution import Product
+        >>> domain = Domain([Integer("age", 0, 99)])
+        >>> domain.with_distribution(Product.of(domain))
+        Domain(age: an integer from 0 to 99; with independent features)
+        """
+        # A network says first which of its variables the features are.
+        bound = distribution.over(self) if isinstance(distribution, Unbound) else distribution
+        if bound is not None:
+            check_describes(bound, self.features)
+        made = self.with_features(self.features)
+        object.__setattr__(made, "distribution", bound)
         return made
 
     def with_features(self, features: Iterable[Feature]) -> Domain:
-        """Return the same constraints over features with fewer values, of which they may know more."""
+        """Return the same constraints and distribution over features with fewer values, of which they may know more."""
         made = Domain(features)
         object.__setattr__(made, "constraints", self.constraints)
+        object.__setattr__(made, "distribution", self.distribution)
         return made
 
     @property
     def unconstrained(self) -> Domain:
         """The domain without its constraints."""
-        return Domain(self.features) if self.constraints else self
+        return Domain(self.features).with_distribution(self.distribution) if self.constraints else self
 
     def __len__(self) -> int:
         """Return the number of features."""
@@ -176,7 +219,8 @@ class Domain:
         shown = ", ".join(f"{f.name}: {f.describe()}" for f in self.features[:4])
         more = f", ... {len(self)} features" if len(self) > 4 else ""
         rules = f"; where {'; '.join(map(str, self.constraints[:4]))}{'; ...' if len(self.constraints) > 4 else ''}"
-        return f"Domain({shown}{more}{rules if self.constraints else ''})"
+        joint = f"; with {self.distribution}" if self.distribution is not None else ""
+        return f"Domain({shown}{more}{rules if self.constraints else ''}{joint})"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -301,12 +345,17 @@ class Domain:
         numbers = self._numbers(x, 1)
         return self.encode(one_row(x, self.features))[0] if numbers is None else numbers
 
+    @property
+    def codes_are_values(self) -> bool:
+        """Whether the codes of a point are the numbers in the model's columns themselves."""
+        return self._bounds is not None
+
     def _numbers(self, given: Any, ndim: int) -> npt.NDArray[np.float64] | None:
         """Return points of numeric features that are plainly right; None if a closer look is needed, or an error."""
         # Numbers under the features' own names, or none, need no table of columns, and to make one would take longer
         # than to explain a single tree.
         labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
-        if self._bounds is None or getattr(given, "ndim", 0) != ndim or list(labels) != list(self._position):
+        if self._bounds is None or getattr(given, "ndim", 0) != ndim or _listed(labels) != list(self._position):
             return None
         values = given if type(given) is np.ndarray else getattr(given, "to_numpy", lambda: None)()
         if values is None or values.dtype.kind not in "fiu" or values.shape[-1] != len(self):
@@ -343,6 +392,18 @@ class Domain:
                     "declare it integer or categorical."
                 )
         return product(*(values_of(f) for f in self.features))
+
+
+def _listed(labels: Any) -> list[Any]:
+    """Return labels as a list; those of pandas make it themselves in half the time."""
+    return labels.tolist() if hasattr(labels, "tolist") else list(labels)
+
+
+def _ends(feature: Feature) -> tuple[float, float]:
+    """Return the lowest and the highest code of a feature whose codes are its values."""
+    if isinstance(feature, Categorical):
+        return 0, len(feature.values) - 1
+    return feature.floats if isinstance(feature, Real) else (feature.low, feature.high)
 
 
 def values_of(feature: Feature) -> Sequence[Any]:

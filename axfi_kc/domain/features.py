@@ -187,6 +187,13 @@ class Categorical:
         """The number of values; missing is one of them, if it occurs."""
         return len(self.values) + bool(self.missing)
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether its values are 0, 1, 2 and so on, in one column of its own: then they are their own codes."""
+        whole = all(type(value) is int for value in self.values)
+        numbered = tuple((k,) for k in range(len(self.values)))
+        return whole and self.columns == (self.name,) and self.codes == numbered == tuple((v,) for v in self.values)
+
     def describe(self) -> str:
         """Return the values in words."""
         shown = ", ".join(repr(v) for v in self.values[:8])

@@ -183,7 +183,7 @@ class Axis:
         if isinstance(self.feature, Categorical):
             return codes.astype(np.int64)
         # Compared with the last float on each cut's left, open and closed cuts need no case of their own.
-        return np.searchsorted(self._last_left, codes, side="left").astype(np.int64)
+        return self._last_left.searchsorted(codes, side="left").astype(np.int64, copy=False)
 
     def left_of(self, cut: Cut) -> int:
         """Return how many cells lie left of `cut`; missing values lie on neither side."""

@@ -158,7 +158,8 @@ class Region:
                 features.append(feature)
                 rules.append(Member(feature.name, self._values(feature, code)))
             else:
-                features.append(clipped(feature, self._span(feature, Fraction(code))))
+                span = self._span(feature, Fraction(code))
+                features.append(clipped(feature, span, measured=domain.distribution is None))
         near = self._near(features, domain.decode(codes), domain)
         return domain.with_features(features).where(*rules, *near)
 
@@ -459,8 +460,10 @@ def uniform_pieces(feature: Integer | Real) -> list[tuple[Fraction, Fraction, Fr
     return [(Fraction(feature.low), Fraction(feature.high), Fraction(1))]
 
 
-def clipped(feature: Integer | Real, within: _Span) -> Feature:
+def clipped(feature: Integer | Real, within: _Span, *, measured: bool = True) -> Feature:
     """Return a numeric feature from one number to another, its measure conditioned; no value of it is missing.
+
+    Where a joint distribution says how likely values are, the feature is not `measured`: its own measure says nothing.
 
     Examples
     --------
@@ -471,11 +474,11 @@ def clipped(feature: Integer | Real, within: _Span) -> Feature:
     if isinstance(feature, Integer):
         first, last = math.ceil(low), math.floor(high)
         weights = None
-        if isinstance(feature.measure, Weights):
+        if measured and isinstance(feature.measure, Weights):
             weights = list(feature.measure.shares[first - feature.low : last - feature.low + 1])
         _check_mass(feature, weights)
         return Integer(feature.name, first, last, weights=weights)
-    if not isinstance(feature.measure, Histogram) or low == high:
+    if not measured or not isinstance(feature.measure, Histogram) or low == high:
         return Real(feature.name, low, high)
     edges = [low, *(e for e in feature.measure.edges if low < e < high), high]
     shares = [feature.measure.below(b) - feature.measure.below(a) for a, b in pairwise(edges)]

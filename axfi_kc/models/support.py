@@ -109,7 +109,7 @@ class Support:
         -----
         A pass over the diagram; the result depends only on the features that constraints are about, and is kept.
         """
-        key = (free & self.scope, *(v[i] for i in self._constrained))
+        key = (free & self.scope, *(v[i] for i in self.constrained))
         if key not in self._shares:
             self._shares[key] = self._share(v, free)
         return self._shares[key]
@@ -119,7 +119,8 @@ class Support:
         return {}
 
     @cached_property
-    def _constrained(self) -> list[int]:
+    def constrained(self) -> list[int]:
+        """The features that constraints are about."""
         return [i for i in range(len(self.grid.axes)) if self.scope >> i & 1]
 
     def _share(self, v: Sequence[int], free: int) -> Fraction:

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
+from axfi_kc.circuits.files.sdd_primes import FALSE, TRUE, PlacedNode, are_exclusive, vtree_spans
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
+from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.domain import Domain
 
-__all__ = ["load_sdd", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
+__all__ = ["load_sdd", "parse_vtree", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
 
 
 _NODE = "'F id', 'T id', 'L id vtree literal' or 'D id vtree n (prime sub)...' with a new id and children above it"
-
-
-def _spans(vtree: Vtree) -> list[range]:
-    """Return, for each node, the positions of its subtree when nodes are listed from left to right."""
-    # A subtree is an interval from left to right, so "lies below" is a comparison of bounds and not a walk.
-    sizes: list[int] = []
-    for left, right in zip(vtree.left, vtree.right, strict=True):
-        sizes.append(1 if left < 0 else sizes[left] + sizes[right] + 1)
-    starts = [0] * len(sizes)
-    for node in reversed(range(len(sizes))):
-        left, right = vtree.left[node], vtree.right[node]
-        if left >= 0:
-            starts[left] = starts[node]
-            starts[right] = starts[node] + sizes[left] + 1
-    return [range(start, start + size) for start, size in zip(starts, sizes, strict=True)]
 
 
 def write_vtree(vtree: Vtree, path: FilePath) -> None:
@@ -61,7 +48,7 @@ def write_vtree(vtree: Vtree, path: FilePath) -> None:
 
 def read_vtree(path: FilePath, *, budget: Budget | None = None) -> Vtree:
     """Return the vtree in a file (cost: linear); a node of the budget is a line."""
-    return _parse_vtree(Source(path, budget=budget))[0]
+    return parse_vtree(Source(path, budget=budget))[0]
 
 
 def _rows(source: Source, word: bytes) -> Iterator[tuple[int, bytes, list[int]]]:
@@ -86,7 +73,7 @@ def _rows(source: Source, word: bytes) -> Iterator[tuple[int, bytes, list[int]]]
         source.fail(-1, wanted, "none" if claimed < 0 else str(found))
 
 
-def _parse_vtree(source: Source) -> tuple[Vtree, dict[int, int]]:
+def parse_vtree(source: Source) -> tuple[Vtree, dict[int, int]]:
     """Return the vtree, and the node of each number in the file."""
     number: dict[int, int] = {}
     # `free` has the nodes without a parent. A child leaves it once, so there is no sharing; if one is left it is the
@@ -139,11 +126,13 @@ def read_sdd(
     path, domain, variables, code, budget
         As in :func:`~axfi_kc.circuits.files.load_circuit`; the code is by default what the file says, or "direct".
     vtree
-        The ``.vtree`` file; with it, every node is checked to respect the vtree.
+        The ``.vtree`` file; with it, every node is checked to respect the vtree, and whether primes exclude each
+        other. Where they do, :func:`~axfi_kc.circuits.queries.determinism` knows the circuit to be deterministic.
 
     Notes
     -----
-    Linear. That primes exclude each other and cover everything is not checked.
+    Linear, but for the check of primes, which looks at pairs of nodes and gives up when there are too many. That primes
+    cover everything is not checked.
 
     Examples
     --------
@@ -161,35 +150,49 @@ def read_sdd(
     check = _Scopes(source.beside(vtree)) if vtree is not None else None
     if check is not None:
         check.require(len(known.bits))
-    return circuit_of(_parse_sdd(source, len(known.bits), check), known, account=source.account)
+    placed: list[PlacedNode] = []
+    circuit = circuit_of(_parse_sdd(source, len(known.bits), check, placed), known, account=source.account)
+    # On codes, too: a point has one code, so parts that share no model share no point.
+    if check is not None and are_exclusive(placed, check.vtree):
+        note_deterministic(circuit)
+    return circuit
 
 
 class _Scopes:
     """Tells whether nodes lie where a vtree wants them."""
 
     def __init__(self, source: Source) -> None:
-        vtree, self._number = _parse_vtree(source)
+        vtree, self._number = parse_vtree(source)
         self._source = source
-        self._vtree = vtree
-        self._spans = _spans(vtree)
+        self.vtree = vtree
+        self._spans = vtree_spans(vtree)
 
     def require(self, n_variables: int) -> None:
         """Raise if the vtree is one of another number of variables."""
-        found = sum(leaf >= 0 for leaf in self._vtree.leaves)
+        found = sum(leaf >= 0 for leaf in self.vtree.leaves)
         if found != n_variables:
             expected = f"{n_variables} variables, as many as the features have bits"
             self._source.fail(-1, expected, str(found), "name the code, or pass variables=")
 
+    def placed(self, letter: bytes, numbers: list[int], position: Mapping[int, int]) -> PlacedNode:
+        """Return a node whose line was checked."""
+        if letter in (b"F", b"T"):
+            return PlacedNode(FALSE if letter == b"F" else TRUE)
+        if letter == b"L":
+            return PlacedNode(self._number[numbers[1]], numbers[2])
+        ends = [position[k] for k in numbers[3:]]
+        return PlacedNode(self._number[numbers[1]], 0, tuple(zip(ends[::2], ends[1::2], strict=True)))
+
     def is_literal(self, place: int, literal: int) -> bool:
         node = self._number.get(place)
-        return node is not None and self._vtree.leaves[node] == abs(literal) - 1
+        return node is not None and self.vtree.leaves[node] == abs(literal) - 1
 
     def is_decision(self, place: int, primes: Sequence[int | None], subs: Sequence[int | None]) -> bool:
         """Tell whether primes lie left and subs right below a node; None is the place of a constant."""
         node = self._number.get(place)
-        if node is None or self._vtree.left[node] < 0:
+        if node is None or self.vtree.left[node] < 0:
             return False
-        sides = (primes, self._spans[self._vtree.left[node]]), (subs, self._spans[self._vtree.right[node]])
+        sides = (primes, self._spans[self.vtree.left[node]]), (subs, self._spans[self.vtree.right[node]])
         return all(k is None or self._is_within(k, span) for places, span in sides for k in places)
 
     def _is_within(self, place: int, span: range) -> bool:
@@ -211,8 +214,9 @@ def load_sdd(
     return read_sdd(path, domain, vtree=beside, variables=variables, code=code, budget=budget)
 
 
-def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None) -> Nnf:
-    nnf, number = Nnf(n_variables), dict[int, int]()
+def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None, placed: list[PlacedNode]) -> Nnf:
+    """Return the nodes over variables; with a vtree, `placed` gets those of the diagram itself."""
+    nnf, number, position = Nnf(n_variables), dict[int, int](), dict[int, int]()
     places: dict[int, int | None] = {}
     for line, letter, numbers in _rows(source, b"sdd"):
         if not numbers or numbers[0] < 0 or numbers[0] in number or not _is_node(letter, numbers, number, n_variables):
@@ -220,6 +224,9 @@ def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None) -> Nnf:
         places[numbers[0]] = None if letter in b"FT" else numbers[1]
         if check is not None and not _fits(check, letter, numbers, places):
             source.fail_at(line, "a node that respects the vtree")
+        if check is not None:
+            position[numbers[0]] = len(placed)
+            placed.append(check.placed(letter, numbers, position))
         number[numbers[0]] = _add(nnf, letter, numbers, number)
     return nnf
 
