@@ -11,9 +11,12 @@ Ctrl-C through), grants more or gives up, and calls it again.
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -37,9 +40,13 @@ __all__ = [
     "Budget",
     "BudgetSpent",
     "Meter",
+    "Progress",
     "Watch",
     "interruptible",
+    "listening",
     "paced",
+    "stopping_at_interrupt",
+    "was_interrupted",
 ]
 
 
@@ -75,14 +82,19 @@ class Budget:
     bytes
         By how much the resident memory of the process may grow meanwhile, whoever of its libraries
         takes it; known on Linux, and without effect elsewhere. Other threads' growth counts too.
+    threads
+        How many threads may work on one explanation; sums of trees use them.
     """
 
     seconds: float | None = None
     nodes: int | None = None
     bytes: int | None = None
+    threads: int = 1
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive numbers."""
+        if isinstance(self.threads, bool) or not isinstance(self.threads, int) or self.threads < 1:
+            raise DomainError(f"A budget of threads must be a whole number from 1 up, but {self.threads!r} was given.")
         for name, limit in (("seconds", self.seconds), ("nodes", self.nodes), ("bytes", self.bytes)):
             if limit is not None and not limit > 0:
                 raise DomainError(
@@ -90,7 +102,90 @@ class Budget:
                 )
 
 
-_FREE = Budget()
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a search is.
+
+    Attributes
+    ----------
+    nodes
+        The nodes spent so far.
+    radius
+        All CXps of at most so many features are known; None: that is not known.
+    cxps
+        The CXps found so far, some of which may be larger; None: not known.
+    waiting
+        The boxes or sets that are open; None: not known.
+    """
+
+    nodes: int = 0
+    radius: int | None = None
+    cxps: int | None = None
+    waiting: int | None = None
+
+
+Listener = Callable[[Progress], None]
+
+# Of the thread that asks, and of nobody else: what it starts under them, its watches know.
+_stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def stopping_at_interrupt() -> Iterator[None]:
+    """Let the first Ctrl-C spend every budget of the block, instead of raising KeyboardInterrupt; the second raises it.
+
+    See :func:`was_interrupted`. Only the main thread gets signals: in others this does nothing.
+
+    Examples
+    --------
+    >>> with stopping_at_interrupt():
+    ...     before = Watch().is_spent()
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     before, Watch().is_spent(), was_interrupted()
+    (False, True, True)
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    stop, before = threading.Event(), signal.getsignal(signal.SIGINT) or signal.default_int_handler
+
+    def note(*_: object) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
+
+    token = _stop.set(stop)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        _stop.reset(token)
+
+
+def was_interrupted() -> bool:
+    """Tell whether Ctrl-C has ended what is done under :func:`stopping_at_interrupt`."""
+    stop = _stop.get()
+    return stop is not None and stop.is_set()
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell `listener` every few milliseconds how far the searches of the block are.
+
+    Examples
+    --------
+    >>> heard = []
+    >>> with listening(heard.append):
+    ...     Meter().report(radius=2, cxps=5)
+    >>> heard
+    [Progress(nodes=0, radius=2, cxps=5, waiting=None)]
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
 
 
 class BudgetSpent(Exception):
@@ -132,6 +227,7 @@ class Watch:
             import_module("numba")  # whose own size no question should pay for
         self._before = 0 if self.budget.bytes is None else _resident()
         self._looked, self._growth = 0.0, 0
+        self._stop, self.listener = _stop.get(), _listener.get()
 
     @property
     def seconds(self) -> float:
@@ -148,14 +244,22 @@ class Watch:
         budget = self.budget
         if budget.nodes is not None and nodes > budget.nodes:
             return True
+        if self._stop is not None and self._stop.is_set():
+            return True
         if budget.seconds is not None and self.seconds >= budget.seconds:
             return True
         return budget.bytes is not None and self._grown() > budget.bytes
 
     @property
+    def can_end(self) -> bool:
+        """Whether something is limited, or a Ctrl-C would end it."""
+        limits = (self.budget.seconds, self.budget.nodes, self.budget.bytes)
+        return any(limit is not None for limit in limits) or self._stop is not None
+
+    @property
     def is_free(self) -> bool:
-        """Whether nothing is limited."""
-        return self.budget == _FREE
+        """Whether nothing is limited, and nobody wants to know how far it is."""
+        return not self.can_end and self.listener is None
 
     def fits(self, more: int) -> bool:
         """Tell whether the memory may grow by so many bytes more."""
@@ -175,6 +279,7 @@ class Watch:
             seconds=None if budget.seconds is None else max(budget.seconds - self.seconds, _LEAST_SECONDS),
             nodes=None if budget.nodes is None else max(budget.nodes - nodes, 1),
             bytes=None if budget.bytes is None else max(budget.bytes - self._grown(), 1),
+            threads=budget.threads,
         )
 
 
@@ -266,6 +371,8 @@ class Account:
 
     def look(self) -> None:
         """Raise a BudgetError if the budget is spent."""
+        if self._watch.listener is not None:
+            self._watch.listener(Progress(self.nodes))
         if (self._most is not None and self.nodes > self._most) or self._watch.is_spent():
             raise self.error()
 
@@ -348,6 +455,7 @@ class Meter:
         self._before = 0
         self._chunk, self._looked = _FIRST_CHUNK, 0.0
         self._registers = np.zeros(2, np.int64)
+        self._progress = Progress()
         self.extend()
 
     @property
@@ -365,9 +473,35 @@ class Meter:
         """Whether the budget is spent."""
         return self._watch.is_spent(self.nodes)
 
+    @property
+    def threads(self) -> int:
+        """How many threads may share the work."""
+        return self._budget.threads
+
+    def allowance(self) -> int:
+        """Return how many nodes may be spent until the next look at the clock; 0 when the budget is spent."""
+        left = int(self._registers[LIMIT] - self._registers[NODES])
+        if left <= 0 and self.extend():
+            left = int(self._registers[LIMIT] - self._registers[NODES])
+        return max(left, 0)
+
     def fits(self, more: int) -> bool:
         """Tell whether the memory may grow by so many bytes more."""
         return self._watch.fits(more)
+
+    @property
+    def can_end(self) -> bool:
+        """Whether something is limited, or a Ctrl-C would end it."""
+        return self._watch.can_end
+
+    def report(self, *, radius: int | None = None, cxps: int | None = None, waiting: int | None = None) -> None:
+        """Tell whoever listens how far the search is; what is left out is as it was (cost: nothing if nobody does)."""
+        if self._watch.listener is None:
+            return
+        now, told = self._progress, (radius, cxps, waiting)
+        kept = (now.radius, now.cxps, now.waiting)
+        self._progress = Progress(self.nodes, *(a if b is None else b for a, b in zip(kept, told, strict=True)))
+        self._watch.listener(self._progress)
 
     def rest(self) -> Budget:
         """Return what is left for a step that keeps its own meter or account."""

@@ -177,13 +177,19 @@ def test_a_budget_of_nodes_is_kept_by_ensembles(nodes: int) -> None:
     model = TreeSum.of(domain, [_stump(i, 1.0) for i in range(6)], rule=Positive((0, 1)), base=[Fraction(-5, 2)])
     for weights in ("unit", "ratio"):
         with pytest.raises(BudgetError) as caught:
-            ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=nodes)).explain([0] * 6)
+            ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=nodes), on_budget="raise").explain(
+                [0] * 6
+            )
         assert caught.value.nodes == nodes
         enough = ax.Explainer(model, domain, weights=weights).explain([0] * 6).nodes
-        found = ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=enough)).explain([0] * 6)
+        found = ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=enough), on_budget="raise").explain(
+            [0] * 6
+        )
         assert len(found.cxps) == 20
         with pytest.raises(BudgetError):
-            ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=enough - 1)).explain([0] * 6)
+            ax.Explainer(model, domain, weights=weights, budget=ax.Budget(nodes=enough - 1), on_budget="raise").explain(
+                [0] * 6
+            )
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -17,7 +17,7 @@ from axfi_kc.engines import per_output
 from axfi_kc.engines.circuit import regions as circuit_regions
 from axfi_kc.engines.circuit import search as circuit_searches
 from axfi_kc.engines.diagram import engine as diagrams
-from axfi_kc.engines.ensemble import search
+from axfi_kc.engines.ensemble import cxp_search, search
 from axfi_kc.engines.linear import engine as linear
 from axfi_kc.explanations import explainer
 from axfi_kc.families import masks as sets
@@ -42,7 +42,7 @@ def _cut(make: Any) -> Any:
 
 LIMITS: dict[str, Patches] = {
     "nodes": [(budget, "_CHUNK", 1)],
-    "stacks": [(search, name, _cut(getattr(search, name))) for name in ("_stack", "_boxes", "_family")],
+    "stacks": [(cxp_search, "_DEPTH", 1), (cxp_search, "_FIRST_SETS", 1), (search, "_boxes", _cut(search._boxes))],
     "rows": [(sets, "_ROWS_AT_ONCE", 1), (explainer, "_ROWS_AT_ONCE", 2), (stores, "_SMALLEST", 4)],
     "residues": [(totals, "_FEW_ARCS", -1), (circuit_regions, "_PRIMES_AT_LEAST", 1), (shap_circuits, "_LARGE", 0)],
     "forgetting": [(circuit, "_FORGOTTEN_AT_ONCE", 1), (per_output, "_KEPT", 1)],

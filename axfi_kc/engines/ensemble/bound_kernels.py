@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-__all__ = ["Ensemble", "best_leaf", "cut_point", "exceeds", "inner"]
+from axfi_kc.compiled import part
 
-
-# a function that only kernels call: no wrappers, which are slow to compile
-inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+__all__ = ["Ensemble", "best_leaf", "cut_point", "exceeds", "fork_of"]
 
 
 class Ensemble(NamedTuple):
@@ -33,7 +30,7 @@ class Ensemble(NamedTuple):
     touch: np.ndarray  # int32[...], trees of a group that test a feature
 
 
-@inner
+@part
 def best_leaf(node, counts, n, lo, hi, p, todo):
     """First undecided node at or below `n`, and the best leaf, inside box `p`.
 
@@ -90,7 +87,7 @@ def best_leaf(node, counts, n, lo, hi, p, todo):
     return (leaf if root < 0 else root), leaf
 
 
-@inner
+@part
 def exceeds(value, base, j, total, leaf, p, first, last):
     """Whether base j plus the leaves ``leaf[p, first:last]`` is > 0, exactly.
 
@@ -119,7 +116,7 @@ def exceeds(value, base, j, total, leaf, p, first, last):
     return total > 0 or (total == 0 and rest != 0)
 
 
-@inner
+@part
 def cut_point(node, counts, n, c, lo, hi):
     """Where to split cells lo..hi-1 so that node `n` decides more; v has cell `c`."""
     t = node[n, 2]
@@ -135,3 +132,16 @@ def cut_point(node, counts, n, c, lo, hi):
     while counts[k - t] - counts[k - 1 - t] == first:
         k += 1
     return k
+
+
+@part
+def fork_of(node, n, a, b):
+    """Return the node below `n` where the paths to leaves `a` and `b` part; -1 if they are one."""
+    if a == b:
+        return np.int32(-1)
+    r = node[n, 1]
+    # In preorder a leaf lies left of a node iff it comes before its right child.
+    while (a < r) == (b < r):
+        n = n + 1 if a < r else r
+        r = node[n, 1]
+    return np.int32(n)

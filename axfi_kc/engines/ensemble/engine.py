@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from axfi_kc.domain.grid import Cut
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import Positive, TreeNodes, TreeSum
+from axfi_kc.models.joint import BoxList
 from axfi_kc.models.support import Support, penalised, support_of
 from axfi_kc.models.tree_sum import Margins
 
@@ -25,9 +26,10 @@ __all__ = ["EnsembleEngine"]
 
 
 @cache
-def _compile_kernels() -> None:
+def _compile_kernels(*, climbing: bool) -> None:
     """Compile the kernels on two stumps, or load them from disk, before a budget's clock starts."""
-    from axfi_kc.engines.ensemble.search import find_cxps, find_witness, lay_out_trees, weigh
+    from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness
+    from axfi_kc.engines.ensemble.search import lay_out_trees, weigh
 
     domain = Domain([Integer("x", 0, 1)])
     children = np.array([1, -1, -1]), np.array([2, -1, -1])
@@ -36,6 +38,9 @@ def _compile_kernels() -> None:
     model = TreeSum.of(domain, [stump, stump], rule=Positive((0, 1)))
     ensemble = lay_out_trees(model, *Margins.of(model, 0, None).limbs())
     v, meter = np.zeros(1, np.int32), Meter()
+    if climbing:
+        list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1))
+        return
     find_witness(ensemble, v, 1, meter=meter)
     weigh(ensemble, v, [(0,) for _ in find_cxps(ensemble, v, max_size=1, meter=meter)], [[1, 1]], meter=meter)
 
@@ -62,28 +67,78 @@ class EnsembleEngine(InstanceEngine):
         anywhere = np.zeros((1, len(self._model.grid.axes)), dtype=np.int64)
         return self._model.decide(anywhere)[0]
 
-    def _prepare(self) -> None:
-        _compile_kernels()
+    def _prepare(self, *, by_size: bool = False) -> None:
+        _compile_kernels(climbing=False)
+        if by_size:
+            _compile_kernels(climbing=True)
 
     def _explain_one(
         self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter
     ) -> tuple[list[int], list[int]]:
-        from axfi_kc.engines.ensemble.search import find_cxps, weigh
+        from axfi_kc.engines.ensemble.cxp_search import find_cxps
 
-        (kind, worths), narrow = weights, v.astype(np.int32)
         try:
-            masks = sorted_sets(find_cxps(searched, narrow, max_size=max_size, meter=meter))
-            if kind == "unit":
-                return masks, [1] * len(masks)
-            return masks, weigh(searched, narrow, [features_of(m) for m in masks], worths, meter=meter)
+            masks = find_cxps(searched, v.astype(np.int32), max_size=max_size, meter=meter)
+            totals = self._totals(v, searched, weights, masks, meter)
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
+        return _sorted(totals)
+
+    def _explain_radius(
+        self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter
+    ) -> tuple[tuple[list[int], list[int]], int | None]:
+        from axfi_kc.engines.ensemble.cxp_search import CxpSearch
+
+        search = CxpSearch(searched, v.astype(np.int32), max_size=max_size, meter=meter)
+        totals: dict[int, int] = {}
+        radius = 0
+        try:
+            for reached in search.radii(climbing=meter.can_end or max_size < len(v)):
+                found = search.cxps()
+                # Size by size: what is weighed when the budget ends is an answer, too. Without one, all at once.
+                for size in range(radius + 1, reached + 1) if meter.can_end else (reached,):
+                    new = [mask for mask in found if radius < mask.bit_count() <= size]
+                    totals |= self._totals(v, searched, weights, new, meter) if new else {}
+                    radius = size
+        except BudgetSpent as spent:
+            if not radius:
+                raise unfinished(spent.found, self._model.domain, meter) from None
+        return _sorted(totals), radius if radius < min(max_size, len(v)) else None
+
+    def _totals(
+        self, v: Cells, searched: Ensemble, weights: Weighting, masks: list[int], meter: Meter
+    ) -> dict[int, int]:
+        """Return what each of some CXps weighs."""
+        from axfi_kc.engines.ensemble.search import weigh
+
+        kind, worths = weights
+        if kind == "unit":
+            return dict.fromkeys(masks, 1)
+        found = weigh(searched, v.astype(np.int32), [features_of(m) for m in masks], worths, meter=meter)
+        return dict(zip(masks, found, strict=True))
+
+    def cover(self, code: Codes, cxps: Sequence[Sequence[int]], *, meter: Meter) -> tuple[Any, Any]:
+        """Return boxes of cells that cover the adversarial examples of CXps; see :func:`.search.cover_sets`."""
+        from axfi_kc.engines.ensemble.search import cover_sets
+
+        _compile_kernels(climbing=False)
+        cells, outputs = self.locate(code[np.newaxis])
+        return cover_sets(self._at(outputs[0]), cells[0].astype(np.int32), cxps, meter=meter)
+
+    def _boxes(self, v: Cells, searched: Ensemble, masks: list[int], meter: Meter, *, minimal: bool) -> BoxList:
+        from axfi_kc.engines.ensemble.search import cover_boxes
+
+        try:
+            sets = [features_of(mask) for mask in masks]
+            return cover_boxes(searched, v.astype(np.int32), sets, meter=meter, minimal=minimal)
+        except BudgetSpent as spent:
+            raise unfinished(spent.found if minimal else [], self._model.domain, meter) from None
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
-        from axfi_kc.engines.ensemble.search import find_witness
+        from axfi_kc.engines.ensemble.cxp_search import find_witness
 
-        _compile_kernels()
+        _compile_kernels(climbing=False)
         cells, outputs = self.locate(code[np.newaxis])
         ensemble = self._at(outputs[0])
         meter = Meter(budget)
@@ -103,3 +158,8 @@ class EnsembleEngine(InstanceEngine):
     @cached_property
     def _support(self) -> Support | None:
         return support_of(self._model.grid)
+
+
+def _sorted(totals: dict[int, int]) -> tuple[list[int], list[int]]:
+    masks = sorted_sets(totals)
+    return masks, [totals[mask] for mask in masks]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from axfi_kc.compiled import kernel
 
 __all__ = ["fill_ranks", "lay_out", "left_cells"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def left_cells(n_cells, feature, mask_offset, left_mask):
     """Threshold or table of every inner node; see `Forest.node`.
 
@@ -42,7 +43,7 @@ def left_cells(n_cells, feature, mask_offset, left_mask):
     return code, counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
     """Append the trees with the given roots at row `at`, left child first.
 
@@ -81,7 +82,7 @@ def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
     return starts, at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_ranks(node):
     """Best rank below every inner node, from those of the leaves."""
     # Preorder puts children behind their parents, so going backwards they are ready first.

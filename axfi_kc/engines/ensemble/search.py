@@ -3,94 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import DONE, FOUND, STACK_FULL, STORE_FULL, BudgetSpent, Meter
-from axfi_kc.engines.ensemble import cover_kernels, search_kernels
+from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
+from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
+from axfi_kc.engines.ensemble.cxp_search import doubled, new_scratch, room_for
 from axfi_kc.engines.ensemble.layout_kernels import fill_ranks, lay_out, left_cells
-from axfi_kc.engines.found import masks_of_words, words_of_masks
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import TreeSum
+from axfi_kc.models.joint import BoxList
 from axfi_kc.models.tree_sum import LIMB, LIMB_MASK
 
-__all__ = ["find_cxps", "find_witness", "lay_out_trees", "weigh"]
+__all__ = ["cover_boxes", "cover_sets", "lay_out_trees", "weigh"]
 
 
 Cells = npt.NDArray[np.int32]
-_WORD = 64  # features in a word of a set
 Ints = npt.NDArray[np.int64]
+_ROUND = 1 << 13  # nodes of each thread between two looks at the clock
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
-
-
-def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
-    """Return all CXps of v of at most `max_size` features, as masks.
-
-    Raises
-    ------
-    BudgetSpent
-        With the CXps certified so far.
-
-    Notes
-    -----
-    One branch and bound per score over the whole space, whose boxes are cut by the score and by
-    the CXps found so far; each dissimilar point is shrunk to a CXp at once.
-    """
-    registers = np.zeros(search_kernels.REGISTERS, np.int64)
-    # The kernel opens the next score when its stack is empty, so -1 makes it begin with score 0.
-    registers[search_kernels.SCORE] = -1
-    registers[search_kernels.MAX_SIZE] = max_size
-    meter.attach(registers)
-    m = len(v)
-    stack, family, held = _stack(ensemble), _family(64, m), np.zeros(m, np.int64)
-    # A sweep frees every feature; the CXps found are what prunes it.
-    candidate, kept = np.zeros((2, _n_words(m)), np.uint64)
-    free = words_of_masks([(1 << m) - 1], m)[0]
-    point = np.empty(m, np.int32)
-    while True:
-        status = search_kernels.search(ensemble, v, family, held, stack, candidate, kept, free, point, registers)
-        if status == STACK_FULL:
-            stack = _grown(stack)
-        elif status == STORE_FULL:
-            family = _grown(family)
-        # Only an allowance that is used up asks the meter for more.
-        elif status == DONE or not meter.extend():
-            found = masks_of_words(family.member[: registers[search_kernels.N_CXPS]])
-            if status == DONE:
-                return found
-            # Each set was shrunk to the end before it was stored, so all of them are CXps, whatever is missing.
-            raise BudgetSpent(found)
-
-
-def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Cells | None:
-    """Return the cells of a dissimilar point that agrees with v outside `mask`, or None.
-
-    Notes
-    -----
-    Branch and bound, exponential in the size of the set at worst.
-    """
-    registers = np.zeros(search_kernels.REGISTERS, np.int64)
-    registers[search_kernels.ASK] = search_kernels.ONCE
-    registers[search_kernels.QUESTION_SCORE] = -1
-    meter.attach(registers)
-    m = len(v)
-    # One row, never written: a question stores no CXp, but the kernel wants room for one.
-    stack, family, held = _stack(ensemble), _family(1, m), np.zeros(m, np.int64)
-    unused, free, point = np.zeros(_n_words(m), np.uint64), words_of_masks([mask], m)[0], np.empty(m, np.int32)
-    while True:
-        status = search_kernels.search(ensemble, v, family, held, stack, unused, unused, free, point, registers)
-        if status == DONE:
-            return None
-        if status == FOUND:
-            return point
-        if status == STACK_FULL:
-            stack = _grown(stack)
-        elif not meter.extend():
-            raise BudgetSpent([])
 
 
 def weigh(
@@ -125,7 +62,7 @@ def weigh(
     The kernel covers the points by disjoint boxes; each costs one product of differences of
     prefix sums, in Python integers.
     """
-    bounds, n_boxes = _cover(ensemble, v, cxps, meter)
+    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter)
     # Prefix sums make a run of cells one subtraction, however many cells it has.
     below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
     ends = iter(bounds.tolist())
@@ -144,71 +81,117 @@ def weigh(
     return weights
 
 
-def _cover(
-    ensemble: Ensemble, v: Cells, cxps: Sequence[Sequence[int]], meter: Meter
+def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool) -> BoxList:
+    """Return disjoint boxes of the dissimilar points of each set of features.
+
+    Parameters
+    ----------
+    ensemble, v
+        The trees and the instance's cells.
+    sets
+        The features that are free.
+    meter
+        What the search may cost.
+    minimal
+        Whether the sets are CXps; see :func:`cover_sets`.
+    """
+    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal)
+    first, last = bounds.reshape(-1, 2).T.astype(np.int64)
+    lists = zip(sets, n_boxes.tolist(), strict=True)
+    feature = np.concatenate([np.zeros(0, np.int64), *(np.tile(np.array(Y, np.int64), k) for Y, k in lists)])
+    # Feature and both ends in one number: boxes share most of their runs of cells.
+    most = int(ensemble.n_cells.max()) + 1
+    distinct, spans = np.unique((feature * most + first) * most + last, return_inverse=True)
+    table = [(k // most**2, range(k // most % most, k % most)) for k in distinct.tolist()]
+    return BoxList(sets, n_boxes, spans, table)
+
+
+def cover_sets(
+    ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool = True
 ) -> tuple[Cells, npt.NDArray[np.int64]]:
-    """Return the bounds of all boxes, flat, and the number of boxes of each CXp."""
-    boxes = _boxes(ensemble)
-    offsets = np.cumsum([0, *map(len, cxps)], dtype=np.int64)
-    features = np.array([i for Y in cxps for i in Y], np.int32)
-    bounds, n_boxes = np.empty(4096, np.int32), np.zeros(len(cxps), np.int64)
-    registers = np.zeros(cover_kernels.REGISTERS, np.int64)
-    registers[cover_kernels.TOP] = -1
-    meter.attach(registers)
-    while True:
-        status = cover_kernels.cover(ensemble, v, offsets, features, boxes, bounds, n_boxes, registers)
-        if status == DONE:
-            return bounds[: registers[cover_kernels.N_OUT]], n_boxes
-        if status == STACK_FULL:
-            boxes = _grown(boxes)
-        elif status == STORE_FULL:
-            bounds = np.concatenate([bounds, np.empty_like(bounds)])
-        elif not meter.extend():
-            raise BudgetSpent([sum(1 << i for i in Y) for Y in cxps])
+    """Cover the dissimilar points of sets of features by disjoint boxes; return all bounds, and their number for each.
+
+    Bounds are flat: for each box of each set, the first cell of each of its features and the one after the last. If the
+    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter.
+    """
+    threads = min(meter.threads, len(sets)) or 1
+    # Neighbours are of one size and cost about the same: dealt out in turn, each thread has as much to do.
+    parts = [_Cover(ensemble, v, sets[k::threads], minimal=minimal) for k in range(threads)]
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        while not all(part.ended for part in parts):
+            before, most = sum(part.nodes for part in parts), meter.allowance()
+            if pool is None:
+                parts[0].run(most)
+            elif most:
+                list(pool.map(_Cover.run, parts))
+            if not most or not meter.spend(sum(part.nodes for part in parts) - before):
+                raise BudgetSpent([sum(1 << i for i in Y) for Y in sets])
+    return _dealt_back(parts)
 
 
-def _grown(arrays: Any) -> Any:
-    """Return the same named tuple with twice the rows."""
-    # Rows keep their numbers, so an interrupted search goes on as if the arrays had always been larger.
-    return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
+def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
+    """Return what was dealt out in turn as one."""
+    if len(parts) == 1:
+        return parts[0].bounds, parts[0].n_boxes
+    n_boxes = np.zeros(sum(len(part.n_boxes) for part in parts), np.int64)
+    pieces: list[Any] = [None] * len(n_boxes)
+    for k, part in enumerate(parts):
+        n_boxes[k :: len(parts)] = part.n_boxes
+        ends = np.cumsum(2 * part.sizes * part.n_boxes)
+        pieces[k :: len(parts)] = np.split(part.bounds, ends[:-1])
+    return np.concatenate(pieces), n_boxes
 
 
-def _n_words(m: int) -> int:
-    """Return how many words a set of m features takes."""
-    return -(-m // _WORD)
+class _Cover:
+    """Boxes that cover the dissimilar points of some sets of features, in the making."""
 
+    def __init__(self, ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, minimal: bool) -> None:
+        self._ensemble, self._v = ensemble, v
+        self._left, self._boxes, self._scratch = room_for(ensemble), _boxes(ensemble), new_scratch(ensemble)
+        self.sizes = np.array([len(Y) for Y in sets], np.int64)
+        self._offsets = np.concatenate([[0], np.cumsum(self.sizes)])
+        self._features = np.array([i for Y in sets for i in Y], np.int32)
+        self._out, self.n_boxes = np.empty(4096, np.int32), np.zeros(len(sets), np.int64)
+        self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
+        self._registers[cover_kernels.TOP] = -1
+        self._registers[cover_kernels.ANY_SET] = not minimal
+        self.ended = False
 
-def _stack(ensemble: Ensemble) -> search_kernels.Stack:
-    depth, m = 48, len(ensemble.n_cells)
-    # A box of the search bounds one score at a time; one of a cover bounds all of them, both ways.
-    trees = int(np.diff(ensemble.start).max(initial=0))
-    return search_kernels.Stack(
-        lo=np.empty((depth, m), np.int32),
-        hi=np.empty((depth, m), np.int32),
-        root=np.empty((depth, trees), np.int32),
-        leaf=np.empty((depth, trees), np.int32),
-        total=np.empty(depth, np.int64),
-        changed=np.empty((depth, _n_words(m)), np.uint64),
-        latest=np.empty(depth, np.int32),
-        known=np.empty(depth, np.int64),
-    )
+    @property
+    def nodes(self) -> int:
+        """The boxes looked at so far."""
+        return int(self._registers[NODES])
 
+    @property
+    def bounds(self) -> Cells:
+        """The bounds of all boxes so far, flat."""
+        return self._out[: self._registers[cover_kernels.N_OUT]]
 
-def _family(rows: int, m: int) -> search_kernels.Family:
-    return search_kernels.Family(np.empty((rows, _n_words(m)), np.uint64), np.empty((rows, m), np.int32))
+    def run(self, nodes: int = _ROUND) -> None:
+        """Go on for so many nodes."""
+        self._registers[LIMIT] = self.nodes + nodes
+        while True:
+            status = cover_kernels.cover(
+                self._ensemble, self._left, self._v, self._offsets, self._features, self._boxes, self._out,
+                self.n_boxes, self._scratch, self._registers,
+            )  # fmt: skip
+            if status == STACK_FULL:
+                self._boxes = doubled(self._boxes)
+            elif status == STORE_FULL:
+                self._out = np.concatenate([self._out, np.empty_like(self._out)])
+            else:
+                self.ended = status == DONE
+                return
 
 
 def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
-    depth, m, n_scores, trees = 24, len(ensemble.n_cells), len(ensemble.base), len(ensemble.root)
-    return cover_kernels.Boxes(
-        lo=np.empty((depth, m), np.int32),
-        hi=np.empty((depth, m), np.int32),
-        root=np.empty((depth, trees), np.int32),
-        leaf=np.empty((depth, trees), np.int32),
-        total=np.empty((depth, 2 * n_scores), np.int64),
-        alive=np.empty((depth, n_scores), np.uint8),
-        whole=np.empty((depth, m), np.uint8),
-    )
+    depth, m, n_scores = 24, len(ensemble.n_cells), len(ensemble.base)
+    trees = len(ensemble.root) // 2  # the other half are their copies with reversed ranks
+    lo, hi = (np.empty((depth, m), np.int32) for _ in range(2))
+    root, high, low, fork = (np.empty((depth, trees), np.int32) for _ in range(4))
+    above, below = (np.empty((depth, n_scores), np.int64) for _ in range(2))
+    alive, whole = np.empty((depth, n_scores), np.uint8), np.empty((depth, m), np.uint8)
+    return cover_kernels.Boxes(lo, hi, root, high, low, fork, above, below, alive, whole)
 
 
 def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:

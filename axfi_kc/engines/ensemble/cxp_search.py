@@ -1,0 +1,447 @@
+"""All CXps of an instance: a sweep over the whole space and, beside it, a climb from small sets to large ones.
+
+Both add to one family of *weak* CXps, sets whose change can make the output dissimilar. The sweep ends with all CXps,
+the minimal sets of the family, and is the shorter way where these are large; its pieces may be shared by threads. The
+climb ends with all CXps of one feature, then of two, and so on: it is the shorter way where only small ones are wanted
+or a budget is spent before the sweep ends. Who wants both gives each its turn, counted in nodes, so that what comes
+out does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
+from axfi_kc.engines.ensemble import family_kernels, search_kernels, set_kernels
+from axfi_kc.engines.ensemble.bound_kernels import Ensemble
+from axfi_kc.engines.ensemble.family_kernels import Family
+from axfi_kc.engines.ensemble.search_kernels import LAST, MAX_SIZE, N_SETS, SCORE, TOP, Scratch, Stack
+from axfi_kc.engines.ensemble.set_kernels import DEPTH, SIZE, Deviations, Walk
+from axfi_kc.engines.found import masks_of_words, words_of_masks
+
+__all__ = ["CxpSearch", "find_cxps", "find_witness"]
+
+
+Cells = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
+_WORD = 64  # features in a word of a set
+_DEPTH = 48  # rows of a new stack
+_FIRST_SETS = 64  # rows of a new family
+_FEW_SETS = 4096  # not worth thinning out
+_FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
+_ROUND = 1 << 13  # nodes of each thread until they share what they have found
+
+
+def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
+    """Return all CXps of v of at most `max_size` features, as masks.
+
+    Raises
+    ------
+    BudgetSpent
+        With the CXps certified so far.
+    """
+    search = CxpSearch(ensemble, v, max_size=max_size, meter=meter)
+    for _ in search.radii(climbing=max_size < len(v)):
+        pass
+    return search.cxps()
+
+
+def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Cells | None:
+    """Return the cells of a dissimilar point that agrees with v outside `mask`, or None.
+
+    Notes
+    -----
+    Branch and bound, exponential in the size of the set at worst.
+    """
+    registers = np.zeros(search_kernels.REGISTERS, np.int64)
+    registers[SCORE], registers[LAST] = -1, len(ensemble.base) - 1
+    meter.attach(registers)
+    m = len(v)
+    stack, free, point = _new_stack(ensemble), words_of_masks([mask], m)[0], np.empty(m, np.int32)
+    scratch = new_scratch(ensemble)
+    while True:
+        status = search_kernels.witness(ensemble, v, stack, free, point, scratch, registers)
+        if status == DONE:
+            return None
+        if status == FOUND:
+            return point
+        if status == STACK_FULL:
+            stack = doubled(stack)
+        elif not meter.extend():
+            raise BudgetSpent([])
+
+
+def doubled(arrays: Any) -> Any:
+    """Return the same named tuple with twice the rows."""
+    # Rows keep their numbers, so an interrupted search goes on as if the arrays had always been larger.
+    return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
+
+
+def room_for(ensemble: Ensemble) -> Ensemble:
+    """Return arrays for what is left of the trees when most features are as in v."""
+    made = [np.empty_like(a) for a in ensemble]
+    room = Ensemble(*made)
+    return room._replace(n_cells=ensemble.n_cells, counts=ensemble.counts)
+
+
+def new_scratch(ensemble: Ensemble) -> Scratch:
+    """Return room for what kernels need in passing."""
+    m, trees, rows = len(ensemble.n_cells), len(ensemble.root), len(ensemble.node) + 1
+    words = -(-m // _WORD)
+    todo, parent = np.empty((2, rows), np.int32)
+    x, node = np.empty((2, m), np.int32)
+    gain, weight = np.empty((2, m))
+    stamp, best = np.empty((2, m), np.int64)
+    return Scratch(
+        todo=todo, parent=parent, at=np.empty((2, trees), np.int32), x=x, node=node, gain=gain, weight=weight,
+        stamp=stamp, best=best, fixed=np.zeros(words, np.uint64), W=np.zeros((1, words), np.uint64),
+        seen=np.empty((trees, m), np.uint8),
+    )  # fmt: skip
+
+
+def _new_stack(ensemble: Ensemble) -> Stack:
+    m, words = len(ensemble.n_cells), -(-len(ensemble.n_cells) // _WORD)
+    # A box of the search bounds one score at a time; one of a cover bounds all of them, both ways.
+    trees = int(np.diff(ensemble.start).max(initial=0))
+    lo, hi = (np.empty((_DEPTH, m), np.int32) for _ in range(2))
+    root, leaf, near, fork = (np.empty((_DEPTH, trees), np.int32) for _ in range(4))
+    total, value, known = (np.empty(_DEPTH, np.int64) for _ in range(3))
+    changed, latest = np.empty((_DEPTH, words), np.uint64), np.empty(_DEPTH, np.int32)
+    return Stack(lo, hi, root, leaf, near, fork, total, value, changed, latest, known)
+
+
+def _new_family(m: int, rows: int = _FIRST_SETS) -> Family:
+    words = -(-m // _WORD)
+    return Family(np.empty((rows, words), np.uint64), np.empty((m, rows, words), np.uint64), np.zeros(m, np.int64))
+
+
+def _minimal(sets: Words, m: int) -> Words:
+    """Return the sets that have no other one inside, as they come."""
+    bits = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")[:, :m]
+    seldom = np.argsort(np.argsort(bits.sum(axis=0, dtype=np.int64), kind="stable"), kind="stable")
+    rarest = np.argmin(np.where(bits, seldom, m), axis=1)
+    start = np.concatenate([[0], np.cumsum(np.bincount(rarest, minlength=m))])[:-1].astype(np.int64)
+    kept = np.zeros(len(sets), np.uint8)
+    order = np.argsort(bits.sum(axis=1), kind="stable")
+    family_kernels.minimal(sets, order, rarest, start, start.copy(), np.empty_like(sets), kept)
+    return sets[kept.astype(np.bool_)]
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A search that can be stopped after so many nodes: its stack, its registers, and the family that it knows."""
+
+    ensemble: Ensemble
+    v: Cells
+    family: Family
+    registers: Ints
+    stack: Stack = field(init=False)
+    scratch: Scratch = field(init=False)
+    told: int = 0  # of its sets, those that the others know
+
+    def __post_init__(self) -> None:
+        """Begin with an empty stack."""
+        self.stack, self.scratch = _new_stack(self.ensemble), new_scratch(self.ensemble)
+
+    @property
+    def n_sets(self) -> int:
+        """The sets that it knows."""
+        return int(self.registers[N_SETS])
+
+    @property
+    def sets(self) -> Words:
+        """These sets."""
+        return self.family.member[: self.n_sets]
+
+    def run(self, step: Callable[[], int], nodes: int) -> bool:
+        """Go on for so many nodes; True when there is nothing left to do."""
+        self.registers[LIMIT] = self.registers[NODES] + nodes
+        while True:
+            status = step()
+            if status == STACK_FULL:
+                self.stack = doubled(self.stack)
+            elif status == STORE_FULL:
+                self.make_room(1)
+            else:
+                return status == DONE
+
+    def make_room(self, more: int) -> None:
+        """Leave out sets that hold others, if there are many, and make the family larger if there still are."""
+        m, old = len(self.v), self.sets
+        sets = _minimal(old, m) if len(old) >= _FEW_SETS else old
+        rows = len(self.family.member)
+        while len(sets) + more > rows - rows // 4:
+            rows *= 2
+        self.family = _new_family(m, rows)
+        self.registers[N_SETS] = family_kernels.absorb(self.family, sets, 0, len(sets), 0)
+        # The sets have other numbers now: boxes that wait look at all of them once more.
+        self.stack.known[: self.registers[TOP]] = 0
+        self.told = 0
+
+    def learn(self, sets: Words) -> None:
+        """Add sets that others have found."""
+        if self.n_sets + len(sets) > len(self.family.member):
+            self.make_room(len(sets))
+        self.registers[N_SETS] = family_kernels.absorb(self.family, sets, 0, len(sets), self.n_sets)
+
+
+class _Sweep:
+    """The search through the whole space, shared by one thread or more."""
+
+    def __init__(self, ensemble: Ensemble, v: Cells, *, max_size: int, threads: int) -> None:
+        self._ensemble, self._v = ensemble, v
+        self._free = words_of_masks([(1 << len(v)) - 1], len(v))[0]
+        self.workers = []
+        for _ in range(threads):
+            registers = np.zeros(search_kernels.REGISTERS, np.int64)
+            registers[SCORE], registers[LAST], registers[MAX_SIZE] = -1, -1, max_size
+            self.workers.append(_Worker(ensemble, v, _new_family(len(v)), registers))
+        self.workers[0].registers[LAST] = len(ensemble.base) - 1 if threads == 1 else 0
+
+    @property
+    def waiting(self) -> int:
+        """The boxes on the stacks."""
+        return sum(int(w.registers[TOP]) for w in self.workers)
+
+    def run(self, nodes: int, pool: ThreadPoolExecutor | None) -> tuple[int, bool]:
+        """Go on for about so many nodes; return how many these were, and whether it has ended."""
+        before = [int(w.registers[NODES]) for w in self.workers]
+        if pool is None:
+            ended = self._step(self.workers[0], nodes)
+        else:
+            each = -(-nodes // len(self.workers))
+            ended = all(list(pool.map(lambda w: self._step(w, each), self.workers)))
+            self.exchange()
+            ended = ended and not self._next_score()
+            self._balance()
+        return sum(int(w.registers[NODES]) for w in self.workers) - sum(before), ended
+
+    def _step(self, worker: _Worker, nodes: int) -> bool:
+        return worker.run(
+            lambda: search_kernels.sweep(
+                self._ensemble, self._v, worker.family, worker.stack, self._free, worker.scratch, worker.registers
+            ),
+            nodes,
+        )
+
+    def exchange(self) -> None:
+        """Tell each thread what the others have found since the last time."""
+        found = [w.sets[w.told :].copy() for w in self.workers]
+        for n, worker in enumerate(self.workers):
+            for k, sets in enumerate(found):
+                if k != n and len(sets):
+                    worker.learn(sets)
+        for worker in self.workers:
+            worker.told = worker.n_sets
+
+    def _next_score(self) -> bool:
+        """Let the first thread open the next score, for which all have to be through with the one before."""
+        registers = self.workers[0].registers
+        if registers[LAST] + 1 == len(self._ensemble.base):
+            return False
+        registers[LAST] += 1
+        return True
+
+    def _balance(self) -> None:
+        """Give a thread that has nothing left every other box of the one that has most."""
+        rich = max(self.workers, key=lambda w: int(w.registers[TOP]))
+        for poor in self.workers:
+            top = int(rich.registers[TOP])
+            if poor.registers[TOP] > 0 or top < 2:
+                continue
+            given, left = np.arange(0, top, 2), np.arange(1, top, 2)
+            while len(poor.stack.total) < len(given) + 2:
+                poor.stack = doubled(poor.stack)
+            for mine, theirs in zip(rich.stack, poor.stack, strict=True):
+                theirs[: len(given)] = mine[given]
+                mine[: len(left)] = mine[left]
+            poor.stack.known[: len(given)] = 0  # its own sets have other numbers
+            poor.registers[SCORE] = poor.registers[LAST] = rich.registers[SCORE]
+            poor.registers[TOP], rich.registers[TOP] = len(given), len(left)
+
+
+class _Climb:
+    """The search by the number of features: sets first, cells last."""
+
+    def __init__(self, ensemble: Ensemble, v: Cells) -> None:
+        self._ensemble, self._v = ensemble, v
+        self._scores = [_deviations(ensemble, v, j) for j in range(len(ensemble.base))]
+        self._worker = _Worker(ensemble, v, _new_family(len(v)), np.zeros(set_kernels.REGISTERS, np.int64))
+        self._left = room_for(ensemble)
+        self._begin(1, 0)
+
+    def _begin(self, size: int, score: int) -> None:
+        words, m, registers = self._worker.family.member.shape[1], len(self._v), self._worker.registers
+        registers[SIZE], registers[SCORE], registers[DEPTH], registers[TOP] = size, score, -1, 0
+        chosen, barred = (np.zeros((size + 1, words), np.uint64) for _ in range(2))
+        place, value = np.zeros((2, size + 1), np.int64)
+        worth, free = np.zeros((size + 1, m), np.int64), np.zeros((1, words), np.uint64)
+        self._walk = Walk(chosen, barred, place, worth, value, free)
+
+    @property
+    def size(self) -> int:
+        """The number of features of the sets that are asked about now."""
+        return int(self._worker.registers[SIZE])
+
+    def run(self, worker: _Worker, nodes: int) -> tuple[int, bool]:
+        """Go on for so many nodes with the family of `worker`; return how many these were, and whether a size ended."""
+        mine = self._worker
+        mine.family, mine.registers[N_SETS] = worker.family, worker.registers[N_SETS]
+        before, ended = int(mine.registers[NODES]), False
+        while not ended and mine.registers[NODES] < before + nodes:
+            if mine.run(self._step, before + nodes - int(mine.registers[NODES])):
+                ended = self.score + 1 == len(self._scores)
+                self._begin(self.size + ended, 0 if ended else self.score + 1)
+        if mine.family is not worker.family:  # thinned out or grown, with other numbers
+            worker.stack.known[: worker.registers[TOP]], worker.told = 0, 0
+        worker.family, worker.registers[N_SETS] = mine.family, mine.registers[N_SETS]
+        return int(mine.registers[NODES]) - before, ended
+
+    @property
+    def score(self) -> int:
+        """The score by which points are to be dissimilar."""
+        return int(self._worker.registers[SCORE])
+
+    def _step(self) -> int:
+        deviations, base, order, places = self._scores[self.score]
+        worker = self._worker
+        return set_kernels.climb(
+            self._ensemble, self._left, self._v, deviations, base, self._walk, order, places, worker.family,
+            worker.stack, worker.scratch, worker.registers,
+        )  # fmt: skip
+
+
+def _deviations(ensemble: Ensemble, v: Cells, j: int) -> tuple[Deviations, int, Ints, Ints]:
+    """Return the leaves that may raise a score, what it is at v, the features by promise, and their places."""
+    m, n_trees = len(v), int(ensemble.start[j + 1] - ensemble.start[j])
+    rows, words = len(ensemble.node) + 1, -(-m // _WORD)
+    start, needs, gain = np.zeros(n_trees + 1, np.int32), np.zeros((rows, words), np.uint64), np.zeros(rows, np.int64)
+    slack = int(ensemble.value.shape[1] > 1)  # finer limbs add less than one unit each
+    room = np.zeros((rows + 2, words), np.uint64), np.empty(rows, np.int32)
+    base = set_kernels.deviations(ensemble, v, j, start, needs, gain, *room, slack)
+    needs, gain = needs[: start[-1]].copy(), gain[: start[-1]].copy()
+    bits = np.unpackbits(needs.view(np.uint8), axis=1, bitorder="little")[:, :m].astype(np.bool_)
+    # The share of each feature of a leaf in its gain; of the leaves of a tree the best counts.
+    shares = np.where(bits, (gain / np.maximum(bits.sum(axis=1), 1))[:, np.newaxis], 0.0)
+    filled = np.flatnonzero(np.diff(start))
+    best = np.maximum.reduceat(shares, start[filled], axis=0) if len(filled) else np.zeros((1, m))
+    promise = best.sum(axis=0)
+    order = np.argsort(-promise, kind="stable")
+    # A feature without promise may still be needed: to undo what another one loses, or to keep to a constraint.
+    tested = np.diff(ensemble.touch_start[j * m : (j + 1) * m + 1]) > 0
+    order = order[tested[order]]
+    places = np.full(m, -1, np.int64)
+    places[order] = np.arange(len(order))
+    return Deviations(start, needs, gain), int(base), order, places
+
+
+class CxpSearch:
+    """The search for the CXps of one instance.
+
+    Parameters
+    ----------
+    ensemble, v
+        The trees, laid out for v's output, and its cells.
+    max_size
+        How many features a CXp may have at most.
+    meter
+        What it may cost, and how many threads may share it.
+
+    Attributes
+    ----------
+    radius
+        All CXps of at most so many features are known.
+    """
+
+    def __init__(self, ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> None:
+        self._ensemble, self._v = ensemble, v
+        self._limit, self._meter = min(max_size, len(v)), meter
+        self._sweep = _Sweep(ensemble, v, max_size=self._limit, threads=meter.threads)
+        self._climb: _Climb | None = None
+        self.radius = 0
+
+    def _first_turn(self) -> int:
+        """Return how many nodes the sweep begins with: few enough to leave some of a budget for the climb."""
+        rest = self._meter.rest().nodes
+        return _FIRST_TURN if rest is None else max(1, min(_FIRST_TURN, rest // 8))
+
+    @property
+    def _climbing_share(self) -> int:
+        """How many nodes the climb gets for each one of the sweep: more where small sets are all that is wanted."""
+        return 3 if self._limit < len(self._v) else 1
+
+    def cxps(self) -> list[int]:
+        """Return the CXps of at most :attr:`radius` features, as masks."""
+        sets = self._sweep.workers[0].sets
+        sizes = np.bitwise_count(sets).sum(axis=1)
+        return masks_of_words(_minimal(sets[sizes <= self.radius], len(self._v)))
+
+    def radii(self, *, climbing: bool) -> Iterator[int]:
+        """Search, and yield each radius as it is finished; the last is `max_size`.
+
+        Without `climbing`, only the last.
+
+        Raises
+        ------
+        BudgetSpent
+            With the CXps of the last radius.
+        """
+        turn, threads = self._first_turn() if climbing else None, self._meter.threads
+        with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+            while not self._swept(turn, pool):
+                turn = turn or _FIRST_TURN
+                yield from self.climb(turn * self._climbing_share)
+                if self.radius == self._limit:
+                    return
+                turn += turn // 2
+        self.radius = self._limit
+        yield self.radius
+
+    def _swept(self, nodes: int | None, pool: ThreadPoolExecutor | None) -> bool:
+        """Sweep for so many nodes, or to the end; True at the end."""
+        ended, spent = False, 0
+        while not ended and (nodes is None or spent < nodes):
+            most = self._allowed(nodes and nodes - spent, threads=1 if pool is None else len(self._sweep.workers))
+            used, ended = self._sweep.run(most, pool)
+            spent += used
+            self._spend(used)
+            self._meter.report(cxps=self._sweep.workers[0].n_sets, waiting=self._sweep.waiting)
+        return ended
+
+    def climb(self, nodes: int) -> Iterator[int]:
+        """Climb for so many nodes, and yield each radius that is reached."""
+        if self._climb is None:
+            self._climb = _Climb(self._ensemble, self._v)
+        worker, spent = self._sweep.workers[0], 0
+        while spent < nodes and self.radius < self._limit:
+            used, ended = self._climb.run(worker, self._allowed(nodes - spent))
+            spent += used
+            self._spend(used)
+            self._meter.report(radius=self.radius, cxps=worker.n_sets)
+            if ended:
+                self.radius += 1
+                yield self.radius
+        if len(self._sweep.workers) > 1:
+            self._sweep.exchange()
+
+    def _allowed(self, nodes: int | None, *, threads: int = 1) -> int:
+        """Return how many nodes may be spent at once, of so many (None: of any number)."""
+        most, rest = self._meter.allowance(), self._meter.rest().nodes
+        if not most:
+            raise BudgetSpent(self.cxps())
+        if threads > 1:
+            # They share what they find after rounds of a fixed length, so that the clock decides nothing.
+            most = threads * _ROUND if rest is None else min(threads * _ROUND, rest)
+        return most if nodes is None else min(most, nodes)
+
+    def _spend(self, nodes: int) -> None:
+        if not self._meter.spend(nodes):
+            raise BudgetSpent(self.cxps())

@@ -1,0 +1,307 @@
+"""The models that people have: every library's defaults, on data of 8 to 100 features, five instances each.
+
+For each model and instance: all CXps with their exact weights and both scores within a budget of seconds, or the
+largest radius that fits, next to dtai-veritas driven by python-sat's Hitman, which gives CXps and AXps without weights,
+and with `--before COMMIT` next to an older commit, all in one run. Then how the seconds of a forest grow with the
+radius, and two threads next to one.
+
+    python benchmarks/defaults.py --quick                        # breast cancer, three rows
+    python benchmarks/defaults.py --data breast_cancer --before 4596f69
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+SEED = 0
+SECONDS = 60.0
+PEER_SECONDS = 60.0
+
+
+def _xgboost() -> Any:
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(random_state=SEED, n_jobs=1)
+
+
+def _lightgbm() -> Any:
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(random_state=SEED, n_jobs=1, verbose=-1)
+
+
+def _catboost() -> Any:
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(random_state=SEED, thread_count=1, verbose=False, allow_writing_files=False)
+
+
+def _sklearn(name: str, **options: Any) -> Callable[[], Any]:
+    def made() -> Any:
+        from sklearn import ensemble
+
+        return getattr(ensemble, name)(random_state=SEED, **options)
+
+    return made
+
+
+def _linear() -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), LogisticRegression())
+
+
+LIBRARIES: dict[str, Callable[[], Any]] = {
+    "XGBoost": _xgboost,
+    "GradientBoosting": _sklearn("GradientBoostingClassifier"),
+    "LightGBM": _lightgbm,
+    "HistGradientBoosting": _sklearn("HistGradientBoostingClassifier"),
+    "RandomForest": _sklearn("RandomForestClassifier", n_jobs=1),
+    "ExtraTrees": _sklearn("ExtraTreesClassifier", n_jobs=1),
+    "CatBoost": _catboost,
+    "scaled LogisticRegression": _linear,
+}
+
+
+def _breast_cancer() -> tuple[Any, Any]:
+    from sklearn.datasets import load_breast_cancer
+
+    return load_breast_cancer(return_X_y=True)
+
+
+def _wine() -> tuple[Any, Any]:
+    from sklearn.datasets import load_wine
+
+    return load_wine(return_X_y=True)
+
+
+def _shared(name: str) -> Callable[[], tuple[Any, Any] | None]:
+    def found() -> tuple[Any, Any] | None:
+        sys.path.insert(0, str(ROOT))
+        from tests.support.shared_data import SHARED, numeric_set, tree_set
+
+        read = tree_set if name == "adult" else numeric_set
+        data = read(name) if (SHARED / "data").is_dir() or name != "adult" else None
+        return None if data is None else (data.X.to_numpy(dtype=np.float64), np.asarray(data.y))
+
+    return found
+
+
+def _synthetic(n_features: int, informative: int) -> Callable[[], tuple[Any, Any]]:
+    def made() -> tuple[Any, Any]:
+        from sklearn.datasets import make_classification
+
+        return make_classification(2000, n_features, n_informative=informative, n_redundant=4, random_state=SEED)
+
+    return made
+
+
+DATA: dict[str, Callable[[], tuple[Any, Any] | None]] = {
+    "breast_cancer": _breast_cancer,
+    "adult": _shared("adult"),
+    "wine": _wine,
+    "diabetes": _shared("diabetes"),
+    "synthetic 54": _synthetic(54, 12),
+    "synthetic 100": _synthetic(100, 12),
+}
+
+
+def trained(library: str, data: str) -> tuple[Any, Any, np.ndarray] | None:
+    """Return a model with the library's defaults, its domain and test rows; None where the data are absent."""
+    from sklearn.model_selection import train_test_split
+
+    import axfi_kc as ax
+
+    found = DATA[data]()
+    if found is None:
+        return None
+    X, y = found
+    train, test, target, _ = train_test_split(X, y, random_state=SEED)
+    model = LIBRARIES[library]().fit(train, target)
+    return model, ax.Domain.from_data(X), test
+
+
+def measured(
+    library: str, data: str, rows: int, seconds: float, max_size: int | None, threads: int
+) -> list[dict[str, Any]]:
+    """Return for each row the seconds, the number of CXps and the radius, None where all CXps were found."""
+    import axfi_kc as ax
+
+    found = trained(library, data)
+    if found is None:
+        return []
+    model, domain, test = found
+    asked = {"threads": threads} if threads > 1 else {}  # which older commits do not know
+    explainer = ax.Explainer(model, domain, max_size=max_size, budget=ax.Budget(seconds=seconds, **asked))
+    with contextlib.suppress(ax.AxfiError):
+        ax.Explainer(model, domain, max_size=1, budget=ax.Budget(seconds=seconds)).explain(test[0])  # compiles
+    return [_timed(explainer, x) for x in test[:rows]]
+
+
+def _timed(explainer: Any, x: np.ndarray) -> dict[str, Any]:
+    import axfi_kc as ax
+
+    start = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # older commits know no warning of their own
+        try:
+            e = explainer.explain(x)
+            e.scores("shapley"), e.scores("banzhaf")
+        except ax.AxfiError as error:
+            return {"seconds": perf_counter() - start, "error": type(error).__name__}
+    seconds, radius = perf_counter() - start, getattr(e, "stopped_at", None)  # which older commits do not have
+    return {"seconds": seconds, "cxps": e.cxp_count if hasattr(e, "cxp_count") else len(e.cxps), "radius": radius}
+
+
+def peer_seconds(library: str, data: str, rows: int) -> list[float | None]:
+    """Return the seconds that veritas and Hitman take for each row, None where a minute was not enough."""
+    sys.path.insert(0, str(ROOT))
+    import axfi_kc as ax
+    from axfi_kc.models import TreeSum
+    from benchmarks.peers import TimeIsUp, VeritasPeer
+
+    found = trained(library, data)
+    form = None if found is None else ax.read_model(found[0], found[1])
+    if found is None or not isinstance(form, TreeSum):
+        return []
+    peer, times = VeritasPeer(form), []
+    for cells, output in zip(*form.cells_and_outputs(found[2][:rows]), strict=True):
+        peer.prepare(output)
+        start = perf_counter()
+        try:
+            peer.explain(cells.tolist(), output, seconds=PEER_SECONDS)
+            times.append(perf_counter() - start)
+        except TimeIsUp:
+            times.append(None)
+    return times
+
+
+@contextlib.contextmanager
+def older(commit: str) -> Iterator[Path]:
+    """Check an older commit out beside this one, for as long as it is needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "before"
+        subprocess.run(
+            ["git", "worktree", "add", "--detach", str(path), commit], cwd=ROOT, check=True, capture_output=True
+        )
+        try:
+            yield path
+        finally:
+            subprocess.run(
+                ["git", "worktree", "remove", "--force", str(path)], cwd=ROOT, check=True, capture_output=True
+            )
+
+
+def measured_at(path: Path, *question: Any) -> list[dict[str, Any]]:
+    """Return what :func:`measured` does with the package in another folder."""
+    asked = [sys.executable, __file__, "--child", json.dumps(question)]
+    done = subprocess.run(
+        asked, cwd=path, env={**os.environ, "PYTHONPATH": str(path)}, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _cell(row: dict[str, Any]) -> str:
+    if "error" in row:
+        return f"{row['error']} after {row['seconds']:.1f} s"
+    known = "all" if row["radius"] is None else f"up to {row['radius']}"
+    return f"{row['seconds']:.2f} s, {row['cxps']} CXps ({known})"
+
+
+def show(library: str, data: str, options: argparse.Namespace, before: Path | None) -> list[dict[str, Any]]:
+    """Measure one model, print a line per row, and return what was found."""
+    question = (library, data, options.rows, options.seconds, options.max_size, 1)
+    ours = measured(*question)
+    theirs = peer_seconds(library, data, options.rows) if options.peer and options.max_size is None else []
+    earlier = [] if before is None else measured_at(before, *question)
+    found = []
+    for n, row in enumerate(ours):
+        peer = theirs[n] if n < len(theirs) else None
+        made = {"library": library, "data": data, "row": n, **row, "max_size": options.max_size, "veritas": peer}
+        words = [f"{library:26} {data:14} row {n}: {_cell(row)}"]
+        if theirs:
+            words.append(f"veritas + Hitman {'more than a minute' if peer is None else f'{peer:.2f} s'}")
+        if earlier:
+            made["before"] = earlier[n]
+            words.append(f"before {_cell(earlier[n])}, {earlier[n]['seconds'] / row['seconds']:.1f} times the time")
+        print("; ".join(words), flush=True)
+        found.append(made)
+    return found
+
+
+def growth(rows: int) -> list[dict[str, Any]]:
+    """Return the seconds of forests by radius."""
+    found = []
+    for library in ("RandomForest", "ExtraTrees"):
+        for radius in range(1, 7):
+            times = measured(library, "breast_cancer", rows, 600.0, radius, 1)
+            shown = ", ".join(f"{t['seconds']:.2f} s" for t in times)
+            print(f"{library}, radius {radius}: {shown}; {[t.get('cxps') for t in times]} CXps", flush=True)
+            found.append({"library": library, "radius": radius, "rows": times})
+    return found
+
+
+def threads(library: str, data: str, row: int) -> dict[str, Any]:
+    """Return the seconds of one hard row with one thread and with two."""
+    found = {n: measured(library, data, row + 1, 600.0, None, n)[row]["seconds"] for n in (1, 2)}
+    gain = found[1] / found[2]
+    print(f"{library} on {data}, row {row}: one thread {found[1]:.1f} s, two {found[2]:.1f} s, {gain:.2f} times")
+    return {"library": library, "data": data, "row": row, **{f"threads_{n}": s for n, s in found.items()}}
+
+
+def main() -> None:
+    """Measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="breast cancer, three rows, 10 seconds each, no peer")
+    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
+    parser.add_argument("--rows", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the budget of each row")
+    parser.add_argument("--max-size", type=int)
+    parser.add_argument("--no-peer", dest="peer", action="store_false")
+    parser.add_argument("--before", metavar="COMMIT", help="an older commit to compare with")
+    parser.add_argument("--growth", action="store_true", help="forests by radius, and two threads, too")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(measured(*json.loads(options.child))))
+        return
+    if options.quick:
+        options.data, options.rows, options.seconds, options.peer = ["breast_cancer"], 3, 10.0, False
+    if options.peer and importlib.util.find_spec("veritas") is None:
+        print("dtai-veritas is not installed: pip install 'axfi-kc[benchmarks]'")
+        options.peer = False
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.provenance import save, stamp
+
+    result: dict[str, Any] = {"rows": []}
+    with older(options.before) if options.before else contextlib.nullcontext() as before:
+        for data in options.data:
+            for library in options.libraries:
+                result["rows"] += show(library, data, options, before)
+    if options.growth:
+        result["growth"] = growth(3)
+        result["threads"] = threads("LightGBM", "breast_cancer", 2)
+    packages = ("axfi-kc", "scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "dtai-veritas", "python-sat")
+    print("wrote", save("defaults", {**stamp(packages, seed=SEED, seconds=options.seconds), **result}))
+
+
+if __name__ == "__main__":
+    main()
