@@ -118,8 +118,10 @@ class LinearProofs:
 
     @staticmethod
     def covers(claim: Claim) -> bool:
-        """Tell whether the constraints do no more than leave out categories."""
+        """Tell whether the constraints do no more than leave out categories, and features are independent."""
         domain = claim.domain
+        if domain.distribution is not None:
+            return False
         named = [rule.names for rule in domain.constraints]
         return all(len(n) == 1 and isinstance(domain.features[domain.index(n[0])], Categorical) for n in named)
 

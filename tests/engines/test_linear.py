@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, comb, floor
 from random import Random
 from typing import Any
 
@@ -223,7 +223,8 @@ def test_verdicts_on_covers_of_several_sides() -> None:
         losses = np.array([[floor(x) for x in row] for row in true])
         low, high = (np.array([way(need) for need in needs]) for way in (floor, ceil))
         rounded, side = np.full(n_sides, int(parts > 1)), rng.randrange(n_sides)
-        found = _verdict(losses, low, high, rounded, side, np.arange(size), size)
+        sides = (losses[np.newaxis], low[np.newaxis], high[np.newaxis], rounded[np.newaxis])
+        found = _verdict(*sides, 0, side, np.arange(size), size)
         right = 1
         for other in range(n_sides):
             gains = [max(x, Fraction(0)) for x in true[other]]
@@ -336,15 +337,29 @@ def test_counts_of_real_features_are_refused() -> None:
 
 
 def test_too_many_cxps_and_too_many_values_are_refused() -> None:
-    domain = Domain([Integer(f"x{i}", 0, 1) for i in range(30)])
-    model = LinearModel.of_columns(domain, [[1] * 30], intercepts=[-14.5], rule=Positive((0, 1)))
+    domain = Domain([Integer(f"x{i}", 0, 2) for i in range(30)])
+    model = LinearModel.of_columns(domain, [[1] * 30], intercepts=[-29.5], rule=Positive((0, 1)))
     with pytest.raises(BudgetError, match="max_size"):
-        Explainer(model, domain).explain([0] * 30)
+        Explainer(model, domain, on_budget="raise").explain([0] * 30)
     assert not Explainer(model, domain, max_size=14).explain([0] * 30).cxps
     wide = Domain([Integer(n, 0, 10**6) for n in "abc"])
     model = LinearModel.of_columns(wide, [[1, 1 / 3, 1 / 7]], intercepts=[-1.4e6], rule=Positive((0, 1)))
     with pytest.raises(BudgetError, match="narrow their bounds"):
-        Explainer(model, wide).explain([0, 0, 0])
+        Explainer(model, wide, on_budget="raise").explain([0, 0, 0])
+
+
+@pytest.mark.parametrize("weights", ["ratio", "count", "unit"])
+def test_more_cxps_than_can_be_listed_are_counted(weights: str) -> None:
+    domain = Domain([Integer(f"x{i}", 0, 1) for i in range(30)])
+    model = LinearModel.of_columns(domain, [[1] * 30], intercepts=[-14.5], rule=Positive((0, 1)))
+    found = Explainer(model, domain, weights=weights).explain([0] * 30)
+    weight = Fraction(1, 2**15) if weights == "ratio" else Fraction(1)
+    assert found.cxp_count == comb(30, 15)
+    assert set(found.scores("shapley").values()) == {Fraction(1, 2) * weight / 15}
+    assert set(found.scores("banzhaf").values()) == {Fraction(1, 2) * weight / 2**14}
+    assert found.cxps.sizes == {15: comb(30, 15)}
+    assert found.axps.count == comb(30, 16)
+    assert {c.weight for c in found.cxps[:5]} == {weight}
 
 
 def test_a_wide_integer_feature_costs_nothing_alone() -> None:

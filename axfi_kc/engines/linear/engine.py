@@ -7,22 +7,27 @@ a CXp has a closed form (:mod:`axfi_kc.engines.linear.weights`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import pairwise
+from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, Watch, interruptible
-from axfi_kc.engines.found import Found, Located, features_of_members, members_of_words, words_of_masks
+from axfi_kc.engines.found import LISTED, Found, Located, features_of_members, members_of_words, words_of_masks
+from axfi_kc.engines.linear.counted import CountedCxps, covers_of
+from axfi_kc.engines.linear.cover_sums import Covers, count_covers, sum_covers
 from axfi_kc.engines.linear.covers import union_covers
 from axfi_kc.engines.linear.half_spaces import Side, common_unit, sides_of
 from axfi_kc.engines.linear.union_weights import UnionWeigher
 from axfi_kc.engines.linear.weights import BatchWeigher, SideWeigher
 from axfi_kc.engines.per_output import PerOutput, one_by_one
+from axfi_kc.engines.radius import found_by_radius
 from axfi_kc.errors import BudgetError
 from axfi_kc.models import LinearModel, Similarity
 from axfi_kc.models.linear_model import dyadic
@@ -60,6 +65,10 @@ class _Tasks(NamedTuple):
     needs: Integers  # likewise: the least integer that makes the output dissimilar
     shifts: npt.NDArray[np.int64]
 
+    def at(self, rows: Sequence[int]) -> _Tasks:
+        """Return those of some instances."""
+        return _Tasks(*(column[list(rows)] for column in self))
+
 
 class LinearEngine:
     """Explains instances of a linear model.
@@ -67,7 +76,9 @@ class LinearEngine:
     Notes
     -----
     Per instance: features times CXps to find them, and per CXp a power of an integer if its
-    features are real, else the combinations of its discrete values that are dissimilar.
+    features are real, else the combinations of its discrete values that are dissimilar. Where there are more than
+    100,000, and one side with real and two-valued features alone is within reach, CXps are counted and weighed
+    together (:mod:`axfi_kc.engines.linear.cover_sums`).
     """
 
     def __init__(self, model: LinearModel, similarity: Similarity) -> None:
@@ -105,23 +116,29 @@ class LinearEngine:
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance; a node of the budget is a candidate CXp.
 
         Raises
         ------
         BudgetError
-            For an instance with more than 2,000,000 CXps, a CXp whose weight needs too many
+            For an instance with more than 2,000,000 CXps that cannot be counted, a CXp whose weight needs too many
             combinations of discrete values, or if the budget was spent.
         """
         located = located or self.locate(codes)
+        if partial:
+            return found_by_radius(self.explain, codes, located, weights=weights, max_size=max_size, budget=budget)
         # A budget is for each instance, so under one they are explained one at a time.
         if not Watch(budget).is_free and len(codes) > 1:
-            alone = partial(self.explain, weights=weights, max_size=max_size, budget=budget)
+            alone = functools.partial(self.explain, weights=weights, max_size=max_size, budget=budget)
             return one_by_one(alone, codes, located)
         _compile_kernels()
         account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
         outputs, tasks = located[1], self._tasks(*located)
+        large = self._counted(tasks, weights, account) if max_size is None else {}
+        if large:
+            return self._beside(large, codes, located, weights, budget)
         most = min(_MOST, account.budget.nodes or _MOST)
         starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, account)
         account.spend(len(words))
@@ -135,6 +152,35 @@ class LinearEngine:
         column = np.empty(len(totals), dtype=object)
         column[:] = totals
         return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
+
+    def _counted(self, tasks: _Tasks, kind: str, account: Account) -> dict[int, CountedCxps]:
+        """Return the CXps of the instances that have too many to list, where these can be counted instead."""
+        rows = range(len(tasks.homes)) if _most_sets(tasks.losses.shape[2]) > LISTED else ()
+        sides = {n: side for n in rows if (side := _only_side(tasks, n)) is not None}
+        counted: dict[int, CountedCxps] = {}
+        for n in _beyond(tasks, list(sides), min(LISTED, account.budget.nodes or LISTED)):
+            covers = self._covers_of(tasks, n, sides[n], kind)
+            if covers is not None and covers.is_summable:
+                sizes, support = count_covers(covers, account)
+                counted[n] = CountedCxps(covers, sum_covers(covers, account), kind, sizes, support)
+        return counted
+
+    def _covers_of(self, tasks: _Tasks, n: int, k: int, kind: str) -> Covers | None:
+        """Return the CXps of an instance as covers of side k; None if their weights are of another kind."""
+        side, unit = self.sides(int(tasks.homes[n]))[k], common_unit(self.model, self._similarity.delta)
+        losses, shift = tuple(tasks.losses[n, k].tolist()), int(tasks.shifts[n])
+        return covers_of(side, losses, tasks.margins[n, k], tasks.needs[n, k], unit=unit, shift=shift, kind=kind)
+
+    def _beside(
+        self, large: dict[int, CountedCxps], codes: Codes, located: Located, kind: str, budget: Budget | None
+    ) -> Found:
+        """Return what is found for a batch of which some instances have too many CXps to list."""
+        rest = [n for n in range(len(codes)) if n not in large]
+        listed: Found | None = None
+        if rest:
+            where = located[0][rest], [located[1][n] for n in rest]
+            listed = self.explain(codes[rest], weights=kind, budget=budget, located=where)
+        return Found.beside(listed, large, located[1], n_features=codes.shape[1], kind=kind)
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar.
@@ -203,6 +249,33 @@ class LinearEngine:
                 else:
                     found.append(_disjoint_weight(weigher, chosen, slacks, q, account))
         return [total for total, _ in found], [divisor for _, divisor in found]
+
+
+def _most_sets(n: int) -> int:
+    """Return how many sets of n features there can be of which none contains another (Sperner)."""
+    return comb(n, n // 2)
+
+
+def _only_side(tasks: _Tasks, n: int) -> int | None:
+    """Return the one side within reach of an instance with features enough for many CXps; None: there is none."""
+    within = [k for k, need in enumerate(tasks.needs[n]) if tasks.losses[n, k].sum() >= need]
+    if len(within) != 1 or _most_sets(int(np.count_nonzero(tasks.losses[n, within[0]]))) <= LISTED:
+        return None
+    return within[0]
+
+
+def _beyond(tasks: _Tasks, rows: list[int], most: int) -> list[int]:
+    """Return which of some instances have more than so many candidate CXps, or may have."""
+    from axfi_kc.engines.linear import kernels
+
+    if not rows:
+        return []
+    losses, low, high, rounded = _rounded(tasks.at(rows))
+    with interruptible():
+        *_, states = kernels.minimal_covers(
+            losses, low, high, rounded, -(-losses.shape[2] // _WORD), losses.shape[2], most
+        )
+    return [n for n, state in zip(rows, states.tolist(), strict=True) if state != kernels.DONE]
 
 
 def _disjoint_weight(

@@ -42,12 +42,13 @@ class RenumberedEngine:
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance."""
         if located is None:
             check_possible(self._model.domain, codes)
         inner = self._small.inward(codes)
-        return self._engine.explain(inner, weights=weights, max_size=max_size, budget=budget)
+        return self._engine.explain(inner, weights=weights, max_size=max_size, budget=budget, partial=partial)
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
