@@ -5,6 +5,7 @@ form and the output it is compared with into a circuit, :func:`compile_mdd` into
 diagram, :func:`compile_target` into any target language.
 """
 
+from axfi_kc.compilers import bayes_diagrams as _bayes_diagrams  # noqa: F401 (registers its diagrams)
 from axfi_kc.compilers.compiled_model import base_circuit, compile_target
 from axfi_kc.compilers.linear_diagrams import compile_linear
 from axfi_kc.compilers.model_circuits import compile_circuit

@@ -8,7 +8,7 @@ of a library turns up, and those modules register how ``predict`` is asked, wher
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
@@ -21,6 +21,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
 from axfi_kc.domain.measures import shown
 from axfi_kc.errors import MissingExtraError, RoundingError, UnsupportedModelError
+from axfi_kc.models.one_thread import one_thread
 
 __all__ = [
     "READERS",
@@ -298,7 +299,7 @@ def rounding_errors(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> I
     if not len(codes):
         return
     for n, (own, exact) in enumerate(zip(predict(codes), outputs, strict=True)):
-        if own != exact and not (isinstance(exact, Fraction) and _is_close(own, exact)):
+        if not _agree(own, exact):
             yield (
                 n,
                 RoundingError(
@@ -312,6 +313,20 @@ def rounding_errors(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> I
 def _seen(output: Any) -> str:
     """Return an output with all digits of a float: the two that disagree may do so in the last."""
     return shown(float(output) if isinstance(output, Fraction) else output, digits=None, quoted=True)
+
+
+def _agree(own: Any, exact: Any) -> bool:
+    if not isinstance(exact, Fraction):
+        return bool(own == exact)
+    return _is_nearest(own, exact) or _is_close(own, exact)
+
+
+def _is_nearest(own: Any, exact: Fraction) -> bool:
+    """Tell whether a float is the one nearest to an exact output, which takes a tenth of what a Fraction of it does."""
+    try:
+        return bool(own == exact.numerator / exact.denominator)
+    except OverflowError:  # larger than any float
+        return False
 
 
 def _is_close(own: Any, exact: Fraction) -> bool:
@@ -330,7 +345,9 @@ def _values(domain: Domain, codes: Codes) -> list[dict[str, Any]]:
     return [dict(zip(domain.names, domain.decode(row), strict=True)) for row in codes]
 
 
-def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | None = None) -> Predict:
+def table_predictor(
+    model: Any, domain: Domain, *, categories: Sequence[int] | None = None, options: Mapping[str, Any] | None = None
+) -> Predict:
     """Return a predictor that gives the model a table, as most libraries take it: a frame if the model knows names.
 
     Parameters
@@ -339,11 +356,15 @@ def table_predictor(model: Any, domain: Domain, *, categories: Sequence[int] | N
         The model, and the space of its points.
     categories
         The columns that the library knows as categories; None: it has no such thing.
+    options
+        What ``predict`` is given besides, about threads and the like; nothing that changes its answers.
     """
 
     def predict(codes: Codes) -> list[Any]:
         try:
-            return _plain(model.predict(table_of(model, domain, codes, categories=categories)))
+            table = table_of(model, domain, codes, categories=categories)
+            with one_thread(len(codes)):
+                return _plain(model.predict(table, **(options or {})))
         except (AttributeError, TypeError, ValueError) as error:
             raise UnsupportedModelError(
                 f"{type(model).__name__} should predict at points of the domain, but says: {error}; give the domain "
@@ -388,7 +409,9 @@ def _entries(column: Sequence[Any], codes: Codes, missing: Fraction) -> npt.NDAr
 
 
 def numbers_of(domain: Domain, codes: Codes) -> npt.NDArray[np.float64]:
-    """Return points as an array of the model's columns."""
+    """Return points as an array of the model's columns; it may be the codes themselves."""
+    if domain.codes_are_values:
+        return codes
     return np.column_stack([block.astype(np.float64) for block in blocks_of(domain, codes)])
 
 

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.compilers.readers.nearest import unread
+from axfi_kc.domain.bayesian_network import BayesianNetwork
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models import Model, TableModel
+from axfi_kc.models import BayesClassifier, Model, TableModel
 from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
 from axfi_kc.models.restriction import restricted
 
@@ -39,6 +40,8 @@ READERS["catboost"] = ("axfi_kc.compilers.readers.catboost",)
 READERS["interpret"] = ("axfi_kc.compilers.readers.interpret",)
 READERS["lightgbm"] = ("axfi_kc.compilers.readers.lightgbm",)
 READERS["onnx"] = ("axfi_kc.compilers.readers.onnx",)
+READERS["pgmpy"] = ("axfi_kc.compilers.readers.pgmpy",)
+READERS["pyagrum"] = ("axfi_kc.compilers.readers.pyagrum",)
 READERS["sklearn"] = (
     "axfi_kc.compilers.readers.sklearn_isolation",
     "axfi_kc.compilers.readers.sklearn_trees",
@@ -93,14 +96,21 @@ def read_model(model: Any, domain: Domain) -> Model:
     import_readers(model)
     check_own_predict(model)
     # A model is the same function wherever points can exist: it is read on all of them, and restricted afterwards.
-    if domain.constraints and getattr(model, "domain", None) != domain:
-        return restricted(_read.dispatch(type(model))(model, domain.unconstrained), domain)
+    # Nor does it depend on how likely points are.
+    is_plain = not domain.constraints and domain.distribution is None
+    if not is_plain and not _is_over(model, domain):
+        return restricted(_read.dispatch(type(model))(model, Domain(domain.features)), domain)
     return _read.dispatch(type(model))(model, domain)
 
 
 def check_own_predict(model: Any) -> None:
     """Raise unless a model predicts as the class does that is read: a subclass may not change that."""
     check_inherited(model, _read.registry.keys())
+
+
+@_read.register
+def _network(model: BayesianNetwork, domain: Domain) -> Model:
+    return BayesClassifier.of_network(model, domain)
 
 
 reads = _read.register
@@ -146,6 +156,12 @@ def supported() -> list[str]:
 
 @_read.register
 def _already_neutral(model: Model, domain: Domain) -> Model:
-    if model.domain != domain:
+    if not _is_over(model, domain):
         raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")
-    return model
+    return model if model.domain.distribution == domain.distribution else restricted(model, domain)
+
+
+def _is_over(model: Any, domain: Domain) -> bool:
+    """Tell whether a model is a neutral form over the points of a domain, however likely they are."""
+    own = model.domain if isinstance(model, Model) else None
+    return own is not None and (own.features, own.constraints) == (domain.features, domain.constraints)

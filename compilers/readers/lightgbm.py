@@ -98,7 +98,7 @@ def _exp(x: float) -> float:
 
 @predicts(lgb.LGBMModel)
 def _ask_estimator(model: Any, domain: Domain) -> Predict:
-    return table_predictor(model, domain, categories=_categories(model.booster_))
+    return table_predictor(model, domain, categories=_categories(model.booster_), options={"num_threads": 1})
 
 
 @predicts(lgb.Booster)
@@ -113,7 +113,7 @@ def _ask_booster(model: Any, domain: Domain) -> Predict:
         return frame_of(columns, categories=categories, domain=domain)
 
     def predict(codes: Codes) -> list[Any]:
-        found = np.asarray(model.predict(table(codes)))  # probabilities, where there are classes
+        found = np.asarray(model.predict(table(codes), num_threads=1))  # probabilities, where there are classes
         if found.ndim == 2 and found.shape[1] > 1:
             return found.argmax(axis=1).tolist()
         return (found.reshape(-1) > 0.5).astype(np.int64).tolist() if is_binary else found.reshape(-1).tolist()

@@ -472,10 +472,12 @@ UNTRAINABLE = set(
 )
 # Boosters and pipelines have tests of their own below. The others either only hand on (FrozenEstimator, MultiOutput),
 # or are subclasses of what is listed (halving searches, private boosting), or have no parameters to set: CatBoost
-# refuses to change a fitted model, and of ExplainableBoosting, as of Orange's trees, predict asks no parameter.
+# refuses to change a fitted model, and of ExplainableBoosting, as of Orange's trees, predict asks no parameter. So it
+# is with networks; the digits and the threshold of pyAgrum's classifier have tests with its reader.
 LISTED_ELSEWHERE = {"sklearn.Pipeline", "xgboost.Booster", "lightgbm.Booster", "onnx.ModelProto"} | {
     *("sklearn.FrozenEstimator", "sklearn.MultiOutputClassifier", "sklearn.MultiOutputRegressor"),
     *("sklearn.HalvingGridSearchCV", "sklearn.HalvingRandomSearchCV"),
+    *("pgmpy.DiscreteBayesianNetwork", "pyagrum.BayesNet", "pyagrum.BNClassifier"),
     *(f"catboost.CatBoost{kind}" for kind in ("", "Classifier", "Regressor", "Ranker")),
     *(f"interpret.{kind}ExplainableBoosting{task}" for kind in ("", "DP") for task in ("Classifier", "Regressor")),
 }

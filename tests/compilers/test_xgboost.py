@@ -377,3 +377,26 @@ def test_reference_models(name) -> None:
     check_margins(model, codes, [i["margin"] for i in record["instances"]], bits=20)
     assert model.outputs_at(codes) == [int(i["prediction"]) for i in record["instances"]]
     assert gaps(model.scores_at(codes)).min() > 0
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob", "multi:softmax", "reg:squarederror"])
+def test_the_c_interface_gives_what_python_gives(booster: str, objective: str) -> None:
+    from axfi_kc.compilers.readers.xgboost_door import predict_in_place
+
+    rng = np.random.default_rng(7)
+    table = rng.normal(size=(60, 4)).round(2)
+    table[rng.random(table.shape) < 0.1] = np.nan
+    target = rng.integers(0, 3 if objective.startswith("multi") else 2, 60)
+    settings = {"objective": objective, "booster": booster, "max_depth": 3, "nthread": 1}
+    settings |= {"num_class": 3} if objective.startswith("multi") else {}
+    model = xgb.train(settings, xgb.DMatrix(table, target), 5)
+    for end in (0, 1, 3):
+        for missing in (np.nan, 0.5, -0.25):
+            for rows in (table, table[:1], table[::2], np.asfortranarray(table), table[:, ::-1], table[:0]):
+                expected = model.inplace_predict(rows, iteration_range=(0, end), missing=missing)
+                found = predict_in_place(model, rows, width=4, end=end, missing=missing)
+                assert found.dtype == np.float32
+                assert found.tolist() == np.asarray(expected).tolist()
+    with pytest.raises(ValueError, match=r"shape|mismatch|expected"):
+        predict_in_place(model, table[:, :3], width=4)

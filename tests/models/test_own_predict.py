@@ -266,3 +266,35 @@ def test_a_proxy_is_not_what_it_says_it_is() -> None:
 
     with pytest.raises(UnsupportedModelError, match="Expected a model that can be read exactly"):
         ax.Explainer(Proxy(DecisionTreeClassifier(max_depth=3).fit(X, Y)), DOMAIN)
+
+
+def test_a_booster_is_asked_on_one_thread_and_left_as_it_was() -> None:
+    xgb = pytest.importorskip("xgboost")
+    model = xgb_classifier(n_jobs=2).fit(X, Y)
+    booster = model.get_booster()
+    before = booster.save_config(), bytes(booster.save_raw("json")), model.get_params()
+    predict = own_predictor(model, DOMAIN)
+    assert predict is not None
+    assert predict(X) == model.predict(X).tolist()
+    ax.Explainer(model, DOMAIN).explain(X[0])
+    assert (booster.save_config(), bytes(booster.save_raw("json")), model.get_params()) == before
+    assert own_predictor(booster, DOMAIN)(X) == predict(X)
+    # What the booster becomes is what is asked.
+    booster.update(xgb.DMatrix(X, 1 - Y), 3)
+    booster.update(xgb.DMatrix(X, 1 - Y), 4)
+    assert predict(X) == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("early", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_predict_of_boosters(classes: int, early: bool) -> None:
+    xgb = pytest.importorskip("xgboost")
+    target = np.digitize(X[:, 0] + X[:, 1], [1, 2][: classes - 1])
+    options = {"early_stopping_rounds": 1} if early else {}
+    model = xgb_classifier(**options)
+    model.fit(X, target, eval_set=[(X[::-1], target)] if early else None, verbose=False)
+    assert own_predictor(model, DOMAIN)(X) == model.predict(X).tolist()
+    regressor = xgb.XGBRegressor(n_estimators=3).fit(X, X[:, 2])
+    assert own_predictor(regressor, DOMAIN)(X) == regressor.predict(X).tolist()
+    forest = xgb.XGBRFClassifier(n_estimators=3, max_depth=2).fit(X, target)
+    assert own_predictor(forest, DOMAIN)(X) == forest.predict(X).tolist()
