@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import sqrt
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Integer, Problem, Real
-from axfi_kc.errors import AxfiError, BudgetError, DomainError, WeightError
+from axfi_kc.errors import AxfiError, BudgetError, DomainError, IncompleteError, WeightError
+from axfi_kc.explanations import counterfactuals
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope
-from tests.support import strategies
+from tests.support import random_problems, strategies
 from tests.support.oracle import Judge, box, space_of
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -318,3 +321,83 @@ def test_unknown_names_are_refused() -> None:
     for names in (["b"], []):
         with pytest.raises(AxfiError):
             find_counterfactual(problem, names)
+
+
+def _boosted(seed: int) -> tuple[Any, Domain, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 6)).round(2)
+    X[:, :3] = rng.integers(0, 4, (150, 3))
+    y = (X[:, 0] + X[:, 3] + X[:, 1] * X[:, 4] > 0.3).astype(int)
+    kinds: dict[str, Any] = {"integer": ["x0", "x1"]} if seed % 2 else {"categorical": ["x0", "x1", "x2"]}
+    domain = Domain.from_data(X, names=[f"x{i}" for i in range(6)], **kinds)
+    if seed % 3 == 0:
+        domain = domain.where(~((ax.feature("x0") == 3) & (ax.feature("x1") == 3)))
+    return RandomForestClassifier(9, max_depth=4, random_state=seed).fit(X, y), domain, X
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_nearest_of_all_is_the_nearest_of_each(seed: int) -> None:
+    """Boxes that weigh CXps give what a search through the cells of each CXp gives, ties included."""
+    model, domain, X = _boosted(seed)
+    possible = [x for x in X[:40] if domain.constraints == () or not (x[0] == 3 and x[1] == 3)]
+    for x in possible[:3]:
+        e = ax.Explainer(model, domain).explain(x)
+        each = [e.counterfactual(cxp) for cxp in e.cxps]
+        expected = min(each, key=lambda c: c.distance)  # the first of equally near ones
+        assert e.counterfactual() == expected
+        found = list(e.counterfactuals())
+        assert found[-1] == expected
+        assert [c.distance for c in found] == sorted((c.distance for c in found), reverse=True)
+        assert e.counterfactual(first=True) == found[0]
+        saved = ax.Explanation.from_json(e.to_json(), model=model)
+        assert saved.counterfactual() == expected
+        assert list(saved.counterfactuals())[-1] == expected
+        assert saved.counterfactual(first=True).output != e.prediction
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_nearest_of_all_for_every_kind_of_model(seed: int) -> None:
+    rng = Random(seed)
+    truth = random_problems.random_truth(rng, random_problems.KINDS[seed % 6], n_instances=3)
+    for place in truth.instances:
+        x = tuple(values[k] for values, k in zip(truth.values, place, strict=True))
+        try:
+            e = ax.Explainer(truth.model, truth.domain, delta=truth.delta).explain(x)
+            each = [e.counterfactual(cxp) for cxp in e.cxps]
+        except AxfiError:
+            continue
+        if each:
+            assert e.counterfactual() == min(each, key=lambda c: c.distance)
+
+
+def test_far_cxps_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feature whose nearest other value is further than an example found already is left alone."""
+    domain = Domain([Integer("a", 0, 9), Categorical("b", "xyz"), Categorical("c", "xyz")])
+    e = ax.Explainer(lambda p: p[0] > 4 or p[1] == "z" or p[2] == "z", domain).explain((3, "x", "x"))
+    looked: list[Any] = []
+    usual = counterfactuals._codes_on_cells
+    monkeypatch.setattr(counterfactuals, "_codes_on_cells", lambda *given: looked.append(given[2]) or usual(*given))
+    assert e.counterfactual().changes == {"a": (3, 5)}
+    assert looked == [(0,)]
+
+
+def test_budgets_of_all_cxps_together() -> None:
+    model, domain, X = _boosted(1)
+    made = ax.Explainer(model, domain)
+    e = made.explain(X[0])
+    e = replace(e, _budget=ax.Budget(nodes=1))
+    with pytest.raises(BudgetError, match="boxes"):
+        e.counterfactual()
+    with pytest.raises(BudgetError):
+        list(e.counterfactuals())
+
+
+def test_more_cxps_than_can_be_compared_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain([Integer(f"x{i}", 0, 1) for i in range(16)])
+    model = LinearModel.of_columns(domain, [[1] * 16], intercepts=[-7.5], rule=Positive((0, 1)))
+    e = ax.Explainer(model, domain, target="mdd").explain([0] * 16)
+    assert e.counterfactual().distance == 8
+    monkeypatch.setattr("axfi_kc.explanations.explanation._CXPS_TO_COMPARE", 1000)
+    e = ax.Explainer(model, domain, target="mdd").explain([0] * 16)
+    with pytest.raises(IncompleteError, match="12870"):
+        e.counterfactual()

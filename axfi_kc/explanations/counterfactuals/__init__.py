@@ -15,23 +15,27 @@ from fractions import Fraction
 from functools import singledispatch
 from itertools import islice
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Categorical
-from axfi_kc.domain.measures import shown
-from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.domain.measures import Number, exact, shown
+from axfi_kc.errors import AxfiError, DomainError, UnsupportedModelError
 from axfi_kc.explanations.answers import name_of
+from axfi_kc.explanations.chances import has_cells, plausibility_at
 from axfi_kc.explanations.counterfactuals.drawing import draw_region
+from axfi_kc.explanations.counterfactuals.joint_drawing import PlausibleRegion, draw_jointly
 from axfi_kc.explanations.counterfactuals.linear import (
     draw_linear,
     linear_conditions,
     nearest_linear,
     renumbered_problem,
 )
+from axfi_kc.explanations.counterfactuals.nearest import Example, improving_examples
 from axfi_kc.explanations.counterfactuals.printed import (
     Condition,
     Printed,
@@ -54,17 +58,21 @@ from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Samples, Similarity, TreeSum
 from axfi_kc.models.renumbering import renumbered
+from axfi_kc.models.restriction import restricted
 
 __all__ = [
     "Counterfactual",
     "adversarial_example",
     "counterfactual_of",
     "find_counterfactual",
+    "improving_counterfactuals",
     "nearest_change",
+    "nearest_counterfactual",
     "search_account",
 ]
 
 
+_ZERO = Fraction(0)
 _NO_LIMIT = Budget()
 _ON_A_PAGE = Budget(seconds=1.0)
 _MARGINS = (1, 1 << 10, 1 << 20)  # times the rounding that is known of; what scalers do before a model is not
@@ -89,6 +97,9 @@ class Counterfactual:
         own ``predict`` finds nothing dissimilar because of its rounding.
     class_names
         The name of each class that has one.
+    plausibility
+        How likely it is: the probability of its cells of the CXp's features, given all others as in the instance, under
+        the domain's distribution. None where the model has no cells, or the surroundings no probability.
     """
 
     changes: dict[str, tuple[Any, Any]]
@@ -97,6 +108,7 @@ class Counterfactual:
     distance: Fraction
     printed: Printed | None = field(repr=False)
     class_names: Mapping[Any, str] = field(default_factory=dict, repr=False, compare=False)
+    plausibility: Fraction | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         """Return the change in words."""
@@ -187,12 +199,24 @@ def counterfactual_of(
     cxp: CXp | Iterable[str] | None = None,
     *,
     seed: int | None = None,
+    first: bool = False,
+    min_plausibility: Number = 0,
     budget: Budget = _NO_LIMIT,
 ) -> Counterfactual:
     """Return the nearest adversarial example of all `cxps`, or the one asked for of `cxp`.
 
-    See :func:`find_counterfactual`; here the CXps of the problem are known.
+    See :func:`find_counterfactual`; here the CXps of the problem are known. With `first`, the first good example of
+    all of them is enough. With `min_plausibility` it is the nearest one whose cells are at least so likely, given all
+    other features.
+
+    Notes
+    -----
+    Best bound first, see :mod:`axfi_kc.explanations.counterfactuals.nearest`. For ensembles as costly as the weights of
+    the CXps at most. Unless the budget limits nodes, 500,000 boxes of one CXp, and 20,000,000 of all.
     """
+    least = exact(min_plausibility, "least plausibility")
+    if least and seed is not None:
+        raise DomainError("A random counterfactual is as plausible as it comes; give a seed or min_plausibility.")
     account = search_account(budget)
     if next(iter(cxps), None) is None:
         raise DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
@@ -201,14 +225,77 @@ def counterfactual_of(
         names = problem.domain.names_of(mask)
         if not _is_among(names, mask, cxps, account):
             raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")
-        return adversarial_example(problem, features_of(mask), seed=seed, account=account)
-    best: _Example | None = None
-    # A random example is one of the first CXp; the nearest may be of any.
-    for one in cxps if seed is None else islice(cxps, 1):
-        account.look()
-        found = _found(problem, features_of(problem.domain.mask(one.features)), seed, account)
-        best = found if best is None or found.distance < best.distance else best
-    return _made(problem, cast(_Example, best), account)
+        return _made(problem, _checked(_found(problem, features_of(mask), seed, account, least), names), account)
+    if seed is not None:  # an example of the first CXp, while the nearest may be of any
+        members = features_of(problem.domain.mask(next(iter(cxps)).features))
+        return adversarial_example(problem, members, seed=seed, account=account)
+    sets = [problem.domain.mask(one.features) for one in account.paced(cxps)]
+    options: dict[str, Any] = {"first": first, "min_plausibility": least, "budget": account.rest()}
+    return nearest_counterfactual(problem, sets, **options)
+
+
+def nearest_counterfactual(
+    problem: Problem,
+    cxps: Sequence[int],
+    *,
+    first: bool = False,
+    min_plausibility: Number = 0,
+    budget: Budget = _NO_LIMIT,
+) -> Counterfactual:
+    """Return the nearest adversarial example of all CXps of a problem (masks), or the first good one.
+
+    Raises
+    ------
+    DomainError
+        If none is at least so plausible.
+    BudgetError
+        If the budget was spent.
+    """
+    account = search_account(budget)
+    least = exact(min_plausibility, "least plausibility")
+    found = list(islice(_improving(problem, cxps, account, least), 1 if first else None))
+    if not found and not least:
+        raise _no_floats(problem, features_of(cxps[0]))
+    return _made(problem, _checked(found[-1] if found else None, ()), account)
+
+
+def improving_counterfactuals(
+    problem: Problem, cxps: Sequence[int], *, budget: Budget = _NO_LIMIT
+) -> Iterator[Counterfactual]:
+    """Yield ever nearer adversarial examples of the CXps of a problem (masks); the last is the nearest of all.
+
+    Raises
+    ------
+    BudgetError
+        If the budget was spent before that one was certain; what was yielded before stands.
+    """
+    account = search_account(budget)
+    for example in _improving(problem, cxps, account):
+        yield _made(problem, example, account)
+
+
+def _improving(problem: Problem, cxps: Sequence[int], account: Account, least: Fraction = _ZERO) -> Iterator[Example]:
+    def find(members: tuple[int, ...], most: Fraction | None) -> Example | None:
+        account.grant(MOST_BOXES)
+        if least:
+            codes = _plausible_codes(problem, members, least, account, most)
+        else:
+            codes = _codes(problem.model, problem, members, None, account, most)
+        return None if codes is None else _example(problem, members, codes)
+
+    every = [features_of(mask) for mask in account.paced(cxps)]
+    on_cells = not isinstance(problem.model, LinearModel | Samples)  # a hyperplane cuts through them, rows have none
+    # The nearest point of a box need not be plausible.
+    yield from improving_examples(problem, every, find, has_cells=on_cells, in_boxes=not least, account=account)
+
+
+def _checked(example: Example | None, names: Sequence[str]) -> Example:
+    """Return an example; DomainError if none is plausible enough."""
+    if example is None:
+        raise DomainError(
+            f"No adversarial example{f' of {list(names)}' if names else ''} is that plausible; lower min_plausibility."
+        )
+    return example
 
 
 def _is_among(names: tuple[str, ...], mask: int, cxps: Iterable[CXp], account: Account) -> bool:
@@ -223,7 +310,7 @@ def adversarial_example(
     problem: Problem, members: tuple[int, ...], *, account: Account, seed: int | None = None
 ) -> Counterfactual:
     """Return what :func:`find_counterfactual` does, for features known to be a CXp."""
-    return _made(problem, _found(problem, members, seed, account), account)
+    return _made(problem, _checked(_found(problem, members, seed, account), ()), account)
 
 
 def nearest_change(explanation: Any, cxp: CXp) -> Counterfactual | None:
@@ -241,38 +328,95 @@ def nearest_change(explanation: Any, cxp: CXp) -> Counterfactual | None:
         return None
 
 
-class _Example(NamedTuple):
-    """An adversarial example of a CXp: its features, their codes, and how far that is."""
-
-    members: tuple[int, ...]
-    codes: list[float]
-    distance: Fraction
-
-
-def _found(problem: Problem, members: tuple[int, ...], seed: int | None, account: Account) -> _Example:
+def _found(
+    problem: Problem, members: tuple[int, ...], seed: int | None, account: Account, least: Fraction = _ZERO
+) -> Example | None:
+    """Return the nearest or a random example of a CXp; None if none is at least so plausible."""
     account.grant(MOST_BOXES)
-    codes = _codes(problem.model, problem, members, seed, account)
+    if least:
+        codes = _plausible_codes(problem, members, least, account)
+        if codes is None:
+            return None
+    elif seed is not None and problem.domain.distribution is not None:
+        codes = _codes_drawn_jointly(problem, members, seed, account)
+    else:
+        codes = _codes(problem.model, problem, members, seed, account)
     if codes is None:
-        names = problem.domain.names_of(sum(1 << i for i in members))
-        raise DomainError(
-            f"No float64 point is an adversarial example of {list(names)}: "
-            "the change needs an end of the domain that is no float64; round the domain's bounds."
-        )
+        raise _no_floats(problem, members)
+    return _example(problem, members, codes)
+
+
+def _no_floats(problem: Problem, members: tuple[int, ...]) -> DomainError:
+    names = problem.domain.names_of(sum(1 << i for i in members))
+    return DomainError(
+        f"No float64 point is an adversarial example of {list(names)}: "
+        "the change needs an end of the domain that is no float64; round the domain's bounds."
+    )
+
+
+def _example(problem: Problem, members: tuple[int, ...], codes: list[float]) -> Example:
     features, own = problem.domain.features, problem.codes.tolist()
     moves = (change(features[i], own[i], code) for i, code in zip(members, codes, strict=True))
-    return _Example(members, codes, sum(moves, Fraction(0)))
+    return Example(members, codes, sum(moves, Fraction(0)))
+
+
+def _plausible_codes(
+    problem: Problem, members: tuple[int, ...], least: Fraction, account: Account, most: Fraction | None = None
+) -> list[float] | None:
+    """Return the codes of the nearest adversarial example whose cells are likely enough; None if there is none.
+
+    It may also be None if the nearest is further than `most`.
+    """
+    model = problem.model
+    if not has_cells(model):
+        raise UnsupportedModelError(
+            f"Only points of models on cells have a plausibility, but this is a {model.words}; leave min_plausibility "
+            "out."
+        )
+    ordered = [choice.by_cost() for choice in _choices(problem, members)]
+    region = PlausibleRegion(region_of(model, problem, ordered), problem, ordered, least)
+    found = nearest_corner(region, ordered, account=account, most=most)
+    return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
+
+
+def _codes_drawn_jointly(problem: Problem, members: tuple[int, ...], seed: int, account: Account) -> list[float] | None:
+    """Return the codes of a random adversarial example under the distribution of the domain."""
+    plain = measured_domain(problem.domain)
+    if plain is not None:
+        alone = replace(problem, model=restricted(problem.model, plain))
+        return _codes(alone.model, alone, members, seed, account)
+    model, choices = problem.model, _choices(problem, members)
+    chosen = Random(seed)  # noqa: S311 - no secret
+
+    def accepts(codes: Sequence[float]) -> bool:
+        return is_possible(problem.domain, _moved(problem, members, codes).tolist())
+
+    return draw_jointly(region_of(model, problem, choices), choices, problem, chosen, account, accepts)
 
 
 @singledispatch
 def _codes(
-    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+    model: Any,
+    problem: Problem,
+    members: tuple[int, ...],
+    seed: int | None,
+    account: Account,
+    most: Fraction | None = None,
 ) -> list[float] | None:
-    """Return the codes of an adversarial example, the nearest or a random one; forms may know a shorter way."""
-    return _codes_on_cells(model, problem, members, seed, account)
+    """Return the codes of an adversarial example, the nearest or a random one; forms may know a shorter way.
+
+    None if there is none; it may also be None if the nearest is further than `most`.
+    """
+    return _codes_on_cells(model, problem, members, seed, account, most)
 
 
 def _codes_on_cells(
-    model: Any, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+    model: Any,
+    problem: Problem,
+    members: tuple[int, ...],
+    seed: int | None,
+    account: Account,
+    most: Fraction | None = None,
 ) -> list[float] | None:
     """Return the codes of an adversarial example for any model on cells."""
     choices = _choices(problem, members)
@@ -285,13 +429,18 @@ def _codes_on_cells(
 
         return draw_region(region, choices, axes, random=chosen, account=account, accepts=accepts)
     ordered = [choice.by_cost() for choice in choices]
-    found = nearest_corner(region_of(model, problem, ordered), ordered, account=account)
+    found = nearest_corner(region_of(model, problem, ordered), ordered, account=account, most=most)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
 
 
 @_codes.register
 def _codes_of_linear(
-    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+    model: LinearModel,
+    problem: Problem,
+    members: tuple[int, ...],
+    seed: int | None,
+    account: Account,
+    most: Fraction | None = None,
 ) -> list[float] | None:
     if model.domain.constraints:
         small = renumbered(model)
@@ -306,7 +455,12 @@ def _codes_of_linear(
 
 @_codes.register
 def _codes_of_samples(
-    model: Samples, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+    model: Samples,
+    problem: Problem,
+    members: tuple[int, ...],
+    seed: int | None,
+    account: Account,
+    most: Fraction | None = None,
 ) -> list[float] | None:
     """Return the nearest row, or one of the rows, that a CXp stands for: nothing else exists."""
     strange = ~model.similar(problem.output, problem.similarity.delta)
@@ -324,7 +478,7 @@ def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
     return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i])) for i in members]
 
 
-def _made(problem: Problem, example: _Example, account: Account) -> Counterfactual:
+def _made(problem: Problem, example: Example, account: Account) -> Counterfactual:
     """Return the counterfactual that an example is, after putting it to the model."""
     domain = problem.domain
     point = _moved(problem, example.members, example.codes)
@@ -340,7 +494,15 @@ def _made(problem: Problem, example: _Example, account: Account) -> Counterfactu
         distance=example.distance,
         printed=_printed(problem, example.members, example.codes, account),
         class_names=problem.class_names,
+        plausibility=_plausibility(problem, point, example.members),
     )
+
+
+def _plausibility(problem: Problem, point: npt.NDArray[np.float64], members: Sequence[int]) -> Fraction | None:
+    try:
+        return plausibility_at(problem, point, members)
+    except DomainError:  # the surroundings have no probability: a point is there all the same
+        return None
 
 
 def _moved(problem: Problem, members: Sequence[int], codes: Sequence[float]) -> npt.NDArray[np.float64]:

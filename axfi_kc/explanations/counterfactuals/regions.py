@@ -273,9 +273,10 @@ def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> R
     leaves: list[int] = []
     inside: list[list[Flags]] = [[] for _ in choices]
     starts = []
+    own_cells = problem.cells
     for root in model.tree_offset[:-1].tolist():
         starts.append(len(leaves))
-        for leaf, flags in _reachable(problem, model, choices, root):
+        for leaf, flags in _reachable(own_cells, model, choices, root):
             leaves.append(leaf)
             for own, flag in zip(inside, flags, strict=True):
                 own.append(flag)
@@ -293,10 +294,9 @@ def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> R
 
 
 def _reachable(
-    problem: Problem, model: TreeSum, choices: Sequence[Choices], root: int
+    own: npt.NDArray[np.int64], model: TreeSum, choices: Sequence[Choices], root: int
 ) -> Iterator[tuple[int, tuple[Flags, ...]]]:
     """Yield the leaves of a tree that some choice reaches, and which choices of each feature do."""
-    own = problem.cells
     place = {choice.feature: k for k, choice in enumerate(choices)}
     stack = [(root, tuple(np.ones(len(c.cells), dtype=np.bool_) for c in choices))]
     while stack:
@@ -357,9 +357,14 @@ def _summed(costs: Sequence[Fraction]) -> Fraction:
 
 
 def nearest_corner(
-    region: Region, choices: Sequence[Choices], *, account: Account, total: Callable[[Any], Any] = _summed
+    region: Region,
+    choices: Sequence[Choices],
+    *,
+    account: Account,
+    total: Callable[[Any], Any] = _summed,
+    most: Any = None,
 ) -> tuple[int, ...] | None:
-    """Return the cheapest dissimilar choice of each feature, or None if there is none.
+    """Return the cheapest dissimilar choice of each feature, or None if there is none, or none that costs `most`.
 
     Choices must be ordered by cost, and `total` must not fall when one of the costs it puts together grows. Of
     equally cheap points, the one whose choices come first.
@@ -380,7 +385,9 @@ def nearest_corner(
 
     push(_whole(choices))
     while heap:
-        _, box = heapq.heappop(heap)
+        cost, box = heapq.heappop(heap)
+        if most is not None and cost > most:
+            return None
         # On a single point the verdict is exact. Every other box costs at least as much, so this is the
         # nearest; at a tie the heap compares the boxes themselves.
         if region.verdict(_corner(box))[0]:
