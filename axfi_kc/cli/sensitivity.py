@@ -1,0 +1,69 @@
+"""``axfi-kc sensitivity``: how much of the space changes its output when some features, or a few, change."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.cli.inputs import add_command, add_inputs, add_json, given
+from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
+from axfi_kc.domain.measures import amount, shown
+
+__all__ = ["add_sensitivity"]
+
+
+_EXAMPLES = """\
+  axfi-kc sensitivity model.json data.csv --target label --features race,sex
+  axfi-kc sensitivity model.json data.csv --features race --by sex --save region.nnf
+  axfi-kc sensitivity model.json data.csv --radius 1
+"""
+
+
+def add_sensitivity(commands: Any) -> None:
+    """Add the command."""
+    about = "how many points, and how probable ones, change their output if only some features change"
+    command = add_command(commands, "sensitivity", _run, about=about, examples=_EXAMPLES)
+    add_inputs(command)
+    which = command.add_mutually_exclusive_group(required=True)
+    which.add_argument("--features", metavar="NAME,NAME", help="features that may change, together")
+    which.add_argument("--radius", type=int, metavar="K", help="any features may change, at most K of them")
+    command.add_argument("--by", metavar="COLUMN", help="also for each value of this feature")
+    command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
+    command.add_argument("--save", type=Path, metavar="FILE", help="write the region as a circuit, such as .nnf")
+    add_json(command)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.sensitivity import robustness, sensitivity
+
+    with working("reading"):
+        inputs = given(options)
+    limits = {"by": options.by, "budget": None if options.seconds is None else Budget(seconds=options.seconds)}
+    with working("compiling"):
+        if options.features is not None:
+            names = [name.strip() for name in options.features.split(",") if name.strip()]
+            found: Any = sensitivity(inputs.model, inputs.domain, names, **limits)
+        else:
+            found = robustness(inputs.model, inputs.domain, radius=options.radius, **limits)
+    if options.save is not None:
+        found.region.save(options.save)
+    rows = found.to_frame().to_dict("records")
+    if options.json:
+        print_json(rows)
+        return
+    print(found)
+    columns = ("of", "name", "share", "probability", "count", "points")
+    print(*text_table(columns, [_cells(row) for row in rows]), sep="\n")
+    print_written([] if options.save is None else [options.save])
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    numbers = [_number(row[key]) for key in ("share", "probability")]
+    counts = ["" if row[key] is None else amount(row[key]) for key in ("count", "points")]
+    return [row["of"], plain(row["name"]), *numbers, *counts]
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else shown(value, digits=4)

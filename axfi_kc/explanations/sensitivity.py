@@ -1,0 +1,433 @@
+"""Questions about the whole space: how much of it changes its output when some features, or a few, change.
+
+A point is *sensitive* to features if some possible point that differs from it in these features only has another
+output, and *within radius k* of another output if some possible point that differs in at most k features has. Both are
+regions of the space, found on ordered diagrams of the outputs; their numbers of points and probabilities are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from axfi_kc.budget import Account, Budget
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.targets import Mdd
+from axfi_kc.circuits.targets.mdd_changes import by_changing, by_changing_at_most
+from axfi_kc.circuits.targets.mdd_nodes import MddNodes
+from axfi_kc.compilers import compile_mdd, read_model
+from axfi_kc.compilers.compiled_model import CompiledModel
+from axfi_kc.domain.distribution import Distribution, check_describes
+from axfi_kc.domain.domain import Domain, Unbound
+from axfi_kc.domain.features import Real
+from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.measures import amount, counted, shown
+from axfi_kc.errors import DomainError, MissingExtraError, SimilarityError, UnknownFeatureError
+from axfi_kc.models import Similarity
+from axfi_kc.models.joint import circuit_share
+from axfi_kc.models.support import possible_share, support_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Fairness", "Part", "Robustness", "Sensitivity", "fairness", "robustness", "sensitivity"]
+
+
+_FALSE, _TRUE = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a region has of one output, or of one group.
+
+    Attributes
+    ----------
+    name
+        The output, or the group in words.
+    probability, count
+        The probability and the number of the region's points in it; no number where a feature is real.
+    whole, points
+        The probability and the number of all its possible points.
+    """
+
+    name: Hashable
+    probability: Fraction
+    count: int | None
+    whole: Fraction
+    points: int | None
+
+    @property
+    def share(self) -> Fraction | None:
+        """The probability of the region, given the output or the group; None if that has probability 0."""
+        return self.probability / self.whole if self.whole else None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Region:
+    """The answer to a question about the whole space.
+
+    Attributes
+    ----------
+    probability
+        The probability of the region among the possible points.
+    count, points
+        The number of its points, and of all possible points; None where a feature is real.
+    outputs
+        What the region has of the points with each output.
+    groups
+        What it has of each group, if groups were asked for.
+    distribution
+        Under which the probabilities are, in words.
+    region
+        The region itself, an ordered diagram: draw it, count it, save it.
+    """
+
+    probability: Fraction
+    count: int | None
+    points: int | None
+    outputs: tuple[Part, ...]
+    groups: tuple[Part, ...]
+    distribution: str
+    region: CompiledModel = field(repr=False, compare=False)
+
+    @property
+    def _question(self) -> str:
+        return "region"
+
+    def __repr__(self) -> str:
+        """Return the answer in a sentence, with its kind."""
+        return f"<{type(self).__name__}: {self}>"
+
+    def __str__(self) -> str:
+        """Return the answer in a sentence."""
+        number = "" if self.count is None else f", {amount(self.count)} of {amount(self.points or 0)} points"
+        return f"{self._question}: {shown(100 * self.probability, digits=4)} %{number} ({self.distribution})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table: a row for everything, for each output, and for each group."""
+        return _frame(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        whole = Part("all", self.probability, self.count, Fraction(1), self.points)
+        parts = [("all", whole), *(("output", p) for p in self.outputs), *(("group", p) for p in self.groups)]
+        return [
+            {
+                "question": self._question,
+                "under": self.distribution,
+                "of": kind,
+                "name": part.name,
+                "probability": part.probability,
+                "share": part.share,
+                "count": part.count,
+                "points": part.points,
+            }
+            for kind, part in parts
+        ]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sensitivity(_Region):
+    """Which points change their output when only some features change; see :func:`sensitivity`."""
+
+    features: tuple[str, ...]
+
+    @property
+    def _question(self) -> str:
+        return f"output changes if only {' and '.join(self.features)} change{'s' * (len(self.features) == 1)}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Robustness(_Region):
+    """Which points have another output within a radius; see :func:`robustness`."""
+
+    radius: int
+
+    @property
+    def _question(self) -> str:
+        return f"output changes if at most {self.radius} feature{'s' * (self.radius != 1)} change"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fairness:
+    """How many would be treated differently if only protected features changed; see :func:`fairness`.
+
+    Attributes
+    ----------
+    answers
+        A :class:`Sensitivity` for each set of protected features and each distribution.
+    """
+
+    answers: tuple[Sensitivity, ...]
+
+    def __repr__(self) -> str:
+        """Return how many answers there are, and the first of them."""
+        return f"<Fairness: {counted(len(self.answers), 'answer')}: {self.answers[0]}, ...>"
+
+    def __str__(self) -> str:
+        """Return a line for each answer."""
+        return "\n".join(map(str, self.answers))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the tables of all answers, one below the other."""
+        return _frame([row for answer in self.answers for row in answer._rows()])
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError.of("pandas", "frames", "A table of this answer") from error
+    return pd.DataFrame(list(rows))
+
+
+def sensitivity(
+    model: Any,
+    domain: Domain,
+    features: Iterable[str],
+    *,
+    by: str | None = None,
+    under: Distribution | Unbound | None = None,
+    budget: Budget | None = None,
+) -> Sensitivity:
+    """Return which points have another output when only these features change, and how many and how probable they are.
+
+    Parameters
+    ----------
+    model
+        A trained classifier, a neutral form, or a function over a finite domain.
+    domain
+        The space; under constraints only possible points count, and change to possible points only.
+    features
+        The features that may change, together.
+    by
+        A feature whose values are the groups that the answer is also given for.
+    under
+        A distribution in place of the domain's own.
+    budget
+        What it may cost; its nodes are those of diagrams.
+
+    Raises
+    ------
+    SimilarityError
+        If the model is a regression.
+    DomainError, UnknownFeatureError, BudgetError
+        If there is no feature, one is unknown, or the budget was spent.
+
+    Notes
+    -----
+    The diagrams of the outputs, from which the features are forgotten: exponential at worst.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Categorical, Integer
+    >>> domain = Domain([Integer("age", 0, 9), Categorical("race", ["a", "b"])])
+    >>> found = sensitivity(lambda p: p[0] > (6 if p[1] == "a" else 4), domain, ["race"])
+    >>> print(found)
+    output changes if only race changes: 20 %, 4 of 20 points (independent features)
+    >>> [(part.name, part.share) for part in found.outputs]
+    [(False, Fraction(1, 6)), (True, Fraction(1, 4))]
+    >>> found.region.count()
+    4
+    """
+    space = _Space(model, domain, budget)
+    names = _chosen(domain, features)
+    region = space.sensitive([domain.index(name) for name in names])
+    return space.answer(region, by=by, under=under, make=lambda **parts: Sensitivity(features=names, **parts))
+
+
+def robustness(
+    model: Any,
+    domain: Domain,
+    *,
+    radius: int,
+    by: str | None = None,
+    under: Distribution | Unbound | None = None,
+    budget: Budget | None = None,
+) -> Robustness:
+    """Return which points have an adversarial example that changes at most `radius` features.
+
+    Parameters
+    ----------
+    model, domain, by, under, budget
+        As in :func:`sensitivity`.
+    radius
+        How many features may change.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Integer
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1), Integer("c", 0, 1)])
+    >>> print(robustness(lambda p: sum(p) == 3, domain, radius=1))
+    output changes if at most 1 feature change: 50 %, 4 of 8 points (independent features)
+    >>> robustness(lambda p: sum(p) == 3, domain, radius=2).probability
+    Fraction(7, 8)
+    """
+    if not isinstance(radius, int) or radius < 0:
+        raise DomainError(f"radius must be a number of features, 0 or more, but {radius!r} was given.")
+    space = _Space(model, domain, budget)
+    region = space.within(min(radius, len(domain)))
+    return space.answer(region, by=by, under=under, make=lambda **parts: Robustness(radius=radius, **parts))
+
+
+def fairness(
+    model: Any,
+    domain: Domain,
+    protected: Iterable[str],
+    *,
+    by: str | None = None,
+    under: Sequence[Distribution | Unbound | None] | None = None,
+    budget: Budget | None = None,
+) -> Fairness:
+    """Return how many points would be treated differently if only protected features changed.
+
+    Parameters
+    ----------
+    model, domain, by, budget
+        As in :func:`sensitivity`.
+    protected
+        Features such as race and sex: each by itself, and, if there are several, all of them together.
+    under
+        The distributions; None is independence. By default independence, and the domain's own if it has one.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Categorical, Integer
+    >>> domain = Domain([Integer("age", 0, 9), Categorical("race", ["a", "b"])])
+    >>> print(fairness(lambda p: p[0] > (6 if p[1] == "a" else 4), domain, ["race"]))
+    output changes if only race changes: 20 %, 4 of 20 points (independent features)
+    """
+    names = _chosen(domain, protected)
+    own = [None] if domain.distribution is None else [None, domain.distribution]
+    chosen = own if under is None else list(under)
+    space = _Space(model, domain, budget)
+    answers = []
+    for group in [*((name,) for name in names), *([names] if len(names) > 1 else [])]:
+        region = space.sensitive([domain.index(name) for name in group])
+        for distribution in chosen:
+            make = _making(group)
+            answers.append(space.answer(region, by=by, under=distribution, make=make, own=False))
+    return Fairness(tuple(answers))
+
+
+def _making(group: tuple[str, ...]) -> Callable[..., Sensitivity]:
+    return lambda **parts: Sensitivity(features=group, **parts)
+
+
+def _chosen(domain: Domain, features: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(features, str):
+        raise UnknownFeatureError(
+            f"Expected a list of features, but the string {features!r} was given: use [{features!r}]."
+        )
+    names = domain.names_of(domain.mask(features))
+    if not names:
+        raise DomainError("Name at least one feature that may change.")
+    return names
+
+
+class _Space:
+    """The outputs of a model as diagrams over one order, among the possible points."""
+
+    def __init__(self, model: Any, domain: Domain, budget: Budget | None) -> None:
+        self._form = form = read_model(model, domain)
+        if form.is_regression:
+            raise SimilarityError(
+                "Sensitivity is about classes, but the model is a regression; give a classifier, or a function that "
+                "compares its output with a threshold."
+            )
+        self._account = Account(budget, goal="region", advice="allow more, or ask about a smaller model")
+        *compiled, last = form.labels
+        rest = self._account.rest()
+        circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=rest) for y in compiled}
+        order = queries.feature_order(*circuits.values()) or range(len(domain))
+        full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
+        self.nodes = MddNodes(form.grid, full, spend=self._account.spend)
+        support = support_of(form.grid)
+        self.possible = _TRUE if support is None else self.nodes.load(support.circuit)
+        loaded = {y: self.nodes.load(circuit) for y, circuit in circuits.items()}
+        # The last output has the points that no other has.
+        union = self.nodes.union(list(loaded.values()))
+        loaded[last] = self.nodes.load(self.nodes.circuit(union, negated=True))
+        self.outputs = {y: self.nodes.conjoined(self.possible, root) for y, root in loaded.items()}
+        self._domain = domain
+
+    def others(self, output: Hashable) -> int:
+        """Return the possible points with another output."""
+        return self.nodes.union([root for y, root in self.outputs.items() if y != output])
+
+    def sensitive(self, features: Sequence[int]) -> dict[Hashable, int]:
+        """Return, for each output, its points that reach another by changing only these features."""
+        return {
+            y: self.nodes.conjoined(root, by_changing(self.nodes, self.others(y), features))
+            for y, root in self.outputs.items()
+        }
+
+    def within(self, radius: int) -> dict[Hashable, int]:
+        """Return, for each output, its points that reach another by changing at most so many features."""
+        return {
+            y: self.nodes.conjoined(root, by_changing_at_most(self.nodes, self.others(y), radius))
+            for y, root in self.outputs.items()
+        }
+
+    def answer(
+        self,
+        region: Mapping[Hashable, int],
+        *,
+        by: str | None,
+        under: Distribution | Unbound | None,
+        make: Callable[..., Any],
+        own: bool = True,
+    ) -> Any:
+        """Return the numbers and probabilities of a region."""
+        given = under.over(self._domain) if isinstance(under, Unbound) else under
+        distribution = self._domain.distribution if given is None and own else given
+        if distribution is not None:
+            check_describes(distribution, self._domain.features)
+        measured = _Measured(self, distribution)
+        together = self.nodes.union(list(region.values()))
+        return make(
+            probability=measured.probability(together),
+            count=measured.count(together),
+            points=measured.count(self.possible),
+            outputs=tuple(measured.part(y, region[y], root) for y, root in self.outputs.items()),
+            groups=tuple(self._groups(measured, together, by)) if by is not None else (),
+            distribution=str(distribution) if distribution is not None else "independent features",
+            region=CompiledModel(Mdd(measured.circuit(together), tuple(self.nodes.order)), True, {}),
+        )
+
+    def _groups(self, measured: _Measured, region: int, by: str) -> Iterable[Part]:
+        i = self._domain.index(by)
+        axis, place = self._form.grid.axes[i], self.nodes.order.index(i)
+        for cell in range(axis.n_cells):
+            inside = [int(c == cell) for c in range(axis.n_cells)]
+            group = self.nodes.node(place, range(1, axis.n_cells + 1), inside) if axis.n_cells > 1 else _TRUE
+            held = self.nodes.conjoined(self.possible, group)
+            yield measured.part(axis.describe([cell]), self.nodes.conjoined(region, group), held)
+
+
+class _Measured:
+    """Counts and probabilities of nodes, among the possible points."""
+
+    def __init__(self, space: _Space, distribution: Distribution | None) -> None:
+        grid = space.nodes.grid
+        self._nodes = space.nodes
+        self._countable = not any(isinstance(f, Real) for f in grid.domain.features)
+        # The same cells, of a domain with this distribution.
+        self._grid = Grid(grid.domain.with_distribution(distribution), grid.axes)
+
+    def circuit(self, root: int) -> Circuit:
+        return replace(self._nodes.circuit(root), grid=self._grid)
+
+    def probability(self, root: int) -> Fraction:
+        circuit = self.circuit(root)
+        if self._grid.domain.distribution is None:
+            return queries.probability(circuit) / possible_share(self._grid)
+        return circuit_share(circuit)
+
+    def count(self, root: int) -> int | None:
+        return queries.count(self._nodes.circuit(root)) if self._countable else None
+
+    def part(self, name: Hashable, region: int, whole: int) -> Part:
+        return Part(name, self.probability(region), self.count(region), self.probability(whole), self.count(whole))
