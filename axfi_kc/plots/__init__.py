@@ -11,6 +11,7 @@ or saved behind the caller's back. To add one:
 from axfi_kc.plots.circuit import circuit_dot, circuit_graph, plot_circuit
 from axfi_kc.plots.cxps import plot_cxps
 from axfi_kc.plots.forest import plot_forest
+from axfi_kc.plots.interactions import plot_interactions
 from axfi_kc.plots.overlaps import plot_rbo
 from axfi_kc.plots.radii import plot_radius_path
 from axfi_kc.plots.scores import plot_batch, plot_scores
@@ -23,6 +24,7 @@ __all__ = [
     "plot_circuit",
     "plot_cxps",
     "plot_forest",
+    "plot_interactions",
     "plot_radius_path",
     "plot_rbo",
     "plot_scores",

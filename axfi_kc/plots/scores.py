@@ -14,7 +14,7 @@ from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import BAR, FAINT, LABEL, LOW_TO_HIGH, SMALL, TITLE, bare, caption, label, own_axes, value
-from axfi_kc.scores import find_score
+from axfi_kc.scores import find_score, shares_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ _UNORDERED = "#4c956c"
 def plot_scores(
     explanation: Explanation, kind: str = "shapley", *, max_features: int = 15, ax: Axes | None = None
 ) -> Axes:
-    """Draw the score of each feature as a horizontal bar, largest on top.
+    """Draw the score of each feature as a horizontal bar, largest on top, with its share of all scores.
 
     Parameters
     ----------
@@ -43,24 +43,27 @@ def plot_scores(
     ax
         Where to draw; a new figure by default.
     """
-    ranked = sorted(explanation.scores(kind).items(), key=lambda item: -item[1])
+    scores = explanation.scores(kind)
+    ranked, shares = sorted(scores.items(), key=lambda item: -item[1]), shares_of(scores)
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
     ax = own_axes(ax, width=6.4, height=1.3 + 0.34 * len(shown))
     values = explanation.instance
     bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=BAR, height=0.7)
     ax.set_yticks(range(len(shown)), [f"{label(name)} = {value(values[name])}" for name, _ in shown])
     ax.invert_yaxis()
-    ax.bar_label(bars, [amount(s, digits=3) for _, s in shown], padding=3, fontsize=LABEL)
-    ax.margins(x=0.14)
+    words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})" for name, s in shown]
+    ax.bar_label(bars, words, padding=3, fontsize=LABEL)
+    ax.margins(x=0.24)
     ax.set_xlim(left=0)
     _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
     ax.set_title(f"Why {value(explanation.prediction_name)}?", fontsize=TITLE)
     return bare(ax)
 
 
-def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int) -> None:
+def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "") -> None:
     """Say what is drawn to the right, and how many features are left out."""
-    ax.set_xlabel(find_score(kind).about + (f"   ({hidden} more features not shown)" if hidden else ""), fontsize=LABEL)
+    left_out = f"   ({hidden} more features not shown)" if hidden else ""
+    ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=LABEL)
     ax.locator_params(axis="x", nbins=ticks)
 
 
@@ -70,12 +73,13 @@ def plot_batch(
     *,
     max_features: int = 12,
     max_points: int = 2000,
+    shares: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw one point per instance and feature: its score, coloured by the feature's value.
+    """Draw one point per instance and feature: its share of the scores, coloured by the feature's value.
 
-    Features are sorted by their mean score. A column of points is as wide as there are instances with
-    about this score.
+    Features are sorted by their mean share. A column of points is as wide as there are instances with
+    about this share.
 
     Parameters
     ----------
@@ -87,6 +91,9 @@ def plot_batch(
         How many features to show at most; the rest is counted in a note.
     max_points
         How many instances to draw at most; from more, evenly spaced ones are taken and the title says so.
+    shares
+        Whether each instance's scores are divided by their sum. Without, points of one feature cannot be compared,
+        because every score is divided by its instance's number of CXps.
     ax
         Where to draw; a new figure by default.
 
@@ -99,7 +106,8 @@ def plot_batch(
     wanted = _spaced(len(batch), max_points)
     chosen = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
     names = chosen[0].domain.names
-    table = np.array([[float(s) for s in e.scores(kind).values()] for e in chosen])
+    rows = (e.shares(kind) if shares else e.scores(kind) for e in chosen)
+    table = np.array([[float(s) for s in row.values()] for row in rows])
     ranked = np.argsort(-table.mean(axis=0), kind="stable")
     shown = [int(i) for i in ranked if table[:, i].any()][:max_features] or [int(ranked[0])]
     ax = own_axes(ax, width=6.8, height=1.7 + 0.42 * len(shown))
@@ -107,9 +115,10 @@ def plot_batch(
         _swarm(ax, table[:, i], _colours(chosen, i), row=row)
     ax.set_yticks(range(len(shown)), [label(names[i]) for i in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)
-    _score_axis(ax, kind, hidden=len(names) - len(shown), ticks=6)
+    _score_axis(ax, kind, hidden=len(names) - len(shown), ticks=6, what=", share of the sum" if shares else "")
     of = "" if len(chosen) == len(batch) else f" of {len(batch)}"
-    caption(ax, f"Scores over {len(chosen)}{of} instances", "sorted by mean score, which the black line marks")
+    title, mean = ("Shares of scores", "mean share") if shares else ("Scores", "mean score")
+    caption(ax, f"{title} over {len(chosen)}{of} instances", f"sorted by {mean}, which the black line marks")
     features = [chosen[0].domain.features[i] for i in shown]
     _legend(ax, unordered=any(isinstance(f, Categorical) for f in features), missing=any(f.missing for f in features))
     return bare(ax)

@@ -32,6 +32,8 @@ __all__ = [
     "register_score",
     "score_numerators",
     "scores_of",
+    "share_numerators",
+    "shares_of",
 ]
 
 
@@ -143,12 +145,12 @@ def find_scores(names: Iterable[str]) -> tuple[Score, ...]:
     return tuple(find_score(name) for name in dict.fromkeys(names))
 
 
-def check_complete(max_size: int | None, n_features: int) -> None:
+def check_complete(radius: int | None, n_features: int) -> None:
     """Raise if there may be CXps of more features than those that are known: AXps need all of them."""
-    if max_size is not None and max_size < n_features:
+    if radius is not None and radius < n_features:
         raise IncompleteError(
-            f"AXps need all CXps, but only those of at most {max_size} features were computed; "
-            "explain again without max_size."
+            f"AXps need all CXps, but only those of at most {radius} features were computed; "
+            "explain again without max_size, or with a larger budget."
         )
 
 
@@ -181,6 +183,35 @@ def scores_of(
     return {name: Fraction(by_number.get(i, _ZERO)) for i, name in enumerate(names)}
 
 
+def shares_of(scores: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Return each score divided by the sum of all: shares, which add up to 1, or are all 0 where the scores are.
+
+    The number of CXps is in the denominator of every score and in none of these, so shares of two instances, or of one
+    instance at two radii, can be compared.
+
+    Examples
+    --------
+    >>> shares_of({"a": Fraction(1, 8), "b": Fraction(3, 8), "c": Fraction(0)})
+    {'a': Fraction(1, 4), 'b': Fraction(3, 4), 'c': Fraction(0, 1)}
+    """
+    # Over one denominator, so that each share takes a single gcd.
+    whole = lcm(*(s.denominator for s in scores.values()))
+    numerators = {name: s.numerator * (whole // s.denominator) for name, s in scores.items()}
+    total = sum(numerators.values())
+    return {name: Fraction(t, total) if t else _ZERO for name, t in numerators.items()}
+
+
+def share_numerators(scored: Numerators) -> Numerators:
+    """Return the shares of a batch, from what :func:`score_numerators` gives of a score.
+
+    Examples
+    --------
+    >>> share_numerators((np.array([[3, 2], [0, 0]]), [7, 7]))[1]
+    [5, 1]
+    """
+    return scored[0], [sum(row) or 1 for row in scored[0].tolist()]
+
+
 def score_numerators(
     found: Found,
     scores: Sequence[Score],
@@ -195,11 +226,14 @@ def score_numerators(
     made = []
     for score in scores:
         if score.share is None:
-            rows = (scores_of(sets, names, score, max_size=max_size, budget=budget).values() for sets in known)
+            radii = (max_size if found.radius(n) is None else found.radius(n) for n in range(len(found)))
+            rows = (
+                scores_of(sets, names, score, max_size=radius, budget=budget).values()
+                for sets, radius in zip(known, radii, strict=True)
+            )
             made.append(over_one_denominator(rows, len(names)))
         else:
-            numerators, wholes = found.spread(score.share)
-            made.append((numerators, [whole * (n or 1) for whole, n in zip(wholes, found.counts, strict=True)]))
+            made.append(found.mean(score.share))
     return made
 
 

@@ -100,10 +100,11 @@ def test_forest(explainer: ax.Explainer, cancer) -> None:
         plot_forest(ax.CXpForest.of({}, features=["a"]))
 
 
-def test_batch_shows_every_score(explainer: ax.Explainer, cancer) -> None:
+@pytest.mark.parametrize("shares", [True, False])
+def test_batch_shows_every_score(explainer: ax.Explainer, cancer, shares: bool) -> None:
     batch = explainer.explain_batch(cancer.data.iloc[:40])
-    axes = plot_batch(batch, "banzhaf", max_features=5)
-    table = batch.scores("banzhaf").astype(float)
+    axes = plot_batch(batch, "banzhaf", max_features=5, shares=shares)
+    table = (batch.shares if shares else batch.scores)("banzhaf").astype(float)
     best = table.mean().sort_values(ascending=False, kind="stable").index[:5]
     assert [t.get_text() for t in axes.get_yticklabels()] == list(best)
     for name, points in zip(best, axes.collections, strict=False):

@@ -34,11 +34,20 @@ from axfi_kc.compilers.compiled_model import CompiledModel
 from axfi_kc.domain.constraints import check_possible
 from axfi_kc.domain.from_tables import one_row
 from axfi_kc.domain.measures import Number, exact
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import CircuitError, DomainError
 from axfi_kc.families.masks import features_of
 from axfi_kc.scores.shap.conditioned import PossibleSweep
 
-__all__ = ["ResidueSweep", "integral_weights", "products_of_others", "shap_scores", "shap_scores_batch"]
+__all__ = [
+    "ResidueSweep",
+    "Target",
+    "circuits_of",
+    "integral_weights",
+    "products_of_others",
+    "shap_scores",
+    "shap_scores_batch",
+    "sweep_of",
+]
 
 
 _AT_ONCE = 8  # primes per pass: their residues of one node fill a cache line
@@ -158,7 +167,7 @@ def shap_scores(
     >>> sum(scores.values()) == 1 - Fraction(7, 18)
     True
     """
-    parts = _parts(target)
+    parts = circuits_of(target)
     return _scores_of_rows(parts, one_row(x, parts[0][1].grid.domain.features), budget)[0]
 
 
@@ -175,7 +184,7 @@ def shap_scores_batch(
     >>> shap_scores_batch(compile_model(lambda p: p[0] and p[1], domain), [(1, 1), (1, 0)])[1]
     {'a': Fraction(1, 8), 'b': Fraction(-3, 8)}
     """
-    return _scores_of_rows(_parts(target), X, budget)
+    return _scores_of_rows(circuits_of(target), X, budget)
 
 
 _WEIGHTS: dict[int, tuple[Fraction, ...]] = {1: (Fraction(1),)}
@@ -228,7 +237,7 @@ def _without_root(polynomial: Sequence[int], root: int) -> list[int]:
     return list(accumulate(reversed(polynomial[1:]), lambda above, c: above * root + c))[::-1]
 
 
-def _parts(target: Target | Mapping[Number, Target]) -> list[tuple[Fraction, Circuit]]:
+def circuits_of(target: Target | Mapping[Number, Target]) -> list[tuple[Fraction, Circuit]]:
     """Return the values of the function that is meant, each with the circuit of where the function has it."""
     if isinstance(target, Mapping) and not target:
         raise CircuitError("SHAP scores need the circuit of at least one value, but none was given; give one.")
@@ -246,19 +255,24 @@ def _scores_of_rows(
 ) -> list[dict[str, Fraction]]:
     account = Account(budget, goal="SHAP scores", advice="allow more, or give a smaller circuit")
     domain = parts[0][1].grid.domain
+    if domain.distribution is not None:
+        raise DomainError(
+            "SHAP scores of a circuit are those of independent features, but the domain has a joint distribution, "
+            "under which they are hard to compute; give domain.with_distribution(None)."
+        )
     codes = domain.encode(rows)
     check_possible(domain, codes)
     totals = [[Fraction(0)] * len(domain) for _ in codes]
     # Shapley values are linear in the function, so those of the parts add up.
     for factor, circuit in parts:
-        sweep = _sweep_of(circuit, account)
+        sweep = sweep_of(circuit, account)
         for total, cells in zip(totals, circuit.grid.locate(codes).tolist(), strict=True):
             for i, score in sweep.scores(cells, account).items():
                 total[i] += factor * score
     return [dict(zip(domain.names, total, strict=True)) for total in totals]
 
 
-def _sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep | PossibleSweep:
+def sweep_of(circuit: Circuit, account: Account) -> _Sweep | ResidueSweep | PossibleSweep:
     """Return the passes that suit the circuit: large ones by residues, as compiled code."""
     if circuit.grid.domain.constraints:
         return PossibleSweep(circuit, account)

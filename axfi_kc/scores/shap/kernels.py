@@ -7,15 +7,15 @@ disjunctions add, and a decision adds its children weighed by their mixed shares
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.circuits.circuit import AND, DECISION, OR
 from axfi_kc.circuits.queries.counting_kernels import fill
+from axfi_kc.compiled import kernel, part
 
 __all__ = ["changes"]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _spread(first, last, children, values, rates, rate, primes, after):
     """Give each part of a conjunction its rate times the product of the other parts."""
     n = len(primes)
@@ -35,7 +35,7 @@ def _spread(first, last, children, values, rates, rate, primes, after):
             rate[k] = rate[k] * values[child, k] % primes[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def changes(kinds, features, offsets, children, share_of_arc, mixed, gains, primes, n_features):
     """Return for each feature what fixing it changes in the mean, modulo each prime (below 2**31).
 
@@ -54,12 +54,14 @@ def changes(kinds, features, offsets, children, share_of_arc, mixed, gains, prim
     after = np.empty((widest + 1, n), np.uint64)
     fill(kinds, offsets, children, share_of_arc, mixed, primes, values)
     # The mean is linear in each node's value; a rate is its derivative, and the root's is 1.
-    rates[-1, :] = 1
+    for k in range(n):
+        rates[len(kinds) - 1, k] = 1
     # Parents come after children, so going down every rate is complete before it is passed on.
     for node in range(len(kinds) - 1, -1, -1):
         first, last = offsets[node], offsets[node + 1]
         # A copy, since a conjunction multiplies into it.
-        rate[:] = rates[node]
+        for k in range(n):
+            rate[k] = rates[node, k]
         if kinds[node] == AND:
             _spread(first, last, children, values, rates, rate, primes, after)
         elif kinds[node] == OR:
@@ -68,7 +70,8 @@ def changes(kinds, features, offsets, children, share_of_arc, mixed, gains, prim
                 for k in range(n):
                     rates[child, k] = (rates[child, k] + rate[k]) % primes[k]
         elif kinds[node] == DECISION:
-            total[:] = 0
+            for k in range(n):
+                total[k] = 0
             for arc in range(first, last):
                 child, share = children[arc], share_of_arc[arc]
                 for k in range(n):

@@ -73,6 +73,11 @@ def margin_shap_scores(
             "SHAP scores of margins are those of independent features, but the domain has constraints; compile the "
             "decided class and use shap_scores, or take domain.unconstrained."
         )
+    if domain.distribution is not None:
+        raise DomainError(
+            "SHAP scores of margins are those of independent features, but the domain has a joint distribution; give "
+            "domain.with_distribution(None)."
+        )
     form = read_model(model, domain)
     codes = domain.encode(X)
     account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")

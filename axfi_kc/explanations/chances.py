@@ -1,0 +1,132 @@
+"""Probabilities around an instance: how precise a rule is, and how plausible another point.
+
+Both are conditional probabilities under the distribution of the domain, joint or independent, among the points that can
+exist and lie in the region, if there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from axfi_kc.budget import Budget
+from axfi_kc.domain.distribution import measured_domain
+from axfi_kc.domain.features import Real
+from axfi_kc.engines import BoxedEngine, boxed_engine_for
+from axfi_kc.engines.ball_weights import BallWeights, near_of
+from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.families.masks import features_of
+from axfi_kc.models import GriddedModel, LinearModel, Model, Samples, Similarity
+from axfi_kc.models.joint import BoxList, weigher_on
+from axfi_kc.models.restriction import restricted
+
+__all__ = ["has_cells", "plausibility_at", "precision_of"]
+
+
+Codes = npt.NDArray[np.float64]
+
+
+@lru_cache(maxsize=8)
+def _engine(model: Model, similarity: Similarity) -> BoxedEngine:
+    """Return the engine of a model, which the explanations of a batch share."""
+    return boxed_engine_for(model, similarity)
+
+
+@lru_cache(maxsize=8)
+def _measured(model: Model) -> Model:
+    """Return a model whose features have the measures of an independent distribution themselves."""
+    plain = measured_domain(model.domain)
+    return model if plain is None else restricted(model, plain)
+
+
+def precision_of(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> Fraction:
+    """Return the probability that a point is similar, given that these features are as in the instance.
+
+    Parameters
+    ----------
+    problem
+        The model and the instance.
+    features
+        Names of features; with none it is the probability of a similar output anywhere.
+    budget
+        What a search for boxes may cost.
+
+    Raises
+    ------
+    UnknownFeatureError
+        If a name is none of the domain's.
+    DomainError
+        If such points have probability 0.
+    UnsupportedModelError
+        For a linear model over real features, and for samples.
+    BudgetError
+        If the budget was spent.
+
+    Notes
+    -----
+    It is 1 if the features are a weak AXp. Single trees: a pass over their leaves. Others are cut into boxes, whose
+    number is exponential in the features that are not given, at worst.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain, Integer
+    >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3)])
+    >>> problem = Problem.of(lambda p: p[0] and p[1] > 0, domain, (1, 2))
+    >>> precision_of(problem, {"a"}), precision_of(problem, {"b"}), precision_of(problem, ())
+    (Fraction(3, 4), Fraction(1, 2), Fraction(3, 8))
+    """
+    domain, model = problem.domain, _measured(problem.model)
+    free = (1 << len(domain)) - 1 & ~domain.mask(features)
+    if isinstance(model, Samples):
+        raise UnsupportedModelError("Among samples there is no precision of a rule; explain a model over its domain.")
+    near = near_of(model)
+    if near is not None:
+        return 1 - BallWeights(model, near).ratio(problem.codes, problem.output, free, problem.similarity)
+    engine = _engine(model, problem.similarity)
+    v = model.grid.locate(problem.codes[np.newaxis])[0]
+    boxes = engine.dissimilar_boxes(v, problem.output, free, budget=budget)
+    listed = BoxList.of([features_of(free)], [boxes])
+    ((above, below),) = weigher_on(model.grid).ratios(problem.codes[np.newaxis], v[np.newaxis], [0], listed)
+    return 1 - Fraction(above, below)
+
+
+def has_cells(model: Model) -> bool:
+    """Tell whether a model is a function of cells, and what is possible is, too."""
+    discrete = isinstance(model, LinearModel) and not any(isinstance(f, Real) for f in model.domain.features)
+    return (isinstance(model, GriddedModel) or discrete) and near_of(model) is None
+
+
+def plausibility_at(problem: Problem, codes: Codes, changed: Sequence[int]) -> Fraction | None:
+    """Return the probability of the cells of some features of a point, given all others as in the instance.
+
+    Parameters
+    ----------
+    problem
+        The model, whose cells are meant, and the instance.
+    codes
+        The point.
+    changed
+        The features in which it may differ from the instance.
+
+    Returns
+    -------
+    Fraction or None
+        None where the model has no cells (linear models over real features, samples), and where a ball of norm ``"l1"``
+        cuts through them.
+
+    Raises
+    ------
+    DomainError
+        If the points that agree with the instance elsewhere have probability 0.
+    """
+    if not has_cells(problem.model):
+        return None
+    model = _measured(problem.model)
+    weigher, cells = weigher_on(model.grid), model.grid.locate(codes[np.newaxis])[0].tolist()
+    (place,) = weigher.places(problem.codes[np.newaxis])
+    return weigher.ratio(place, problem.cells.tolist(), changed, [[(cells[i],) for i in changed]])

@@ -1,0 +1,176 @@
+"""Interactions against their definitions over all coalitions, and against other software."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import chain, combinations
+from math import factorial
+from random import Random
+
+import numpy as np
+import pytest
+
+import axfi_kc as ax
+from axfi_kc import CXpForest, Domain, Explainer, Integer
+from axfi_kc.budget import Account, Budget
+from axfi_kc.engines.found import DiagramCxps, ListedCxps, joint_totals
+from axfi_kc.engines.linear.counted import CountedCxps
+from axfi_kc.engines.linear.cover_sums import count_covers, sum_covers
+from axfi_kc.errors import BudgetError, IncompleteError, WeightError
+from axfi_kc.families.masks import minimal_hitting_sets
+from axfi_kc.models import LinearModel, Positive, Slope
+from axfi_kc.scores.interactions import INTERACTIONS, interactions_of
+from tests.engines.test_cover_sums import random_covers
+
+ACCOUNT = Account(None, goal="test")
+
+
+def subsets(items: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    return chain.from_iterable(combinations(items, k) for k in range(len(items) + 1))
+
+
+def by_definition(value: Callable[[int], Fraction], n: int, T: tuple[int, ...], kind: str) -> Fraction:
+    """Return an interaction as its definition has it: from all coalitions without T, or all within T."""
+
+    def derivative(S: tuple[int, ...]) -> Fraction:
+        own = sum(1 << i for i in S)
+        return sum(((-1) ** (len(T) - len(L)) * value(own | sum(1 << i for i in L)) for L in subsets(T)), Fraction(0))
+
+    if kind == "moebius":
+        return derivative(())
+    others, t = tuple(i for i in range(n) if i not in T), len(T)
+    total = Fraction(0)
+    for S in subsets(others):
+        s = len(S)
+        weight = Fraction(factorial(s) * factorial(n - s - t), factorial(n - t + 1))
+        total += derivative(S) * (weight if kind == "shapley" else Fraction(1, 2 ** (n - t)))
+    return total
+
+
+def random_forest(rng: Random, n: int) -> CXpForest:
+    """Return a forest of minimal sets, with weights of a few or of hundreds of bits, some of them 0."""
+    masks = minimal_hitting_sets([rng.randrange(1, 1 << n) for _ in range(rng.randint(1, 5))])
+    size = rng.choice([5, 2**40, 2**200])
+    numerators = [rng.choice([0, rng.randint(1, size)]) for _ in masks]
+    return CXpForest([f"x{i}" for i in range(n)], list(masks), numerators, size)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_closed_forms_are_the_definitions(seed: int) -> None:
+    rng = Random(seed)
+    for _ in range(10):
+        forest = random_forest(rng, rng.randint(2, 5))
+        n, kind = len(forest.features), rng.choice(list(INTERACTIONS))
+        order = rng.randint(1, min(n, 4))
+        expected = {T: by_definition(forest.value_of_mask, n, T, kind) for T in combinations(range(n), order)}
+        found = interactions_of(forest.sets, forest.features, kind, order=order)
+        assert found == {tuple(f"x{i}" for i in T): x for T, x in expected.items() if x}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_listed_counted_and_on_a_diagram_alike(seed: int) -> None:
+    rng = Random(seed)
+    covers = random_covers(rng, 7)
+    counted = CountedCxps(covers, sum_covers(covers, ACCOUNT), "ratio", *count_covers(covers, ACCOUNT))
+    names = tuple(f"x{i}" for i in range(len(covers.losses)))
+    listed = counted.listed(10**6)
+    assert listed is not None
+    for kind in INTERACTIONS:
+        for order in (1, 2):
+            expected = interactions_of(listed, names, kind, order=order)
+            assert interactions_of(counted, names, kind, order=order) == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_diagram_gives_what_its_list_does(seed: int) -> None:
+    rng = Random(seed)
+    n = rng.randint(3, 6)
+    domain = Domain([Integer(f"x{i}", 0, rng.randint(1, 2)) for i in range(n)])
+    parts = [Slope((rng.randint(1, 4),)) for _ in range(n)]
+    model = LinearModel.of(domain, parts, base=[-n], rule=Positive((0, 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("axfi_kc.engines.diagram.engine._AT_ONCE", 0)
+        many = Explainer(model, domain, target="mdd").explain([0] * n)
+    few = Explainer(model, domain).explain([0] * n)
+    assert isinstance(many._found, DiagramCxps)
+    assert isinstance(few._found, ListedCxps)
+    for kind in INTERACTIONS:
+        for order in (1, 2, 3):
+            assert many.interactions(kind, order=order) == few.interactions(kind, order=order)
+
+
+def test_scores_are_the_interactions_of_order_one() -> None:
+    e = Explainer(lambda p: sum(p) > 2, Domain([Integer(f"x{i}", 0, i + 1) for i in range(4)])).explain([0, 1, 1, 1])
+    for kind in ("shapley", "banzhaf"):
+        found = e.interactions(kind, order=1)
+        assert {names[0]: value for names, value in found.items()} == {n: s for n, s in e.scores(kind).items() if s}
+    assert all(value < 0 for value in e.interactions().values())
+    assert ax.Explanation.from_json(e.to_json()).interactions() == e.interactions()
+
+
+def test_sums_of_long_and_of_negative_weights_are_exact() -> None:
+    rng = Random(3)
+    masks = [rng.randrange(1, 1 << 9) for _ in range(1_500)]  # many enough for the kernel
+    weights = [rng.randint(-(2**170), 2**170) for _ in masks]
+    for order in (1, 2, 3):
+        found = joint_totals(masks, weights, order, ACCOUNT)
+        for T in combinations(range(9), order):
+            mask = sum(1 << i for i in T)
+            total = sum(w for m, w in zip(masks, weights, strict=True) if m & mask == mask)
+            assert found.get(mask, 0) == total
+
+
+def test_bad_questions_are_one_sentence() -> None:
+    e = Explainer(lambda p: p[0], Domain([Integer("a", 0, 1)])).explain([1])
+    assert e.interactions() == {}
+    for kind in ("sii", "", "ffa"):
+        with pytest.raises(WeightError, match="must be one of 'shapley', 'banzhaf', 'moebius'"):
+            e.interactions(kind)
+    for order in (0, -1, True, 1.5):
+        with pytest.raises(WeightError, match="positive number of features"):
+            e.interactions(order=order)
+    covers = random_covers(Random(0))
+    counted = CountedCxps(covers, sum_covers(covers, ACCOUNT), "ratio", {1: 5}, 1)
+    with pytest.raises(IncompleteError, match="ask for pairs"):
+        counted.joint(lambda size: Fraction(1), 3, ACCOUNT)
+    model = LinearModel.of_columns(
+        Domain([Integer(f"x{i}", 0, 1) for i in range(30)]), [[1] * 30], intercepts=[-14.5], rule=Positive((0, 1))
+    )
+    many = Explainer(model, model.domain).explain([0] * 30)
+    pairs = many.interactions("moebius")
+    assert len(pairs) == 435
+    assert set(pairs.values()) == {-Fraction(15 * 14, 30 * 29) / 2**15}
+    with pytest.raises(BudgetError, match="interactions"):
+        interactions_of(many._found.__class__(**_fields(many._found)), many.domain.names, "shapley", budget=_TINY)
+
+
+_TINY = Budget(seconds=1e-6)
+
+
+def _fields(counted: CountedCxps) -> dict[str, object]:
+    return {name: getattr(counted, name) for name in ("covers", "sums", "kind", "_sizes", "_support")}
+
+
+@pytest.mark.parametrize("kind", ["shapley", "banzhaf", "moebius"])
+def test_interactions_equal_those_of_shapiq(kind: str) -> None:
+    shapiq = pytest.importorskip("shapiq")
+    rng = Random(7)
+    for n in (4, 7, 9):
+        forest = random_forest(rng, n)
+        index = {"shapley": "SII", "banzhaf": "BII", "moebius": "Moebius"}[kind]
+        theirs = shapiq.ExactComputer(game_of(forest), n_players=n)(index, 3).dict_values
+        for order in (1, 2, 3):
+            ours = interactions_of(forest.sets, forest.features, kind, order=order)
+            for T in combinations(range(n), order):
+                mine = float(ours.get(tuple(f"x{i}" for i in T), 0))
+                assert theirs.get(T, 0.0) == pytest.approx(mine, abs=1e-9)
+
+
+def game_of(forest: CXpForest) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the forest's value as a function of rows of flags."""
+
+    def value(row: np.ndarray) -> float:
+        return float(forest.value_of_mask(sum(1 << i for i, flag in enumerate(row.tolist()) if flag)))
+
+    return lambda coalitions: np.array([value(row) for row in coalitions])
