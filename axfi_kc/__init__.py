@@ -8,7 +8,9 @@
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from axfi_kc import errors
 from axfi_kc._version import __version__
@@ -20,6 +22,8 @@ from axfi_kc.compilers import output_of, read_model, read_onnx, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
 from axfi_kc.domain import grid
+from axfi_kc.domain.bayesian_network import BayesianNetwork
+from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.constraints import (
     Constraint,
     allowed,
@@ -30,6 +34,7 @@ from axfi_kc.domain.constraints import (
     feature,
     observed,
 )
+from axfi_kc.domain.distribution import Distribution, Mixture, Product, States, read_distribution, states_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
@@ -64,7 +69,40 @@ from axfi_kc.scores.axfi import banzhaf_like, shapley_like
 from axfi_kc.scores.forest import CXpForest
 from axfi_kc.scores.shap import circuits as shap_circuits
 from axfi_kc.scores.shap.circuits import shap_scores
-from axfi_kc.verification import Report, verify
+from axfi_kc.scores.shap.interactions import shap_interactions
+
+if TYPE_CHECKING:
+    from axfi_kc.circuits.files.psdd import read_psdd
+    from axfi_kc.domain.network_files import read_network
+    from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
+    from axfi_kc.verification import Report, verify
+
+# What few people need, and takes a while to import, is imported on sight.
+_ON_SIGHT = {
+    "read_psdd": "axfi_kc.circuits.files.psdd",
+    "read_network": "axfi_kc.domain.network_files",
+    "Fairness": "axfi_kc.explanations.sensitivity",
+    "Robustness": "axfi_kc.explanations.sensitivity",
+    "Sensitivity": "axfi_kc.explanations.sensitivity",
+    "fairness": "axfi_kc.explanations.sensitivity",
+    "robustness": "axfi_kc.explanations.sensitivity",
+    "sensitivity": "axfi_kc.explanations.sensitivity",
+    "Report": "axfi_kc.verification",
+    "verify": "axfi_kc.verification",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ON_SIGHT:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(_ON_SIGHT[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_SIGHT})
+
 
 # Paths that the documentation named before the rooms were built: the same modules under their old names.
 _OLD_PATHS = {
@@ -99,28 +137,37 @@ __all__ = [
     "AxfiError",
     "AxfiWarning",
     "Batch",
+    "BayesianNetwork",
     "Budget",
     "CXp",
     "CXpForest",
     "Categorical",
+    "ChowLiu",
     "CircuitModel",
     "Comparison",
     "CompiledModel",
     "Constraint",
     "Counterfactual",
+    "Distribution",
     "Domain",
     "Explainer",
     "Explanation",
+    "Fairness",
     "Histogram",
     "Integer",
+    "Mixture",
     "Problem",
+    "Product",
     "RadiusPath",
     "Real",
     "Region",
     "Report",
+    "Robustness",
     "Rule",
     "SavedBatch",
     "SavedExplanation",
+    "Sensitivity",
+    "States",
     "TableModel",
     "Uniform",
     "Weights",
@@ -138,6 +185,7 @@ __all__ = [
     "errors",
     "exactly_one",
     "explain_among",
+    "fairness",
     "feature",
     "find_axps",
     "find_counterfactual",
@@ -151,15 +199,22 @@ __all__ = [
     "possible_points",
     "queries",
     "radius_path",
+    "read_distribution",
     "read_model",
+    "read_network",
     "read_nnf",
     "read_onnx",
+    "read_psdd",
     "read_results",
     "read_xgboost",
     "relevant_features",
+    "robustness",
     "save_circuit",
+    "sensitivity",
+    "shap_interactions",
     "shap_scores",
     "shapley_like",
+    "states_of",
     "verify",
     "write_nnf",
 ]

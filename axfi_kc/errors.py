@@ -117,6 +117,8 @@ class BudgetError(AxfiError, RuntimeError):
         The AXps found so far, likewise.
     nodes, seconds
         What was spent.
+    row
+        Where among several instances the one is whose budget it was; None: there was one.
     """
 
     def __init__(
@@ -133,3 +135,4 @@ class BudgetError(AxfiError, RuntimeError):
         self.axps = axps
         self.nodes = nodes
         self.seconds = seconds
+        self.row: int | None = None

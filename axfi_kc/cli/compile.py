@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
@@ -54,11 +55,11 @@ def _savable() -> str:
     return ", ".join(s if known.language is None else f"{s} of an {known.language}" for s, known in written.items())
 
 
-def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add which output the circuit is about."""
+def _add_output(command: argparse.ArgumentParser, budget: str = "give up after") -> None:
+    """Add which output the circuit is about, and what it may take."""
     command.add_argument("--output", help="the output the circuit is about; of two classes, the greater by default")
     command.add_argument("--delta", type=float, help="regression: outputs this close to --output count")
-    command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
+    command.add_argument("--seconds", type=float, metavar="S", help=f"{budget} S seconds")
 
 
 def _output_of(inputs: Given, text: str | None, delta: float | None) -> Any:
@@ -142,6 +143,8 @@ _SIZES_EXAMPLES = """\
   axfi-kc sizes tree.skops data.csv --target label
   axfi-kc sizes model.json data.csv --to mdd obdd --codes order binary --orders influence --picture sizes.png
 """
+# of columns, for rows that are printed before the next ones are known
+_WIDTHS = {"order": 17, "vtree": 8, "nodes": 10, "edges": 10, "bytes": 11, "seconds": 8}
 _COLUMNS = ("target", "code", "order", "vtree", "constraints", "nodes", "edges", "bytes", "seconds", "agrees", "note")
 
 
@@ -150,7 +153,7 @@ def add_sizes(commands: Any) -> None:
     about = "compile a model into several languages and compare the sizes"
     command = add_command(commands, "sizes", _run_sizes, about=about, examples=_SIZES_EXAMPLES)
     add_inputs(command)
-    _add_output(command)
+    _add_output(command, "give up a row after")
     command.add_argument("--to", nargs="+", choices=tuple(TARGETS), default=list(TARGETS), help="[all]")
     command.add_argument("--codes", nargs="+", choices=CODES, default=["order"], help="[order]")
     command.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS, help="[all]")
@@ -168,6 +171,9 @@ def _run_sizes(options: argparse.Namespace) -> None:
     with working("reading"):
         inputs = given(options)
         output = _output_of(inputs, options.output, options.delta)
+    columns = [c for c in _COLUMNS if c != "constraints" or inputs.domain.constraints]
+    if not options.json:
+        print(*text_table(columns, [], widths=_WIDTHS), sep="\n")
     frame = compare_sizes(
         inputs.model,
         inputs.domain,
@@ -179,7 +185,8 @@ def _run_sizes(options: argparse.Namespace) -> None:
         vtrees=options.vtrees,
         reorder=options.reorder,
         budget=Budget(seconds=options.seconds or 60),
-        progress=is_watched(),
+        progress=options.json and is_watched(),
+        on_row=None if options.json else lambda row: _print_row(row, columns),
     )
     rows: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     if options.picture is not None:
@@ -187,9 +194,13 @@ def _run_sizes(options: argparse.Namespace) -> None:
     if options.json:
         print_json(rows)
         return
-    columns = [c for c in _COLUMNS if c != "constraints" or inputs.domain.constraints]
-    print(*text_table(columns, [[_cell(row[c]) for c in columns] for row in rows]), sep="\n")
     print_written([] if options.picture is None else [options.picture])
+
+
+def _print_row(row: Any, columns: Sequence[str]) -> None:
+    """Print a row at once: the next one may take its whole budget."""
+    cells = [_cell(getattr(row, c)) for c in columns]
+    print(text_table(columns, [cells], widths=_WIDTHS)[-1], flush=True)
 
 
 def _cell(value: Any) -> str:

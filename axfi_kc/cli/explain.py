@@ -5,15 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from fractions import Fraction
+from math import fsum
 from pathlib import Path
 from typing import Any
 
-from axfi_kc.cli.inputs import add_command, add_explainer, add_inputs, add_json, add_on_error, explainer_of, given
+from axfi_kc.cli.inputs import (
+    add_command,
+    add_explainer,
+    add_inputs,
+    add_interactions,
+    add_json,
+    add_on_error,
+    explainer_of,
+    given,
+)
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, space_words
-from axfi_kc.scores import DEFAULT_SCORES
+from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, radius_words, space_words, stopped_words
+from axfi_kc.scores import DEFAULT_SCORES, shares_of
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
 
@@ -36,6 +46,7 @@ def add_explain(commands: Any) -> None:
     add_explainer(command)
     command.add_argument("--row", type=int, default=0, metavar="N", help="which row to explain, from 0 [%(default)s]")
     command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    add_interactions(command)
     command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
     command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
     add_json(command)
@@ -51,13 +62,16 @@ def _run(options: argparse.Namespace) -> None:
     explanation = _explained(explainer, row, options)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
-        print_json(explanation.to_dict(kinds=options.score) | found)
+        print_json(explanation.to_dict(kinds=options.score, interactions=options.interactions) | found)
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
+        for kind in options.interactions:
+            print("", *_interaction_lines(explanation, kind, options.limit), sep="\n")
     if options.pictures is not None:
-        print_written(write_pictures(explanation, options.pictures, kinds=options.score), quiet=options.json)
+        drawn = write_pictures(explanation, options.pictures, kinds=options.score, interactions=options.interactions)
+        print_written(drawn, quiet=options.json)
     if options.report is not None:
-        write_report(explanation, options.report, kinds=options.score)
+        write_report(explanation, options.report, kinds=options.score, interactions=options.interactions)
         print_written([options.report], quiet=options.json)
 
 
@@ -66,8 +80,7 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
     from axfi_kc.errors import BudgetError
 
     try:
-        with working("explaining"):
-            return explainer.explain(row)
+        return explainer.explain(row)
     except BudgetError as spent:
         if options.json:
             print_json({"complete": False, "cxps": [list(c) for c in spent.cxps]})
@@ -81,7 +94,9 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
     space = [f"{what} {plain(words)}" for what, words in space_words(explanation).items()]
-    lines = [f"prediction: {plain(answer_words(explanation))}", *space, "", *_score_lines(explanation, kinds, limit)]
+    known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
+    head = [f"prediction: {plain(answer_words(explanation))}", *known, *space]
+    lines = [*head, "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
@@ -91,21 +106,35 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
     lines += _change_lines(explanation, limit)
-    if explanation.max_size is None:
+    if explanation.radius is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
+
+
+def _interaction_lines(explanation: Any, kind: str, limit: int) -> list[str]:
+    """Return the strongest interactions of two features."""
+    found = sorted(explanation.interactions(kind).items(), key=lambda item: -abs(item[1]))
+    rows = [(amount(value, digits=6), ", ".join(names)) for names, value in found]
+    header = (kind, "two features together: below 0, they stand in for each other")
+    return (
+        text_table(header, rows[:limit], total=len(rows)) if rows else [f"No two features have a {kind} interaction."]
+    )
 
 
 def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str]:
     scores = [explanation.scores(kind) for kind in kinds]
     values, relevant = explanation.instance, explanation.relevant
     ranked = sorted(relevant, key=lambda name: (-scores[0][name], name))
-    rows = [(n, plain(values[n]), *(amount(found[n], digits=6) for found in scores)) for n in ranked]
-    lines = text_table(("feature", "value", *kinds), rows[:limit], total=len(rows))
+    shares = shares_of(scores[0])
+    rows = [
+        (n, plain(values[n]), *(amount(found[n], digits=6) for found in scores), f"{float(shares[n]):.1%}")
+        for n in ranked
+    ]
+    lines = text_table(("feature", "value", *kinds, f"share of {kinds[0]}"), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     why = "irrelevant"
-    if explanation.max_size is not None:
-        why = f"in no CXp of at most {counted(explanation.max_size, 'feature')}"
+    if explanation.radius is not None:
+        why = f"in no CXp of at most {counted(explanation.radius, 'feature')}"
     return [*lines, f"The other {others} features are {why}: they score 0."] if others else lines
 
 
@@ -161,6 +190,7 @@ def add_batch(commands: Any) -> None:
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    add_interactions(command)
     add_on_error(command)
     add_json(command)
 
@@ -174,20 +204,35 @@ def _run_batch(options: argparse.Namespace) -> None:
         batch = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
     else:
         batch = explainer.explain_to(
-            options.out, data, kinds=options.score, n_jobs=options.n_jobs, on_error=options.on_error
+            options.out,
+            data,
+            kinds=options.score,
+            interactions=options.interactions,
+            n_jobs=options.n_jobs,
+            on_error=options.on_error,
         )
-    means = {kind: _means(batch, inputs.domain.names, kind) for kind in options.score}
+    names = inputs.domain.names
+    means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
+    shares = _share_means(batch, names, options.score[0])
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
         averages = {f"mean_{kind}": found for kind, found in means.items()}
-        print_json({"rows": len(batch), "skipped": skipped, "out": out, **averages})
+        known = {str(label): radius_words(radius) for label, radius in batch.stopped_rows.items()}
+        completeness = {"completeness": known} if known else {}
+        made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
+        print_json({**made, **averages, "mean_share": shares})
         return
-    first = means[options.score[0]]
-    ranked = [name for name in sorted(first, key=lambda name: -first[name]) if any(m[name] for m in means.values())]
-    rows = [(name, *(amount(found[name], digits=6) for found in means.values())) for name in ranked]
-    head = ("feature", *(f"mean {kind}" for kind in means))
-    print(f"{counted(len(batch), 'row')} explained" + ("" if options.out is None else f", results in {options.out}"))
+    ranked = [name for name in sorted(shares, key=lambda name: -shares[name]) if any(m[name] for m in means.values())]
+    rows = [(n, f"{shares[n]:.1%}", *(amount(found[n], digits=6) for found in means.values())) for n in ranked]
+    head = ("feature", f"mean share of {options.score[0]}", *(f"mean {kind}" for kind in means))
+    stopped = stopped_words(batch.radii)
+    print(
+        f"{counted(len(batch), 'row')} explained",
+        *([stopped] if stopped else []),
+        *([] if options.out is None else [f"results in {options.out}"]),
+        sep=", ",
+    )
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
     _print_skipped(batch, options.limit)
 
@@ -199,9 +244,18 @@ def _print_skipped(batch: Any, limit: int) -> None:
         print("", *text_table(("row", "skipped because"), rows[:limit], total=len(rows)), sep="\n")
 
 
-def _means(batch: Any, names: tuple[str, ...], kind: str) -> dict[str, Fraction]:
+def _share_means(batch: Any, names: tuple[str, ...], kind: str) -> dict[str, float]:
+    """Return the mean of each feature's shares of a score, rounded."""
+    numerators, wholes = batch.share_numerators(kind)
+    columns = zip(names, numerators.T.tolist(), strict=True)
+    return {
+        n: fsum(t / whole for t, whole in zip(own, wholes, strict=True)) / max(len(wholes), 1) for n, own in columns
+    }
+
+
+def _means(scored: Any, names: tuple[str, ...]) -> dict[str, Fraction]:
     """Return the mean score of each feature, exactly."""
-    numerators, denominators = batch.score_numerators(kind)
+    numerators, denominators = scored
     whole: dict[int, list[int]] = {}
     for row, denominator in zip(numerators.tolist(), denominators, strict=True):
         sums = whole.setdefault(denominator, [0] * len(row))
@@ -230,6 +284,7 @@ def add_report(commands: Any) -> None:
     command.add_argument("--row", type=int, metavar="N", help="only this row, from 0; otherwise a batch")
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
+    add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
     add_json(command)
@@ -240,7 +295,9 @@ def _run_report(options: argparse.Namespace) -> None:
 
     explained = _saved(options.model) if options.data is None else _reported(options)
     with working("writing"):
-        write_report(explained, options.out, title=options.title, kinds=options.score)
+        write_report(
+            explained, options.out, title=options.title, kinds=options.score, interactions=options.interactions
+        )
     skipped = getattr(explained, "skipped", {})
     if options.json:
         print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})
@@ -266,29 +323,35 @@ def _reported(options: argparse.Namespace) -> Any:
         explainer = explainer_of(inputs, options)
     if row is None:
         return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs, on_error=options.on_error)
-    with working("explaining"):
-        return explainer.explain(row)
+    return explainer.explain(row)
 
 
-def write_pictures(explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES) -> list[Path]:
-    """Draw scores, CXps and the forest, write the forest's files, and return the paths."""
-    from axfi_kc.plots import plot_cxps, plot_forest, plot_scores
+def write_pictures(
+    explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES, interactions: Sequence[str] = ()
+) -> list[Path]:
+    """Draw scores, interactions, CXps and the forest, write the forest's files, and return the paths."""
+    from axfi_kc.plots import plot_cxps, plot_forest, plot_interactions, plot_scores
     from axfi_kc.plots.style import pyplot, save_picture
 
     pyplot()  # or an error, before a folder is made
     folder.mkdir(parents=True, exist_ok=True)
     for kind in kinds:
         save_picture(folder / f"{kind}.png", plot_scores, explanation, kind)
-    names = [*kinds]
+    for kind in interactions:
+        save_picture(folder / f"{kind}_interactions.png", plot_interactions, explanation, kind)
+    names = [*kinds, *(f"{kind}_interactions" for kind in interactions)]
     if explanation.cxps:
         names.append("cxps")
         save_picture(folder / "cxps.png", plot_cxps, explanation)
     if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
         names.append("forest")
         save_picture(folder / "forest.png", plot_forest, explanation.forest)
-    explanation.forest.to_graphml(folder / "forest.graphml")
-    explanation.forest.to_dot(folder / "forest.dot")
-    return [*(folder / f"{name}.png" for name in names), folder / "forest.graphml", folder / "forest.dot"]
+    paths = [folder / f"{name}.png" for name in names]
+    if isinstance(explanation.cxps, tuple) or explanation.forest.sets.dag is not None:  # what is counted has no graph
+        explanation.forest.to_graphml(folder / "forest.graphml")
+        explanation.forest.to_dot(folder / "forest.dot")
+        paths += [folder / "forest.graphml", folder / "forest.dot"]
+    return paths
 
 
 _ROW = 78

@@ -42,6 +42,8 @@ _PACKAGES = {
     "catboost": "models; axfi-kc[catboost]",
     "interpret-core": "models; axfi-kc[ebm]",
     "onnx": "models in files; axfi-kc[onnx]",
+    "pgmpy": "networks; axfi-kc[pgmpy]",
+    "pyagrum": "networks; axfi-kc[pyagrum]",
     "Orange3": "models; axfi-kc[orange]",
     "problog": "the compiler dsharp; axfi-kc[dsharp]",
 }
@@ -152,6 +154,18 @@ def _circuit(path: Path) -> dict[str, Any]:
     return {"nodes": size.nodes, "edges": size.edges, "columns": len(names), "column names": list(names)[:50]}
 
 
+def _network(path: Path) -> dict[str, Any]:
+    from axfi_kc.domain.network_files import read_network
+
+    variables = read_network(path).variables
+    return {
+        "variables": len(variables),
+        "arrows": sum(len(v.parents) for v in variables),
+        "probabilities": sum(len(v.rows) * len(v.states) for v in variables),
+        "column names": [v.name for v in variables][:50],
+    }
+
+
 def _pickle(path: Path) -> dict[str, Any]:
     return {"note": "not looked into: a pickle can run any code when it is loaded"}
 
@@ -161,6 +175,7 @@ _FACTS = {
     "lightgbm": _lightgbm,
     "onnx": _onnx,
     "skops": _skops,
+    "network": _network,
     "circuit": _circuit,
     "pickle": _pickle,
 }

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -15,10 +16,13 @@ from zipfile import BadZipFile
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.targets import CODES
+from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.constraints import Constraint, constraint_of
+from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import columns_named
+from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
 from axfi_kc.errors import (
     AxfiError,
@@ -29,12 +33,14 @@ from axfi_kc.errors import (
     UnsupportedModelError,
 )
 from axfi_kc.scores import DEFAULT_SCORES, SCORES
+from axfi_kc.scores.interactions import INTERACTIONS
 
 __all__ = [
     "Given",
     "add_command",
     "add_explainer",
     "add_inputs",
+    "add_interactions",
     "add_json",
     "add_missing",
     "add_on_error",
@@ -66,6 +72,7 @@ _TRUSTED = (
     "sklearn.utils._metadata_requests.MetadataRequest",
     "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
+CHOW_LIU = ChowLiu.kind
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 
@@ -119,7 +126,7 @@ def _read_parquet(pd: Any, path: Path) -> Any:
 
 
 def file_kind(path: Path) -> str:
-    """Return what a model file holds: "xgboost", "lightgbm", "onnx", "skops", "circuit" or "pickle".
+    """Return what a model file holds: "xgboost", "lightgbm", "onnx", "skops", "network", "circuit" or "pickle".
 
     Suffixes say so, except that ``.json`` may be XGBoost's or a circuit's.
     """
@@ -132,6 +139,8 @@ def file_kind(path: Path) -> str:
         return "xgboost"
     if path.suffix in (".skops", ".onnx"):
         return path.suffix[1:]
+    if path.suffix in NETWORK_FORMATS:
+        return "network"
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     if b'"learner"' not in head and any(mark in head for known in circuits for mark in known.marks):
@@ -181,6 +190,8 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float
         from axfi_kc.compilers import read_onnx
 
         return read_onnx(path, domain)
+    if kind == "network":
+        return read_network(path)
     return _library_model(path, kind, allow_pickle=allow_pickle)
 
 
@@ -228,7 +239,10 @@ def load_skops(path: Path) -> Any:
         ) from error
 
 
-_MODEL = "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a circuit ({}), or a pickle"
+_MODEL = (
+    "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a network .bif or .net, a circuit ({}), or a "
+    "pickle"
+)
 _TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
 _MISSING = "the number that an XGBoost model takes for missing, as given to it in training; its files do not hold it"
 _PICKLE = "load a pickled model. A pickle runs whatever code its maker put in; load only files you trust"
@@ -310,6 +324,15 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
         help="constraints: what rules --out wrote, or a circuit",
     )
     group.add_argument("--measures", choices=["uniform", "empirical"], default="uniform", help="[%(default)s]")
+    group.add_argument(
+        "--distribution",
+        metavar=f"{CHOW_LIU}|FILE",
+        help=f"a joint distribution: {CHOW_LIU}, a tree learnt from the table; a network .bif or .net, a .psdd, or a "
+        ".json that save() wrote",
+    )
+    group.add_argument(
+        "--smoothing", default="1", metavar="A", help=f"added to every count of {CHOW_LIU}, such as 1/2 [%(default)s]"
+    )
 
 
 def add_explainer(command: argparse.ArgumentParser) -> None:
@@ -326,7 +349,20 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"what to score features by, sorted by the first: {', '.join(SCORES)} [{' '.join(DEFAULT_SCORES)}]",
     )
-    group.add_argument("--seconds", type=float, metavar="S", help="stop with what is certain after S seconds per row")
+    group.add_argument("--seconds", type=float, metavar="S", help="how long to search for the CXps of a row")
+    group.add_argument("--threads", type=int, default=1, metavar="N", help="how many work on one row [%(default)s]")
+    group.add_argument(
+        "--on-budget",
+        choices=["radius", "raise"],
+        default="radius",
+        help="after these seconds: explain up to the number of features that is complete, or fail [%(default)s]",
+    )
+    group.add_argument(
+        "--on-interrupt",
+        choices=["radius", "raise"],
+        default="raise",
+        help="at Ctrl-C: end as after these seconds, or at once [%(default)s]",
+    )
     group.add_argument(
         "--class-names",
         nargs="+",
@@ -334,6 +370,18 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
         help="how to call the classes: a name each, in the order of their labels, or LABEL=NAME",
     )
     add_region(command)
+
+
+def add_interactions(command: argparse.ArgumentParser) -> None:
+    """Add which interactions of two features to show."""
+    command.add_argument(
+        "--interactions",
+        nargs="+",
+        choices=tuple(INTERACTIONS),
+        default=(),
+        metavar="NAME",
+        help=f"show what two features contribute together as well: {', '.join(INTERACTIONS)}",
+    )
 
 
 def add_region(command: argparse.ArgumentParser) -> None:
@@ -363,12 +411,12 @@ def given(options: argparse.Namespace) -> Given:
     source = data if options.domain is None else _features(read_table(options.domain), options.domain, options.target)
     if file_kind(options.model) == "circuit":
         model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
-        return Given(model, _constrained(model.domain, options), data)
+        return Given(model, _distributed(_constrained(model.domain, options), source, options), data)
     _check_missing(options.model, file_kind(options.model), options.missing)
     names = _model_columns(options.model, allow_pickle=options.allow_pickle)
     if names is not None:
         data, source = columns_named(data, names), columns_named(source, names)
-    domain = _constrained(_domain(source, options), options)
+    domain = _distributed(_constrained(_domain(source, options), options), source, options)
     model = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
     return Given(model, domain, data)
 
@@ -386,8 +434,8 @@ def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
         from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 
         return named_columns(parse_lightgbm(lightgbm_text(path)).names)
-    if kind == "onnx":
-        return None  # its inputs have names, and seldom a column each
+    if kind in ("onnx", "network"):
+        return None  # inputs of the one have names, but seldom a column each; the other predicts any variable
     model = _library_model(path, kind, allow_pickle=allow_pickle)
     import_readers(model)
     return column_names(model)
@@ -422,6 +470,33 @@ def _constrained(domain: Domain, options: argparse.Namespace) -> Domain:
         else:
             rules.append(load_circuit(path, domain.unconstrained))
     return domain.where(*rules) if rules else domain
+
+
+def _distributed(domain: Domain, table: Any, options: argparse.Namespace) -> Domain:
+    """Return the domain with the joint distribution that was asked for: learnt from the table, or in a file."""
+    asked = options.distribution
+    if asked is None:
+        return domain
+    if asked != CHOW_LIU:
+        return domain.with_distribution(_distribution_in(Path(asked), domain, options.bits))
+    try:
+        smoothing = Fraction(options.smoothing)
+    except (ValueError, ZeroDivisionError):
+        raise DomainError(
+            f"--smoothing takes a number such as 1, 0.5 or 1/2, but {options.smoothing!r} was given."
+        ) from None
+    return domain.with_distribution(ChowLiu.fit(table, domain, smoothing=smoothing))
+
+
+def _distribution_in(path: Path, domain: Domain, code: str | None) -> Any:
+    """Return the distribution in a file: a network, a PSDD beside its vtree, or what ``save`` wrote."""
+    if path.suffix in NETWORK_FORMATS:
+        return read_network(path)
+    if path.suffix == ".psdd":
+        from axfi_kc.circuits.files.psdd import read_psdd
+
+        return read_psdd(path, domain, code=code or "direct")
+    return read_distribution(path)
 
 
 def _rules_in(path: Path) -> list[Constraint]:
@@ -469,9 +544,11 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         delta=options.delta,
         weights=options.weights,
         max_size=options.max_size,
-        budget=None if options.seconds is None else Budget(seconds=options.seconds),
+        budget=Budget(seconds=options.seconds, threads=options.threads),
         class_names=_class_names(inputs, options.class_names),
         within=_region(options),
+        on_budget=options.on_budget,
+        on_interrupt=options.on_interrupt,
     )
 
 

@@ -18,12 +18,26 @@ from axfi_kc.cli.compile import add_compile, add_sizes
 from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
 from axfi_kc.cli.info import add_info
 from axfi_kc.cli.rules import add_rules
+from axfi_kc.cli.sensitivity import add_sensitivity
 from axfi_kc.cli.verify import add_verify
+from axfi_kc.cli.warm_up import add_warm_up
 from axfi_kc.errors import AxfiError, AxfiWarning
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (add_explain, add_batch, add_report, add_verify, add_sizes, add_compile, add_rules, add_info, add_demo)
+_COMMANDS = (
+    add_explain,
+    add_batch,
+    add_report,
+    add_verify,
+    add_sensitivity,
+    add_sizes,
+    add_compile,
+    add_rules,
+    add_info,
+    add_warm_up,
+    add_demo,
+)
 DONE, BAD_INPUT, INTERRUPTED = 0, 1, 130  # and 2, bad usage, which argparse uses
 _EPILOG = """\
 examples:

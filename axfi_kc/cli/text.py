@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
@@ -29,8 +30,16 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, total: int | None = None) -> list[str]:
+def text_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    total: int | None = None,
+    widths: Mapping[str, int] = MappingProxyType({}),
+) -> list[str]:
     r"""Return the lines of a table; if there are more rows in `total`, one line counts the rest.
+
+    `widths` are the least widths of columns, by their headers.
 
     Examples
     --------
@@ -41,9 +50,9 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, total: i
     ... and 2 more
     """
     cells = [tuple(abridged(_printable(cell), _WIDEST) for cell in row) for row in rows]
-    widths = [max(len(row[k]) for row in (header, *cells)) for k in range(len(header))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (header, *cells)]
-    lines.insert(1, "  ".join("-" * w for w in widths))
+    wide = [max(widths.get(name, 0), *(len(row[k]) for row in (header, *cells))) for k, name in enumerate(header)]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)).rstrip() for row in (header, *cells)]
+    lines.insert(1, "  ".join("-" * w for w in wide))
     left = 0 if total is None else total - len(rows)
     return [*lines, f"... and {amount(left)} more"] if left > 0 else lines
 

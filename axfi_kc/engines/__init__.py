@@ -4,7 +4,8 @@ To add one:
 
 1. write a class that is an :class:`Engine` in a folder of its own, made of a model and a similarity;
 2. name it in :data:`ENGINES` below, under the form that it explains;
-3. take the budget with each question, and keep per output what is expensive
+3. take the budget with each question, go by the number of changed features where that is asked for
+   (:mod:`~axfi_kc.engines.radius`), and keep per output what is expensive
    (:class:`~axfi_kc.engines.per_output.PerOutput`);
 4. let the brute force of ``tests/support``, which knows nothing but the definitions, judge it.
 """
@@ -12,6 +13,7 @@ To add one:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS, language_of
+from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Real
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.engines.circuit.engine import CircuitEngine, TargetEngine
@@ -34,7 +37,10 @@ from axfi_kc.engines.found import (
     Share,
     check_countable,
     check_weights,
+    fractions_of,
+    nearest_floats,
 )
+from axfi_kc.engines.joint import BoxedEngine, JointEngine
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
@@ -42,11 +48,14 @@ from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.engines.samples import SampleEngine
 from axfi_kc.errors import UnsupportedModelError, UnsupportedTargetError
 from axfi_kc.models import Boxes, CircuitModel, LinearModel, Model, Samples, Similarity, TableModel, TreeSum
+from axfi_kc.models.bayes_classifier import BayesClassifier
 from axfi_kc.models.renumbering import renumbered
+from axfi_kc.models.restriction import restricted
 
 __all__ = [
     "ENGINES",
     "LISTED",
+    "BoxedEngine",
     "CxpSets",
     "Engine",
     "Found",
@@ -55,10 +64,13 @@ __all__ = [
     "Numerators",
     "RegionEngine",
     "Share",
+    "boxed_engine_for",
     "check_countable",
     "check_weights",
     "engine_for",
     "engine_through",
+    "fractions_of",
+    "nearest_floats",
 ]
 
 
@@ -82,10 +94,13 @@ class Engine(Protocol):
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance, given by its codes; the budget is that of each instance.
 
-        `located` is what :meth:`locate` gives, for who has asked that already.
+        `located` is what :meth:`locate` gives, for who has asked that already. With `partial`, an instance whose budget
+        is spent gets all CXps, with weights, of the largest number of features that was finished
+        (:attr:`Found.radii`), and there is a BudgetError only if not even those of one feature were.
         """
         ...
 
@@ -99,17 +114,25 @@ def _of_trees(model: TreeSum, similarity: Similarity) -> Engine:
     return (BoxEngine if model.n_trees == 1 else EnsembleEngine)(model, similarity)
 
 
+def _of_circuits(model: CircuitModel, similarity: Similarity) -> Engine:
+    """Return the engine of circuits; an ordered diagram holds the CXps as a family, listed only when there are few."""
+    engine = CircuitEngine(model, similarity)
+    return DiagramEngine(model, similarity, constant=engine.constant) if model.is_diagram else engine
+
+
 ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
     Boxes: BoxEngine,
     TableModel: BoxEngine,
     TreeSum: _of_trees,
     LinearModel: LinearEngine,
-    CircuitModel: CircuitEngine,
+    BayesClassifier: partial(DiagramEngine, at_once=LISTED),
+    CircuitModel: _of_circuits,
     Samples: SampleEngine,
 }
 
 
 _CONSTRAINED = (BoxEngine, _of_trees)  # engines that keep to possible points by themselves
+_BOXED = (BoxEngine, _of_trees, _of_circuits)  # engines that cut adversarial examples into boxes
 
 
 def engine_for(model: Any, similarity: Similarity) -> Engine:
@@ -125,6 +148,8 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         raise UnsupportedModelError(
             f"No engine explains {type(model).__name__}; expected a neutral form from read_model."
         )
+    if model.domain.distribution is not None:
+        return _joint_engine(model, similarity)
     if not model.domain.constraints:
         return maker(model, similarity)
     if maker in _CONSTRAINED:
@@ -136,15 +161,51 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
 
 
+def boxed_engine_for(model: Model, similarity: Similarity) -> BoxedEngine:
+    """Return an engine that cuts what is dissimilar, possible and agrees with an instance elsewhere into boxes.
+
+    Raises
+    ------
+    UnsupportedModelError
+        For a linear model over real features, whose half-spaces are no boxes.
+    """
+    maker = next((ENGINES[form] for form in type(model).__mro__ if form in ENGINES), None)
+    boxed: Any = maker
+    if maker not in _BOXED or (model.domain.constraints and maker not in _CONSTRAINED):
+        _check_discrete(model)
+        boxed = partial(DiagramEngine, at_once=LISTED)
+    return boxed(model, similarity)
+
+
+def _joint_engine(model: Model, similarity: Similarity) -> Engine:
+    """Return the engine of a model whose domain has a distribution."""
+    plain = measured_domain(model.domain)
+    if plain is not None:  # features are independent after all, and every closed form holds
+        return engine_for(restricted(model, plain), similarity)
+    return JointEngine(boxed_engine_for(model, similarity), model)
+
+
 def _check_discrete(model: Model) -> None:
     """Raise for a linear model over real features: its closed forms do not survive a cut through the simplex."""
     odd = next((f for f in model.domain.features if isinstance(f, Real)), None)
-    if isinstance(model, LinearModel) and odd is not None:
+    if not isinstance(model, LinearModel) or odd is None:
+        return
+    if model.domain.distribution is not None:
         raise UnsupportedModelError(
-            f"A linear model over the real feature {odd.name!r} is not explained under constraints, or within a ball "
-            "of norm 'l1', which cut its volumes into pieces without a closed form; declare the feature integer, or "
-            "use a region of norm 'linf'."
+            f"A linear model over the real feature {odd.name!r} is not explained under a joint distribution, whose "
+            "bins cut its volumes into pieces without a closed form; declare the feature integer, or give the domain "
+            "independent features (domain.with_distribution(None))."
         )
+    if not model.domain.constraints:
+        raise UnsupportedModelError(
+            f"What is similar is no union of boxes for a linear model over the real feature {odd.name!r}, so that it "
+            "has no such probability here; declare the feature integer."
+        )
+    raise UnsupportedModelError(
+        f"A linear model over the real feature {odd.name!r} is not explained under constraints, or within a ball "
+        "of norm 'l1', which cut its volumes into pieces without a closed form; declare the feature integer, or "
+        "use a region of norm 'linf'."
+    )
 
 
 def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
@@ -159,6 +220,9 @@ def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
         raise UnsupportedTargetError(
             f"target must be one of {', '.join(map(repr, ('auto', *TARGETS)))}, but {target!r} was given."
         )
+    plain = None if target == "auto" else measured_domain(model.domain)
+    if plain is not None:
+        return engine_through(target, restricted(model, plain), similarity)
     engine = engine_for(model, similarity)
     if target == "auto":
         return engine
@@ -167,5 +231,7 @@ def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
     through: Callable[..., Engine] = DiagramEngine if language_of(target).ordered else TargetEngine
     # Ratios among possible points are made CXp by CXp.
     more = {"at_once": LISTED} if is_constrained and through is DiagramEngine else {}
-    made = through(model, similarity, **options, **more)
+    made: Any = through(model, similarity, **options, **more)
+    if model.domain.distribution is not None:
+        return JointEngine(made, model)
     return PossibleEngine(made, model) if is_constrained else made

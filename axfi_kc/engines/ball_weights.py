@@ -12,19 +12,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, combinations, product
+from itertools import chain, combinations, pairwise, product
 from math import factorial, prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.domain.features import Real
+from axfi_kc.domain.distribution import States, measured_domain
+from axfi_kc.domain.features import Feature, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.region import Near, uniform_pieces
 from axfi_kc.errors import DomainError
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import GriddedModel, Model, Similarity
+from axfi_kc.models.restriction import restricted
 from axfi_kc.models.support import Support, support_of
 
 __all__ = ["BallWeights", "near_of"]
@@ -42,11 +44,15 @@ def near_of(model: Model) -> Near | None:
 
 
 class _Piece(NamedTuple):
-    """Part of a cell: its probability, how far it is at least, and how much further it goes."""
+    """Part of a cell: its probability, how far it is at least, and how much further it goes.
+
+    Under a joint distribution the probability is that given the state in which the piece lies.
+    """
 
     share: Fraction
     least: Fraction
     more: Fraction
+    state: int = 0
 
 
 class BallWeights:
@@ -66,7 +72,10 @@ class BallWeights:
                 "Within a ball of norm 'l1' a linear model has weights over discrete features only, but one is real; "
                 "use norm='linf'."
             )
-        self._model, self._near = model, near
+        plain = measured_domain(model.domain)
+        self._model, self._near = model if plain is None else cast(GriddedModel, restricted(model, plain)), near
+        self._joint = self._model.domain.distribution
+        self._chances: dict[tuple[int, ...], Fraction] = {}
 
     @cached_property
     def _others(self) -> Support | None:
@@ -79,15 +88,16 @@ class BallWeights:
             root = root if constraint is self._near else found.nodes.conjoined(root, own)
         return replace(found, root=root)
 
-    def ratio(self, v: npt.NDArray[np.int64], output: Any, mask: int, similarity: Similarity) -> Fraction:
-        """Return the probability of dissimilar points among the possible ones that agree with v outside a CXp."""
+    def ratio(self, codes: npt.NDArray[np.float64], output: Any, mask: int, similarity: Similarity) -> Fraction:
+        """Return the probability of dissimilar points among the possible ones that agree with v outside a set."""
+        v = self._model.grid.locate(codes[np.newaxis])[0]
         members = features_of(mask)
         rows = self._points(v, members)
         outputs = self._model.decide(rows)
         found, whole = Fraction(0), Fraction(0)
         for row, y in zip(rows.tolist(), outputs, strict=True):
             if self._others is None or self._others.holds(row):
-                share = self._share([self._pieces(i, row[i]) for i in members])
+                share = self._share([self._pieces(i, row[i]) for i in members], codes, members)
                 whole += share
                 found += 0 if similarity.holds(y, output) else share
         if not whole:
@@ -106,14 +116,30 @@ class BallWeights:
         rows[:, list(members)] = np.indices(sizes).reshape(len(sizes), -1).T
         return rows
 
-    def _share(self, pieces: Sequence[Sequence[_Piece]]) -> Fraction:
+    def _share(
+        self, pieces: Sequence[Sequence[_Piece]], codes: npt.NDArray[np.float64], members: Sequence[int]
+    ) -> Fraction:
         """Return the probability of one combination of cells within the ball."""
         total = Fraction(0)
         for chosen in product(*pieces):
             spare = self._near.radius - sum((p.least for p in chosen), Fraction(0))
             share = prod((p.share for p in chosen), start=Fraction(1))
+            share = share and share * self._chance([p.state for p in chosen], codes, members)
             total += share and share * _uniform_sum([p.more for p in chosen if p.more], spare)
         return total
+
+    def _chance(self, states: Sequence[int], codes: npt.NDArray[np.float64], members: Sequence[int]) -> Fraction:
+        """Return the probability of states of some features, together with the instance's own of the others."""
+        if self._joint is None:
+            return Fraction(1)
+        features, known = self._model.domain.features, self._joint.states
+        own = [int(s.locate(codes[i : i + 1], f)[0]) for i, (s, f) in enumerate(zip(known, features, strict=True))]
+        for i, state in zip(members, states, strict=True):
+            own[i] = state
+        key = tuple(own)
+        if key not in self._chances:
+            self._chances[key] = self._joint.probability(dict(enumerate(own)))
+        return self._chances[key]
 
     @cached_property
     def _known(self) -> dict[tuple[int, int], list[_Piece]]:
@@ -121,30 +147,59 @@ class BallWeights:
 
     def _pieces(self, i: int, cell: int) -> list[_Piece]:
         if (i, cell) not in self._known:
-            self._known[i, cell] = list(_pieces_of(self._model.grid.axes[i], cell, self._near))
+            axis = self._model.grid.axes[i]
+            found = _pieces_of(axis, cell, self._near)
+            if self._joint is not None:
+                found = _pieces_of_states(self._joint.states[i], axis, cell, self._near)
+            self._known[i, cell] = list(found)
         return self._known[i, cell]
 
 
 def _pieces_of(axis: Axis, cell: int, near: Near) -> Iterator[_Piece]:
-    share, name = Fraction(axis.numerators[cell], axis.denominator), axis.feature.name
-    if name not in near.names:
-        yield _Piece(share, Fraction(0), Fraction(0))
-        return
-    feature = axis.feature
-    if not isinstance(feature, Real) or feature.low == feature.high:
-        yield _Piece(share, near.reaches(name, axis)[cell].radius, Fraction(0))
-        return
-    k = near.names.index(name)
+    share, feature = Fraction(axis.numerators[cell], axis.denominator), axis.feature
+    if not _is_cut(feature, near):
+        yield _Piece(share, _reach(axis, cell, near), Fraction(0))
+    elif isinstance(feature, Real):
+        yield from _cut_pieces(axis, cell, near, uniform_pieces(feature), 0)
+
+
+def _pieces_of_states(states: States, axis: Axis, cell: int, near: Near) -> Iterator[_Piece]:
+    """Yield the pieces of a cell in each state, with the share of the state that they have."""
+    if not _is_cut(axis.feature, near):
+        for state, share in enumerate(states.shares(axis)[cell]):
+            if share:
+                yield _Piece(share, _reach(axis, cell, near), Fraction(0), state)
+    elif cell != axis.missing_cell:
+        for state, (low, high) in enumerate(pairwise(states.edges)):
+            yield from _cut_pieces(axis, cell, near, [(low, high, Fraction(1))], state)
+
+
+def _is_cut(feature: Feature, near: Near) -> bool:
+    """Tell whether a ball cuts through cells of a feature."""
+    return feature.name in near.names and isinstance(feature, Real) and feature.low < feature.high
+
+
+def _reach(axis: Axis, cell: int, near: Near) -> Fraction:
+    """Return how far a cell is that a ball does not cut."""
+    name = axis.feature.name
+    return near.reaches(name, axis)[cell].radius if name in near.names else Fraction(0)
+
+
+def _cut_pieces(
+    axis: Axis, cell: int, near: Near, uniform: Sequence[tuple[Fraction, Fraction, Fraction]], state: int
+) -> Iterator[_Piece]:
+    """Yield the parts of a cell of a real feature on which it is uniform, cut at the instance."""
+    feature, k = cast(Real, axis.feature), near.names.index(axis.feature.name)
     centre, factor = Fraction(near.centres[k]), near.factors[k]
     left = Fraction(axis.cuts[cell - 1].value) if cell else Fraction(feature.low)
     right = Fraction(axis.cuts[cell].value) if cell < len(axis.cuts) else Fraction(feature.high)
-    for low, high, mass in uniform_pieces(feature):
+    for low, high, mass in uniform:
         # Cut at the instance too: on either side of it distances grow evenly.
         for a, b in ((low, min(high, centre)), (max(low, centre), high)):
             a, b = max(a, left), min(b, right)
             if a < b:
                 nearest = min(abs(a - centre), abs(b - centre))
-                yield _Piece(mass * (b - a) / (high - low), nearest * factor, (b - a) * factor)
+                yield _Piece(mass * (b - a) / (high - low), nearest * factor, (b - a) * factor, state)
 
 
 def _uniform_sum(widths: Sequence[Fraction], limit: Fraction) -> Fraction:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, reduce
-from itertools import accumulate, pairwise
-from math import lcm, prod
+from functools import cached_property, lru_cache, reduce
+from itertools import accumulate, chain, combinations, pairwise
+from math import gcd, lcm, prod
 from operator import or_
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget, Watch, paced
 from axfi_kc.domain.features import Feature, Real
 from axfi_kc.domain.grid import Grid
+from axfi_kc.engines.limbs import Limbs, integers_of, limbs_for, limbs_of, short_integers, without_zeros
 from axfi_kc.errors import WeightError
 from axfi_kc.families import SetFamily, WeightedDag
-from axfi_kc.families.masks import sorted_sets
+from axfi_kc.families.masks import features_of, sorted_sets
 
 __all__ = [
     "LISTED",
@@ -36,8 +38,12 @@ __all__ = [
     "check_countable",
     "check_weights",
     "features_of_members",
+    "fractions_of",
+    "joint_totals",
     "masks_of_words",
     "members_of_words",
+    "nearest_floats",
+    "parts_of_sizes",
     "words_of_masks",
 ]
 
@@ -46,6 +52,10 @@ WEIGHTS = ("ratio", "count", "unit")
 LISTED = 100_000  # users get a family of more sets as a view
 _WORD = 64
 _INT64 = 2**63
+_WHOLE = 2**53  # up to here whole numbers are floats
+_LIMB = 32
+_ZERO = Fraction(0)
+_new: Callable[[type[Fraction]], Any] = object.__new__
 
 Share = Callable[[int], Fraction]
 """What each member of a CXp of so many features gets of its weight."""
@@ -101,6 +111,11 @@ class CxpSets(ABC):
 
     @property
     @abstractmethod
+    def sizes(self) -> dict[int, int]:
+        """The number of CXps of each size that occurs, smallest first."""
+
+    @property
+    @abstractmethod
     def support(self) -> int:
         """The features that are in some CXp, as a mask."""
 
@@ -124,6 +139,13 @@ class CxpSets(ABC):
         """Divide the weight of each CXp among its features by `share`; see :data:`Share`.
 
         Returns what each feature gets as an integer, and what these are divided by.
+        """
+
+    @abstractmethod
+    def joint(self, share: Share, order: int, account: Account) -> tuple[dict[int, int], int]:
+        """Give each set of `order` features a share of the weight of each CXp that contains it.
+
+        Returns what each set, as a mask, gets as an integer, where that is not 0, and what these are divided by.
         """
 
     @abstractmethod
@@ -160,6 +182,11 @@ class ListedCxps(CxpSets):
         return len(self.masks)
 
     @property
+    def sizes(self) -> dict[int, int]:
+        """The number of CXps of each size that occurs, smallest first."""
+        return dict(sorted(Counter(map(int.bit_count, self.masks)).items()))
+
+    @property
     def support(self) -> int:
         """The features that are in some CXp, as a mask."""
         return reduce(or_, self.masks, 0)
@@ -186,7 +213,7 @@ class ListedCxps(CxpSets):
 
     def spread(self, share: Share, n_features: int, account: Account) -> tuple[list[int], int]:
         """Divide the weight of each CXp among its features (cost: linear in the total size of the CXps)."""
-        part_of, common = _parts(map(int.bit_count, self.masks), share)
+        part_of, common = parts_of_sizes(map(int.bit_count, self.masks), share)
         totals = [0] * n_features
         for mask, numerator in account.paced(zip(self.masks, self.numerators, strict=True)):
             part, rest = numerator * part_of[mask.bit_count()], mask
@@ -195,6 +222,14 @@ class ListedCxps(CxpSets):
                 totals[low.bit_length() - 1] += part
                 rest ^= low
         return totals, self.denominator * common
+
+    def joint(self, share: Share, order: int, account: Account) -> tuple[dict[int, int], int]:
+        """Give each set of features a share of each CXp (cost: CXps times the square of features, vectorised)."""
+        large = [k for k, mask in enumerate(account.paced(self.masks)) if mask.bit_count() >= order]
+        masks = [self.masks[k] for k in large]
+        part_of, common = parts_of_sizes(map(int.bit_count, masks), share)
+        weights = [self.numerators[k] * part_of[self.masks[k].bit_count()] for k in account.paced(large)]
+        return joint_totals(masks, weights, order, account), self.denominator * common
 
     def _family(self, budget: Budget | None) -> SetFamily:
         return SetFamily.of(self.masks, budget=budget)
@@ -213,6 +248,11 @@ class DiagramCxps(CxpSets):
     def count(self) -> int:
         """The number of CXps."""
         return self.cxps.count
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """The number of CXps of each size that occurs, smallest first."""
+        return self.cxps.sizes
 
     @property
     def support(self) -> int:
@@ -255,17 +295,101 @@ class DiagramCxps(CxpSets):
     def spread(self, share: Share, n_features: int, account: Account) -> tuple[list[int], int]:
         """Divide the weight of each CXp without listing one (cost: arcs times sizes)."""
         sizes = self.cxps.dag.numerators_within(account)
-        part_of, common = _parts(sizes, share)
+        part_of, common = parts_of_sizes(sizes, share)
         largest, whole = max(sizes, default=0), self.dag.whole
         scaled = {size: part * whole ** (largest - size) for size, part in part_of.items()}
         totals = self.dag.spread(scaled, account=account)
         return [totals.get(i, 0) for i in range(n_features)], common * whole**largest
 
+    def joint(self, share: Share, order: int, account: Account) -> tuple[dict[int, int], int]:
+        """Give each set of features a share of each CXp without listing one.
+
+        A CXp contains a set iff it has its last feature and avoids no other, so by inclusion and exclusion a pass over
+        the DAG for each set of fewer features is enough.
+        """
+        sizes = self.cxps.dag.numerators_within(account)
+        part_of, common = parts_of_sizes((size for size in sizes if size >= order), share)
+        largest, whole = max(sizes, default=0), self.dag.whole
+        scaled = {size: part * whole ** (largest - size) for size, part in part_of.items()}
+        found: dict[int, int] = {}
+        members = features_of(self.support)
+        for avoided in chain.from_iterable(combinations(members, k) for k in range(order)):
+            totals = self.dag.avoiding(avoided).spread(scaled, account=account)
+            account.look()
+            for rest in combinations([i for i in members if i not in avoided], order - len(avoided)):
+                # Each set is met once for each of its features in the place of the last: the largest one stands for it.
+                last = max(rest)
+                if not avoided or last > max(avoided):
+                    mask = sum(1 << i for i in (*avoided, *rest))
+                    found[mask] = found.get(mask, 0) + (-1) ** len(avoided) * totals.get(last, 0)
+        return {mask: total for mask, total in found.items() if total}, common * whole**largest
+
     def _family(self, budget: Budget | None) -> SetFamily:
         return self.cxps
 
 
-def _parts(sizes: Iterable[int], share: Share) -> tuple[dict[int, int], int]:
+_LIMB = 32  # bits of a number that a kernel adds up at once
+_FEW = 1_000  # sets that are faster added up without a kernel
+
+
+def joint_totals(masks: Sequence[int], weights: Sequence[int], order: int, account: Account) -> dict[int, int]:
+    """Return for each set of `order` features the sum of the weights of the sets that contain it, where it is not 0.
+
+    Notes
+    -----
+    For more than two features, pairs among the sets that contain the first ones.
+
+    Examples
+    --------
+    >>> joint_totals([0b011, 0b111], [10**30, 1], 2, Account(None, goal="sums")) == {3: 10**30 + 1, 5: 1, 6: 1}
+    True
+    """
+    if order == 2 and len(masks) > _FEW:
+        return _pair_totals(masks, weights, account)
+    found: dict[int, int] = {}
+    if order <= 2:
+        for mask, weight in account.paced(zip(masks, weights, strict=True)):
+            for chosen in combinations(features_of(mask), order):
+                key = sum([1 << i for i in chosen])
+                found[key] = found.get(key, 0) + weight
+        return {mask: total for mask, total in found.items() if total}
+    for i in features_of(reduce(or_, masks, 0)):
+        above = ~((2 << i) - 1)
+        inside = [(m & above, w) for m, w in zip(masks, weights, strict=True) if m >> i & 1]
+        rest = joint_totals([m for m, _ in inside], [w for _, w in inside], order - 1, account)
+        found |= {mask | 1 << i: total for mask, total in rest.items()}
+    return found
+
+
+def _pair_totals(masks: Sequence[int], weights: Sequence[int], account: Account) -> dict[int, int]:
+    from axfi_kc.engines.joint_kernels import add_pairs
+
+    n = reduce(or_, masks, 0).bit_length()
+    row, member = np.nonzero(members_of_words(words_of_masks(masks, n), n))
+    starts = np.searchsorted(row, np.arange(len(masks) + 1))
+    # What is added to each weight so that none is negative; a last limb of 1 counts how often it was.
+    shift = max(0, -min(weights))
+    limbs = _limbs([w + shift for w in weights] if shift else weights)
+    totals = np.zeros((n, n, limbs.shape[1]), dtype=np.uint64)
+    account.look()
+    add_pairs(starts, member, limbs, totals)
+    account.look()
+    found = {}
+    for a, b in np.argwhere(totals[:, :, -1]).tolist():
+        *low, count = totals[a, b].tolist()
+        found[1 << a | 1 << b] = sum([limb << _LIMB * k for k, limb in enumerate(low)]) - shift * count
+    return {mask: total for mask, total in found.items() if total}
+
+
+def _limbs(weights: Sequence[int]) -> npt.NDArray[np.uint32]:
+    """Return non-negative integers 32 bits at a time, lowest first, and a 1 after the highest."""
+    width = _LIMB // 8 * (1 + max((w.bit_length() for w in weights), default=0) // _LIMB)
+    one = (1).to_bytes(_LIMB // 8, "little")
+    whole = b"".join([w.to_bytes(width, "little") + one for w in weights])
+    return np.frombuffer(whole, dtype="<u4").astype(np.uint32).reshape(len(weights), -1)
+
+
+def parts_of_sizes(sizes: Iterable[int], share: Share) -> tuple[dict[int, int], int]:
     """Return the share of a member of a CXp of each size as an integer, and what these are divided by."""
     shares = {size: share(size) for size in set(sizes)}
     # One denominator, so that sums are of integers: each sum of Fractions would take a gcd.
@@ -288,7 +412,7 @@ class Found:
     words
         Each CXp as words of 64 features.
     totals
-        Integers: int64 where every one fits, else Python ints.
+        Integers: int64 where every one fits, else Python ints, or rows of limbs (:mod:`axfi_kc.engines.limbs`).
     wholes
         One positive integer per feature.
     kind
@@ -297,6 +421,9 @@ class Found:
         One positive integer per CXp; None stands for ones.
     nodes
         Search nodes spent on each instance; None for an engine that does not search.
+    radii
+        Up to how many features the CXps of each instance are complete, where its budget ended before all that were
+        asked for were found; None entries, and None altogether: all were.
     """
 
     outputs: Sequence[Hashable]
@@ -307,6 +434,7 @@ class Found:
     kind: str
     divisors: list[int] | None = None
     nodes: list[int] | None = None
+    radii: list[int | None] | None = None
     _large: Mapping[int, CxpSets] = field(default_factory=dict)
 
     @classmethod
@@ -318,6 +446,7 @@ class Found:
         wholes: tuple[int, ...],
         kind: str,
         nodes: list[int] | None = None,
+        radii: list[int | None] | None = None,
     ) -> Found:
         """Return what was found one instance at a time: masks and their totals, or CXps on a diagram."""
         large = {n: found for n, found in enumerate(weighed) if isinstance(found, CxpSets)}
@@ -333,6 +462,7 @@ class Found:
             wholes=wholes,
             kind=kind,
             nodes=nodes,
+            radii=radii,
             _large=large,
         )
 
@@ -349,13 +479,33 @@ class Found:
             outputs=[y for p in parts for y in p.outputs],
             starts=np.concatenate([*starts, shifts[-1:]]),
             words=np.concatenate([p.words for p in parts]),
-            totals=np.concatenate([p.totals for p in parts]),
+            totals=_joined_totals([p.totals for p in parts]),
             wholes=parts[0].wholes,
             kind=parts[0].kind,
             divisors=[d for p in parts for d in p.divisors or [1] * len(p.totals)] if divided else None,
             nodes=None if parts[0].nodes is None else [n for p in parts for n in p.nodes or []],
+            radii=None if all(p.is_complete for p in parts) else [p.radius(n) for p in parts for n in range(len(p))],
             _large={n + k: sets for p, k in zip(parts, firsts, strict=False) for n, sets in p._large.items()},
         )
+
+    @classmethod
+    def beside(
+        cls,
+        listed: Found | None,
+        large: Mapping[int, CxpSets],
+        outputs: Sequence[Hashable],
+        *,
+        n_features: int,
+        kind: str,
+    ) -> Found:
+        """Return a batch of which some instances, by number, are not among those `listed`; None: all are not."""
+        numbers = np.zeros(len(outputs), dtype=np.int64)
+        if listed is None:
+            none = np.empty((0, -(-n_features // _WORD)), dtype=np.uint64), np.empty(0, dtype=object)
+            starts = np.cumsum([0, *numbers])
+            return cls(outputs, starts, *none, (1,) * n_features, kind, _large=large)
+        numbers[[n for n in range(len(outputs)) if n not in large]] = np.diff(listed.starts)
+        return replace(listed, outputs=outputs, starts=np.cumsum([0, *numbers]), _large=large)
 
     def __len__(self) -> int:
         """Return the number of instances."""
@@ -373,6 +523,20 @@ class Found:
         numerators, denominators = self.scaled
         masks = masks_of_words(self.words[a:b])
         return ListedCxps(tuple(masks), tuple(numerators[a:b]), denominators[instance], self.kind)
+
+    def radius(self, instance: int) -> int | None:
+        """Return up to how many features the CXps of an instance are complete; None: all that were asked for."""
+        return None if self.radii is None else self.radii[instance]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no budget ended before all CXps that were asked for were found."""
+        return self.radii is None or all(radius is None for radius in self.radii)
+
+    @property
+    def unlisted(self) -> Mapping[int, CxpSets]:
+        """The CXps of the instances, by number, that are beside the arrays."""
+        return self._large
 
     @property
     def counts(self) -> list[int]:
@@ -394,6 +558,16 @@ class Found:
         """Tell for each CXp and each feature whether it is a member."""
         return members_of_words(self.words, len(self.wholes))
 
+    @property
+    def listed_totals(self) -> list[int]:
+        """The totals as Python integers."""
+        return integers_of(self.totals) if self.totals.ndim == 2 else self.totals.tolist()
+
+    @cached_property
+    def features(self) -> list[list[int]]:
+        """The features of each CXp."""
+        return features_of_members(self.members)
+
     @cached_property
     def scaled(self) -> tuple[list[int], list[int]]:
         """The CXps' weights as integers, and what those of each instance are divided by."""
@@ -405,12 +579,12 @@ class Found:
 
     def _scaled(self, account: Account | None) -> tuple[list[int], list[int]]:
         if self.kind != "ratio":
-            return self.totals.tolist(), [1] * len(self)
+            return self.listed_totals, [1] * len(self)
         wholes = self.wholes
         divided = any(w != 1 for w in wholes)
-        features: Sequence[Sequence[int]] = features_of_members(self.members) if divided else ()
+        features: Sequence[Sequence[int]] = self.features if divided else ()
         divisors = self.divisors or [1] * len(self.totals)
-        numerators, denominators, totals = [], [], self.totals.tolist()
+        numerators, denominators, totals = [], [], self.listed_totals
         for a, b in pairwise(self.starts.tolist()):
             distinct = set(divisors[a:b])
             divisor = lcm(*distinct)
@@ -425,39 +599,141 @@ class Found:
             numerators += own
         return numerators, denominators
 
-    def spread(self, share: Share) -> Numerators:
-        """Divide the weight of each CXp of each instance among its features; see :meth:`CxpSets.spread`.
+    def mean(self, share: Share) -> Numerators:
+        """Return for each feature the mean, over the CXps of each instance, of what `share` gives it of their weights.
 
         Notes
         -----
-        Vectorised in int64 where a bound shows that nothing can overflow, else in Python integers.
+        Vectorised in int64 where a bound shows that nothing can overflow, else in kernels for integers of any width;
+        in Python integers where each CXp is divided by something else.
         """
+        numerators, denominators = self.spread(share)
+        # Without CXps n is 0 and so is every numerator: the scores are 0, not 0/0.
+        return numerators, [whole * (n or 1) for whole, n in zip(denominators, self.counts, strict=True)]
+
+    def mean_fractions(self, share: Share) -> npt.NDArray[np.object_]:
+        """Return :meth:`mean` as Fractions."""
+        parts, common = self._shares(share)
+        if self._large or not self._is_wide(parts, common):
+            return fractions_of(*self.mean(share))
+        found = np.full(self._relevant.shape, _ZERO, dtype=object)
+        divisors = [common * n for n in self.counts]
+        found[self._relevant] = _fractions(*self._gains(parts), np.nonzero(self._relevant)[0], divisors)
+        return found
+
+    def mean_floats(self, share: Share) -> npt.NDArray[np.float64]:
+        """Return the floats nearest to :meth:`mean`, made without its integers where these are long."""
+        parts, common = self._shares(share)
+        if self._large or common > _WHOLE or not self._is_wide(parts, common):
+            return nearest_floats(*self.mean(share))
+        from axfi_kc.engines import limb_kernels
+
+        task = (self.starts, self.words, self._total_limbs, *_as_floats(self._divided), parts, float(common))
+        found = np.zeros((len(self), len(self.wholes)))
+        if limb_kernels.mean_floats(*task, found):
+            # Too near the middle between two floats for the kernel: Python divides integers, which is never unsure.
+            unsure = np.flatnonzero(np.isnan(found).any(axis=1))
+            numerators, denominators = self.mean(share)
+            found[unsure] = nearest_floats(numerators[unsure], [denominators[n] for n in unsure.tolist()])
+        return found
+
+    @cached_property
+    def _sizes(self) -> tuple[npt.NDArray[np.int64], list[int]]:
+        """The size of each CXp, and the sizes that there are."""
         sizes = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
-        part_of, common = _parts(sizes.tolist(), share)
-        parts = np.array([part_of[s] for s in sizes.tolist()], dtype=object)
-        most = max(map(int, self.totals), default=0) if self.kind == "count" else 1
+        return sizes, np.flatnonzero(np.bincount(sizes)).tolist()
+
+    def _shares(self, share: Share) -> tuple[npt.NDArray[Any], int]:
+        """Return for each CXp what `share` gives a member as an integer, and what these are divided by."""
+        sizes, distinct = self._sizes
+        part_of, common = parts_of_sizes(distinct, share)
+        table = np.zeros(max(part_of, default=0) + 1, dtype=np.uint64 if common < _INT64 else object)
+        for size, part in part_of.items():
+            table[size] = part
+        return table[sizes], common
+
+    def _is_listed(self) -> bool:
+        return self.divisors is not None or self.totals.dtype == object
+
+    def _is_narrow(self, common: int) -> bool:
+        """Tell whether all sums fit into int64."""
+        if self._is_listed() or self.totals.ndim == 2:
+            return False
+        most = int(self.totals.max(initial=0)) if self.kind == "count" else 1
         # No weight is more than `most`, and no instance has more CXps than this, so no sum is more than the product.
-        bound = prod(self.wholes) * common * most * int(np.diff(self.starts).max(initial=1))
-        if self.divisors is not None or self.totals.dtype == object or bound >= _INT64:
+        return prod(self.wholes) * common * most * int(np.diff(self.starts).max(initial=1)) < _INT64
+
+    def _is_wide(self, parts: npt.NDArray[Any], common: int) -> bool:
+        """Tell whether sums need limbs, and shares fit into one."""
+        fits = parts.dtype == np.uint64 and int(parts.max(initial=0)) >> _LIMB == 0
+        return fits and not self._is_listed() and not self._is_narrow(common)
+
+    def spread(self, share: Share) -> Numerators:
+        """Divide the weight of each CXp of each instance among its features; see :meth:`CxpSets.spread`."""
+        parts, common = self._shares(share)
+        if self._is_narrow(common):
+            numerators, denominators = self._narrow_spread(parts, common)
+        elif self._is_wide(parts, common):
             numerators, denominators = self._wide_spread(parts, common)
         else:
-            numerators, denominators = self._narrow_spread(parts, common)
+            numerators, denominators = self._listed_spread(parts, common)
         if self._large:
             numerators, account = numerators.astype(object), Account(None, goal="score")
         for n, sets in self._large.items():
             numerators[n], denominators[n] = sets.spread(share, len(self.wholes), account)
         return numerators, denominators
 
-    def _narrow_spread(self, parts: npt.NDArray[np.object_], common: int) -> Numerators:
-        outside = np.where(self.members, 1, np.array(self.wholes, dtype=np.int64)).prod(axis=1)
-        weights = self.totals * outside * parts.astype(np.int64)
-        below = np.zeros((len(parts) + 1, len(self.wholes)), dtype=np.int64)
-        # The running sum over all instances may wrap round, as the bound is for one instance; differences are right
-        # modulo 2**64 all the same, and the bound says that they fit.
-        np.cumsum(self.members * weights[:, np.newaxis], axis=0, out=below[1:])
-        return below[self.starts[1:]] - below[self.starts[:-1]], [prod(self.wholes) * common] * len(self)
+    @cached_property
+    def _raised(self) -> npt.NDArray[np.int64]:
+        """The totals over one denominator, the product of all wholes, where that fits into int64."""
+        return self.totals * np.where(self.members, 1, np.array(self.wholes, dtype=np.int64)).prod(axis=1)
 
-    def _wide_spread(self, parts: npt.NDArray[np.object_], common: int) -> Numerators:
+    def _narrow_spread(self, parts: npt.NDArray[Any], common: int) -> Numerators:
+        given = self.members * (self._raised * parts.astype(np.int64))[:, np.newaxis]
+        found = np.zeros((len(self), len(self.wholes)), dtype=np.int64)
+        some = np.flatnonzero(np.diff(self.starts))  # `reduceat` gives an empty span the entry that it begins at
+        if len(some):
+            found[some] = np.add.reduceat(given, self.starts[some], axis=0)
+        return found, [prod(self.wholes) * common] * len(self)
+
+    @property
+    def _divided(self) -> tuple[int, ...]:
+        """What weights are divided by, per feature."""
+        return self.wholes if self.kind == "ratio" else (1,) * len(self.wholes)
+
+    @property
+    def _total_limbs(self) -> Limbs:
+        return self.totals if self.totals.ndim == 2 else limbs_of(self.totals.tolist())
+
+    @cached_property
+    def _relevant(self) -> npt.NDArray[np.bool_]:
+        """Tell for each instance and feature whether the feature is in a CXp in the arrays."""
+        return members_of_words(_unions(self.starts, self.words), len(self.wholes))
+
+    def _gains(self, parts: npt.NDArray[np.uint64]) -> tuple[Limbs, Limbs]:
+        """Return what each relevant feature of each instance gets, in parts: numerators and denominators."""
+        from axfi_kc.engines import limb_kernels
+
+        relevant, totals, wholes = self._relevant, self._total_limbs, limbs_of(self._divided)
+        # A product has no more bits than its factors together.
+        bits = relevant @ np.array(list(map(int.bit_length, self._divided)))
+        below = limbs_for(int(bits.max(initial=1)))
+        above = below + totals.shape[1] + limbs_for(_LIMB + len(totals).bit_length())
+        row_of = np.where(relevant, np.cumsum(relevant).reshape(relevant.shape) - 1, -1)
+        size = int(row_of.max(initial=-1)) + 1
+        numerators, denominators = np.zeros((size, above), np.uint32), np.zeros((size, below), np.uint32)
+        limb_kernels.spread(self.starts, self.words, totals, wholes, parts, row_of, numerators, denominators)
+        return without_zeros(numerators), without_zeros(denominators)
+
+    def _wide_spread(self, parts: npt.NDArray[np.uint64], common: int) -> Numerators:
+        wholes = [prod([self._divided[i] for i in mine]) for mine in features_of_members(self._relevant)]
+        owner, (tops, bottoms) = np.nonzero(self._relevant)[0].tolist(), map(integers_of, self._gains(parts))
+        lifted = [t * (wholes[n] // d) for n, t, d in zip(owner, tops, bottoms, strict=True)]
+        numerators = np.zeros(self._relevant.shape, dtype=object)
+        numerators[self._relevant] = lifted
+        return numerators, [whole * common for whole in wholes]
+
+    def _listed_spread(self, parts: npt.NDArray[Any], common: int) -> Numerators:
         weights, denominators = self.scaled
         n_features = len(self.wholes)
         row, feature = np.nonzero(self.members)
@@ -466,9 +742,113 @@ class Found:
         cells, first = np.unique(cell[order], return_index=True)
         numerators = np.zeros(len(self) * n_features, dtype=object)
         if len(cells):
-            own = np.array(weights, dtype=object) * parts
+            own = np.array(weights, dtype=object) * parts.astype(object)
             numerators[cells] = np.add.reduceat(own[row[order]], first)
         return numerators.reshape(len(self), n_features), [whole * common for whole in denominators]
+
+
+def fractions_of(numerators: npt.NDArray[Any], denominators: Sequence[int]) -> npt.NDArray[np.object_]:
+    """Return ``numerators[n, i] / denominators[n]`` as Fractions, of numerators that are not negative.
+
+    Examples
+    --------
+    >>> fractions_of(np.array([[2, 0]]), [4]).tolist()
+    [[Fraction(1, 2), Fraction(0, 1)]]
+    """
+    found = np.full(numerators.shape, _ZERO, dtype=object)  # as most are, since most features are in no CXp
+    given = np.nonzero(numerators)
+    if numerators.dtype == np.int64 and max(denominators, default=0) < _INT64:
+        found[given] = _reduced(numerators[given], np.array(denominators, dtype=np.int64)[given[0]])
+    else:
+        pairs = zip(numerators[given].tolist(), given[0].tolist(), strict=True)
+        found[given] = [Fraction(t, denominators[n]) for t, n in pairs]
+    return found
+
+
+def _fractions(
+    numerators: Limbs, denominators: Limbs, owner: npt.NDArray[np.int64], divisors: list[int]
+) -> npt.NDArray[np.object_]:
+    """Return numerators over denominators, and over the divisor of what owns each, as Fractions."""
+    tops, bottoms, most = short_integers(numerators), short_integers(denominators), max(divisors, default=1)
+    # What fits into a word is NumPy's to reduce, and most does.
+    is_short = (tops >= 0) & (bottoms >= 0) & (bottoms <= (_INT64 - 1) // most)
+    found = np.empty(len(owner), dtype=object)
+    if is_short.any():
+        own = np.array(divisors, dtype=np.int64)[owner[is_short]]
+        found[is_short] = _reduced(tops[is_short], bottoms[is_short] * own)
+    long = np.flatnonzero(~is_short)
+    pairs = zip(long.tolist(), integers_of(numerators[long]), integers_of(denominators[long]), strict=True)
+    for k, top, bottom in pairs:
+        whole = bottom * divisors[owner[k]]
+        common = gcd(top, whole)
+        found[k] = _fraction(top // common, whole // common)
+    return found
+
+
+def _reduced(numerators: npt.NDArray[np.int64], denominators: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
+    """Return positive fractions; NumPy reduces them."""
+    common = np.gcd(numerators, denominators)
+    pairs = map(_fraction, (numerators // common).tolist(), (denominators // common).tolist())
+    # Not of a list, whose entries NumPy would ask whether they are arrays.
+    return np.fromiter(pairs, dtype=object, count=len(common))
+
+
+def _fraction(numerator: int, denominator: int) -> Fraction:
+    """Return a fraction that is reduced, without the look that its constructor takes, which is most of its time."""
+    found = _new(Fraction)
+    found._numerator = numerator
+    found._denominator = denominator
+    return found
+
+
+def nearest_floats(numerators: npt.NDArray[Any], denominators: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return the floats nearest to ``numerators[n, i] / denominators[n]``: correctly rounded, without a Fraction.
+
+    Examples
+    --------
+    >>> nearest_floats(np.array([[1, 0], [2, 3]]), [4, 3]).tolist()
+    [[0.25, 0.0], [0.6666666666666666, 1.0]]
+    """
+    if numerators.dtype == np.int64 and max(int(numerators.max(initial=0)), *denominators, 0) <= _WHOLE:
+        # These are floats themselves, so that dividing is all that rounds.
+        return numerators / np.array(denominators, dtype=np.float64)[:, np.newaxis]
+    found = np.zeros(numerators.shape)
+    rows, columns = np.nonzero(numerators)
+    # Python divides integers of any length and rounds once.
+    pairs = zip(numerators[rows, columns].tolist(), rows.tolist(), strict=True)
+    found[rows, columns] = [t / denominators[n] for t, n in pairs]
+    return found
+
+
+def _joined_totals(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Return totals one after the other; rows of limbs must be of one width for that, and become integers elsewhere."""
+    if len({totals.shape[1:] for totals in parts}) == 1:
+        return np.concatenate(parts)
+    found = [t for totals in parts for t in (integers_of(totals) if totals.ndim == 2 else totals.tolist())]
+    joined = np.empty(len(found), dtype=object)
+    joined[:] = found
+    return joined
+
+
+@lru_cache(maxsize=16)
+def _as_floats(wholes: tuple[int, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return positive integers as sums of two floats, a row each, and by which power of 2 to multiply these.
+
+    Together two floats hold the first 106 bits.
+    """
+    powers = [whole.bit_length() - 1 for whole in wholes]
+    high = [whole / (1 << power) for whole, power in zip(wholes, powers, strict=True)]
+    rest = [Fraction(whole, 1 << power) - Fraction(h) for whole, power, h in zip(wholes, powers, high, strict=True)]
+    return np.array([high, list(map(float, rest))]).T.copy(), np.array(powers, dtype=np.int64)
+
+
+def _unions(starts: npt.NDArray[np.int64], words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return for each instance the features of its CXps together, as words."""
+    found = np.zeros((len(starts) - 1, words.shape[1]), np.uint64)
+    some = np.flatnonzero(np.diff(starts))  # `reduceat` gives an empty span the entry that it begins at
+    if len(some):
+        found[some] = np.bitwise_or.reduceat(words, starts[some], axis=0)
+    return found
 
 
 def check_countable(found: Found, features: Sequence[Feature]) -> None:
@@ -507,5 +887,7 @@ def masks_of_words(words: npt.NDArray[np.uint64]) -> list[int]:
 def words_of_masks(masks: Iterable[int], n_features: int) -> npt.NDArray[np.uint64]:
     """Return feature sets given as Python ints as rows of words of 64 bits."""
     width = -(-n_features // _WORD)
+    if width == 1:
+        return np.array(list(masks), dtype=np.uint64).reshape(-1, 1)
     rows = [[mask >> _WORD * k & (1 << _WORD) - 1 for k in range(width)] for mask in masks]
     return np.array(rows, dtype=np.uint64).reshape(len(rows), width)

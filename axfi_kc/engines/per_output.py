@@ -5,20 +5,23 @@ Above all, what they make once for each output they meet is kept here from quest
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget, Meter
+from axfi_kc.budget import Budget, Meter, Watch
 from axfi_kc.domain.domain import Domain
 from axfi_kc.engines.found import Found, Located, cell_worths
+from axfi_kc.engines.radius import largest_radius, naming_row
 from axfi_kc.errors import BudgetError
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models import Model, Similarity
+from axfi_kc.models.joint import Box, BoxList
 
 __all__ = ["InstanceEngine", "PerOutput", "one_by_one", "unfinished"]
 
@@ -68,6 +71,8 @@ class PerOutput(Generic[K, T]):
 class InstanceEngine(ABC):
     """Explains one instance after the other, by a search on cells."""
 
+    searches = True  # each instance takes its time, so that nothing is gained by many at once
+
     def __init__(self, model: Model, similarity: Similarity) -> None:
         self._model = model
         self.locate = model.cells_and_outputs
@@ -82,6 +87,7 @@ class InstanceEngine(ABC):
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance.
 
@@ -90,20 +96,65 @@ class InstanceEngine(ABC):
         BudgetError
             If the budget for one instance was spent; it carries the CXps certified so far.
         """
-        self._prepare()
+        self._prepare(by_size=max_size is not None or Watch(budget).can_end)
         cells, outputs = located or self.locate(codes)
         worths, wholes = cell_worths(self._model.grid, weights)
         limit = cells.shape[1] if max_size is None else max_size
-        weighed, nodes = [], []
-        for v, output in zip(cells, outputs, strict=True):
+        explain = self._explain_radius if partial else self._explain_all
+        weighed, nodes, radii = [], [], []
+        for n, (v, output) in enumerate(zip(cells, outputs, strict=True)):
             meter = Meter(budget)
-            weighed.append(self._explain_one(v, self._at(output, budget), (weights, worths), limit, meter))
+            with naming_row(n):
+                found, radius = explain(v, self._at(output, budget), (weights, worths), limit, meter)
+            weighed.append(found)
             nodes.append(meter.nodes)
-        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes)
+            radii.append(radius)
+        return Found.of_instances(outputs, weighed, wholes=wholes, kind=weights, nodes=nodes, radii=radii)
+
+    def _explain_all(self, *question: Any) -> tuple[tuple[list[int], list[int]], None]:
+        return self._explain_one(*question), None
+
+    def _explain_radius(
+        self, v: Cells, searched: Any, weights: Weighting, max_size: int, meter: Meter
+    ) -> tuple[tuple[list[int], list[int]], int | None]:
+        """Return the CXps and totals of the largest radius that fits the meter, and this radius; None: all of them."""
+        explain = functools.partial(self._explain_one, v, searched, weights)
+        return largest_radius(explain, limit=max_size, meter=meter)
+
+    def explain_in_boxes(
+        self, codes: Codes, *, max_size: int | None = None, budget: Budget | None = None, located: Located | None = None
+    ) -> tuple[Found, BoxList]:
+        """Return the CXps of each instance, with unit weights, and the adversarial examples of each as boxes."""
+        self._prepare(by_size=max_size is not None)
+        cells, outputs = located or self.locate(codes)
+        worths, wholes = cell_worths(self._model.grid, "unit")
+        limit = cells.shape[1] if max_size is None else max_size
+        weighed, nodes, boxes = [], [], []
+        for n, (v, output) in enumerate(zip(cells, outputs, strict=True)):
+            meter = Meter(budget)
+            with naming_row(n):
+                searched = self._at(output, budget)
+                weighed.append(self._explain_one(v, searched, ("unit", worths), limit, meter))
+                boxes.append(self._boxes(v, searched, weighed[-1][0], meter, minimal=True))
+            nodes.append(meter.nodes)
+        found = Found.of_instances(outputs, weighed, wholes=wholes, kind="unit", nodes=nodes)
+        return found, BoxList.joined(boxes)
+
+    def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> Sequence[Box]:
+        """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
+        self._prepare()
+        return next(iter(self._boxes(v, self._at(output, budget), [mask], Meter(budget), minimal=False)))
 
     @abstractmethod
-    def _prepare(self) -> None:
-        """Compile the kernels, or load them from disk, before a budget's clock starts."""
+    def _boxes(self, v: Cells, searched: Any, masks: list[int], meter: Meter, *, minimal: bool) -> BoxList:
+        """Return boxes of the dissimilar points of sets of features, which are CXps if they are `minimal`."""
+
+    @abstractmethod
+    def _prepare(self, *, by_size: bool = False) -> None:
+        """Compile the kernels, or load them from disk, before a budget's clock starts.
+
+        `by_size` says whether sets may be asked about by their number of features.
+        """
 
     @abstractmethod
     def _made(self, output: Hashable, budget: Budget | None) -> Any:
@@ -118,8 +169,12 @@ class InstanceEngine(ABC):
 
 def one_by_one(explain: Callable[..., Found], codes: Codes, located: Located) -> Found:
     """Return what `explain` finds for each instance alone: a budget is each instance's own."""
-    rows = [slice(n, n + 1) for n in range(len(codes))]
-    return Found.joined([explain(codes[r], located=(located[0][r], located[1][r])) for r in rows])
+    parts = []
+    for n in range(len(codes)):
+        row = slice(n, n + 1)
+        with naming_row(n):
+            parts.append(explain(codes[row], located=(located[0][row], located[1][row])))
+    return Found.joined(parts)
 
 
 def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetError:

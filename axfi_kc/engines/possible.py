@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,11 @@ class PossibleEngine:
         """The one output of a model known to be constant; None otherwise."""
         return self._engine.constant
 
+    @property
+    def searches(self) -> bool:
+        """Whether the engine beneath searches, instance by instance."""
+        return getattr(self._engine, "searches", False)
+
     def locate(self, codes: npt.NDArray[np.float64]) -> Located:
         """Return where instances lie and the model's outputs there; DomainError if one cannot exist."""
         check_possible(self._domain, codes)
@@ -56,10 +61,12 @@ class PossibleEngine:
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance."""
         cells, outputs = located or self.locate(codes)
-        found = self._engine.explain(codes, weights=weights, max_size=max_size, budget=budget, located=(cells, outputs))
+        asked: dict[str, Any] = {"max_size": max_size, "budget": budget, "partial": partial}
+        found = self._engine.explain(codes, weights=weights, located=(cells, outputs), **asked)
         return self._given_possible(found, cells) if weights == "ratio" else found
 
     def _given_possible(self, found: Found, cells: npt.NDArray[np.int64]) -> Found:
@@ -75,8 +82,13 @@ class PossibleEngine:
         shares = [positive_share(self._support.share(rows[n], mask)) for n, mask in pairs]
         divisors = found.divisors or [1] * len(masks)
         totals = np.empty(len(masks), dtype=object)
-        totals[:] = [t * s.denominator for t, s in zip(found.totals.tolist(), shares, strict=True)]
+        totals[:] = [t * s.denominator for t, s in zip(found.listed_totals, shares, strict=True)]
         return replace(found, totals=totals, divisors=[d * s.numerator for d, s in zip(divisors, shares, strict=True)])
+
+    @property
+    def cover(self) -> Any:
+        """What covers the adversarial examples of CXps by boxes, if the engine beneath does; None otherwise."""
+        return getattr(self._engine, "cover", None)
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from axfi_kc.domain.constraints import check_possible
 from axfi_kc.domain.region import Near, Region
 from axfi_kc.engines.ball_weights import BallWeights, near_of
 from axfi_kc.engines.found import Found, Located, masks_of_words
+from axfi_kc.engines.radius import naming_row
 from axfi_kc.errors import IncompleteError
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.restriction import restricted
@@ -43,6 +45,8 @@ class RegionEngine:
     similarity
         Which outputs count as similar, for weights within l1 balls; None: equal ones.
     """
+
+    searches = True  # around each instance there is another model
 
     def __init__(
         self, model: Model, region: Region, make: Callable[[Model], Engine], *, similarity: Similarity | None = None
@@ -75,31 +79,34 @@ class RegionEngine:
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
         """Return the CXps and weights of each instance."""
         _, outputs = located or self.locate(codes)
         parts = []
-        for row in codes:
+        for n, row in enumerate(codes):
             model, own = within(self._model, row, self._region)
             near = near_of(model) if weights == "ratio" else None
             # Where a ball cuts through cells, these say which sets are CXps but not what they weigh.
             kind = weights if near is None else "unit"
-            found = self._make(model).explain(own[np.newaxis], weights=kind, max_size=max_size, budget=budget)
+            asked: dict[str, Any] = {"weights": kind, "max_size": max_size, "budget": budget, "partial": partial}
+            with naming_row(n):
+                found = self._make(model).explain(own[np.newaxis], **asked)
             parts.append(_explicit(found) if near is None else self._weighed(found, model, near, own))
         empty = Found.of_instances([], [], wholes=(1,) * codes.shape[1], kind=weights)
         joined = Found.joined(parts) if parts else empty
-        return Found(outputs, joined.starts, joined.words, joined.totals, joined.wholes, weights, joined.divisors)
+        return replace(joined, outputs=outputs, kind=weights, nodes=None)
 
     def _weighed(self, found: Found, model: Model, near: Near, own: npt.NDArray[np.float64]) -> Found:
         """Return what was found with its ratios within a ball."""
+        _check_listed(is_listed=not found.unlisted)
         similarity = self._similarity or Similarity.of(model, None)
-        weights, v = BallWeights(model, near), model.grid.locate(own[np.newaxis])[0]
-        output = found.outputs[0]
-        ratios = [weights.ratio(v, output, mask, similarity) for mask in masks_of_words(found.words)]
+        weights, output = BallWeights(model, near), found.outputs[0]
+        ratios = [weights.ratio(own, output, mask, similarity) for mask in masks_of_words(found.words)]
         totals = np.empty(len(ratios), dtype=object)
         totals[:] = [r.numerator for r in ratios]
         wholes, divisors = (1,) * len(found.wholes), [r.denominator for r in ratios]
-        return Found(found.outputs, found.starts, found.words, totals, wholes, "ratio", divisors)
+        return replace(found, totals=totals, wholes=wholes, kind="ratio", divisors=divisors)
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
@@ -109,13 +116,18 @@ class RegionEngine:
 
 def _explicit(found: Found) -> Found:
     """Return what was found with each weight as a fraction of its own: around each instance cells are worth others."""
-    if found._large:
-        raise IncompleteError(
-            "Within a region CXps are listed, but an instance has too many; narrow the region, or set max_size."
-        )
+    # Cells are worth others around each instance, on a diagram too; what is counted has its own weights.
+    _check_listed(is_listed=all(sets.dag is None for sets in found.unlisted.values()))
     numerators, denominators = found.scaled
     totals = np.empty(len(numerators), dtype=object)
     totals[:] = numerators
     owner = np.repeat(np.arange(len(found)), np.diff(found.starts)).tolist()
     divisors = [denominators[n] for n in owner]
-    return Found(found.outputs, found.starts, found.words, totals, (1,) * len(found.wholes), found.kind, divisors)
+    return replace(found, totals=totals, wholes=(1,) * len(found.wholes), divisors=divisors)
+
+
+def _check_listed(*, is_listed: bool) -> None:
+    if not is_listed:
+        raise IncompleteError(
+            "Within a region CXps are listed, but an instance has too many; narrow the region, or set max_size."
+        )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.engines.found import Found, Located, words_of_masks
+from axfi_kc.engines.radius import naming_row
 from axfi_kc.errors import DomainError
 from axfi_kc.families.masks import sorted_sets
 from axfi_kc.models.base import Similarity
@@ -56,16 +57,18 @@ class SampleEngine:
         max_size: int | None = None,
         budget: Budget | None = None,
         located: Located | None = None,
+        partial: bool = False,
     ) -> Found:
-        """Return the CXps and weights of each instance."""
+        """Return the CXps and weights of each instance; all differences are looked at, so nothing is `partial`."""
         outputs = self._model.outputs_at(codes) if located is None else located[1]
         masks: list[int] = []
         totals: list[int] = []
         divisors: list[int] = []
         counts = [0]
-        for row, output in zip(codes, outputs, strict=True):
+        for n, (row, output) in enumerate(zip(codes, outputs, strict=True)):
             account = Account(budget, goal="explanation", advice="allow more, or set max_size")
-            found = self._weighed(row, output, max_size or codes.shape[1], account)
+            with naming_row(n):
+                found = self._weighed(row, output, max_size or codes.shape[1], account)
             own = sorted_sets(found)
             masks += own
             totals += [1 if weights == "unit" else found[Y][0] for Y in own]

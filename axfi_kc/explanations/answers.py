@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -11,10 +13,24 @@ import numpy.typing as npt
 
 from axfi_kc.domain.from_tables import listing
 from axfi_kc.domain.measures import amount, counted, shown
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import AxfiWarning, BudgetError, DomainError
 from axfi_kc.models import Argmax, Model, Positive
 
-__all__ = ["answer_words", "margins_at", "name_of", "named_classes", "no_cxp_words", "space_words", "surety_words"]
+__all__ = [
+    "UpToRadius",
+    "answer_words",
+    "limit_words",
+    "margins_at",
+    "name_of",
+    "named_classes",
+    "naming_rows",
+    "no_cxp_words",
+    "radius_words",
+    "space_words",
+    "stopped_words",
+    "surety_words",
+    "warn_of_radii",
+]
 
 
 Margin = dict[Hashable, Fraction]
@@ -103,19 +119,99 @@ def margins_at(model: Model, codes: npt.NDArray[np.float64]) -> list[Margin | No
     return [{rule.labels[0]: -row[0], rule.labels[1]: row[0]} for row in rows]
 
 
+class UpToRadius:
+    """Says how far an explanation goes, which has `max_size` and `stopped_at`."""
+
+    __slots__ = ()
+
+    max_size: int | None
+    stopped_at: int | None = None
+
+    @property
+    def radius(self) -> int | None:
+        """All CXps of at most so many features are here: `max_size`, or less if the budget ended; None: all CXps."""
+        return self.max_size if self.stopped_at is None else self.stopped_at
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all CXps that were asked for are here: the budget did not end before."""
+        return self.stopped_at is None
+
+
+def radius_words(stopped_at: int | None) -> str:
+    """Return up to how many features an explanation is complete whose budget ended; nothing if it did not.
+
+    Examples
+    --------
+    >>> radius_words(3), radius_words(1), radius_words(None)
+    ('complete up to 3 features', 'complete up to 1 feature', '')
+    """
+    return "" if stopped_at is None else f"complete up to {counted(stopped_at, 'feature')}"
+
+
+def stopped_words(radii: Sequence[int | None]) -> str:
+    """Return how many rows of a batch are complete up to some number of features only; nothing if all are complete.
+
+    Examples
+    --------
+    >>> stopped_words([None, 2, 4]), stopped_words([3]), stopped_words([None])
+    ('2 rows complete up to 2 to 4 features', '1 row complete up to 3 features', '')
+    """
+    stopped = sorted(radius for radius in radii if radius is not None)
+    if not stopped:
+        return ""
+    if stopped[0] == stopped[-1]:
+        return f"{counted(len(stopped), 'row')} {radius_words(stopped[0])}"
+    return f"{counted(len(stopped), 'row')} complete up to {stopped[0]} to {stopped[-1]} features"
+
+
+def warn_of_radii(stopped: Mapping[Any, int], n_rows: int, *, stacklevel: int) -> None:
+    """Warn of the rows, by their labels, whose budget ended, and say at which radius."""
+    if not stopped:
+        return
+    reached, first = stopped_words(list(stopped.values())), next(iter(stopped))
+    warnings.warn(
+        f"The budget was spent on some of {counted(n_rows, 'row')}, which are exact all the same: {reached} (the first "
+        f"is {first!r}); allow more for larger CXps, or set max_size.",
+        AxfiWarning,
+        stacklevel=stacklevel,
+    )
+
+
+@contextmanager
+def naming_rows(labels: Sequence[Any]) -> Iterator[None]:
+    """Let a BudgetError about one of several instances name it by its label."""
+    try:
+        yield
+    except BudgetError as spent:
+        if spent.row is not None:
+            words = str(spent)
+            spent.args = (f"Row {labels[spent.row]!r}: {words[:1].lower()}{words[1:]}",)
+        raise
+
+
+def limit_words(explained: Any) -> str:
+    """Return which CXps of an explanation are counted, if not all are, to stand behind "CXps"."""
+    if explained.stopped_at is not None:
+        return f" ({radius_words(explained.stopped_at)})"
+    return "" if explained.max_size is None else f" of at most {explained.max_size} features"
+
+
 def no_cxp_words(explained: Any) -> str:
     """Return what it means that an explanation has no CXp: there may be larger ones than were asked for."""
-    most = explained.max_size
+    most = explained.radius
     if most is None or most >= len(explained.domain):
         return "Nothing within reach changes the output: there is no CXp."
     return (
         f"No change of at most {counted(most, 'feature')} changes the output: there is no CXp of that size; "
-        "a larger max_size may find some."
+        f"a larger {'max_size' if explained.is_complete else 'budget'} may find some."
     )
 
 
 def space_words(explained: Any) -> dict[str, str]:
-    """Return which points counted, where not all of the domain did: those that can exist, those within a region.
+    """Return which points counted, where not all of the domain did, and how likely they are, where features depend.
+
+    That is those that can exist, those within a region, and the joint distribution of the features.
 
     Examples
     --------
@@ -128,9 +224,10 @@ def space_words(explained: Any) -> dict[str, str]:
     region = getattr(posed, "region", None) or getattr(explained, "within", None)
     # A region is said in its own words, so the constraints are those of the domain before it is clipped.
     whole = getattr(getattr(posed, "whole", None), "domain", None) or getattr(explained, "whole", None)
-    rules = (whole or explained.domain).constraints
+    rules, joint = (whole or explained.domain).constraints, explained.domain.distribution
     found = {"only points where": "; ".join(map(str, rules))} if rules else {}
-    return found if region is None else found | {"only points with": str(region)}
+    found |= {} if region is None else {"only points with": str(region)}
+    return found if joint is None else found | {"features distributed as": str(joint)}
 
 
 def answer_words(explained: Any) -> str:

@@ -16,8 +16,9 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import counted
 from axfi_kc.domain.region import Region
-from axfi_kc.engines import Found, Numerators
+from axfi_kc.engines import Found, Numerators, fractions_of, nearest_floats
 from axfi_kc.errors import ResultFileError
+from axfi_kc.explanations.answers import stopped_words
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.document import class_names_of, data_of, stated_of
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
@@ -82,13 +83,14 @@ class Batch(BatchViews, Sequence[Explanation]):
         own, names = self._own, self.class_names
         problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
-        nodes = None if self._found.nodes is None else self._found.nodes[n]
-        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities)
+        nodes, radius = None if self._found.nodes is None else self._found.nodes[n], self._found.radius(n)
+        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities, radius)
 
     def __repr__(self) -> str:
         """Return the number of instances and of CXps."""
         skipped = f", {counted(len(self.skipped), 'row')} skipped" if self.skipped else ""
-        return f"<Batch: {len(self)} explanations, {sum(self.cxp_counts)} CXps{skipped}>"
+        stopped = f", {stopped_words(self.radii)}" if self.stopped_rows else ""
+        return f"<Batch: {len(self)} explanations, {sum(self.cxp_counts)} CXps{stopped}{skipped}>"
 
     @property
     def domain(self) -> Domain:
@@ -111,11 +113,26 @@ class Batch(BatchViews, Sequence[Explanation]):
         """The number of CXps of each instance."""
         return self._found.counts
 
+    @property
+    def radii(self) -> list[int | None]:
+        """Up to how many features the CXps of each instance are complete; None: all that were asked for."""
+        return [self._found.radius(n) for n in range(len(self))]
+
     def score_numerators(self, kind: str = "shapley") -> Numerators:
         """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly."""
         names = self.domain.names
         scores = score_numerators(self._found, [find_score(kind)], names, max_size=self.max_size, budget=self.budget)
         return scores[0]
+
+    def score_fractions(self, kind: str = "shapley") -> npt.NDArray[np.object_]:
+        """Return a score as Fractions, a row per instance and a column per feature."""
+        share = find_score(kind).share
+        return fractions_of(*self.score_numerators(kind)) if share is None else self._found.mean_fractions(share)
+
+    def score_floats(self, kind: str = "shapley") -> npt.NDArray[np.float64]:
+        """Return a score as the floats nearest to it, a row per instance and a column per feature."""
+        share = find_score(kind).share
+        return nearest_floats(*self.score_numerators(kind)) if share is None else self._found.mean_floats(share)
 
 
 class _Record(NamedTuple):
@@ -126,6 +143,7 @@ class _Record(NamedTuple):
     probability: float | None
     cxps: int
     scores: dict[str, Any]
+    stopped_at: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +181,8 @@ class SavedBatch(BatchViews):
     def __repr__(self) -> str:
         """Return where the results are, and how far they go."""
         skipped = f", {counted(len(self.skipped), 'row')} skipped" if self.skipped else ""
-        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}{skipped}>"
+        stopped = f", {stopped_words(self.radii)}" if self.stopped_rows else ""
+        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}{stopped}{skipped}>"
 
     @property
     def is_complete(self) -> bool:
@@ -176,11 +195,14 @@ class SavedBatch(BatchViews):
         found = []
         for record in store_at(self.path).records():
             # Without the CXps, of which tables need the number alone: their Fractions would be most of the work.
-            data = data_of(self.domain, {**self._header, **record, "cxps": []}, SavedExplanation)
-            cxps, scores = listed(record.get("cxps"), "list of CXps", most=1 << 40), record.get("scores")
+            is_listed, scores = record.get("unlisted") is None, record.get("scores")
+            without: dict[str, Any] = {"cxps": []} if is_listed else {}
+            data = data_of(self.domain, {**self._header, **record, **without}, SavedExplanation)
+            cxps = len(listed(record.get("cxps"), "list of CXps", most=1 << 40)) if is_listed else data.cxp_count
             if not isinstance(scores, dict):
                 raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
-            found.append(_Record(record.get("index"), data.prediction, data.probability, len(cxps), scores))
+            said = data.prediction, data.probability
+            found.append(_Record(record.get("index"), *said, cxps, scores, data.stopped_at))
         return found
 
     @property
@@ -214,6 +236,11 @@ class SavedBatch(BatchViews):
     def cxp_counts(self) -> list[int]:
         """The number of CXps of each instance."""
         return [record.cxps for record in self._records]
+
+    @property
+    def radii(self) -> list[int | None]:
+        """Up to how many features the CXps of each instance are complete; None: all that were asked for."""
+        return [record.stopped_at for record in self._records]
 
     def score_numerators(self, kind: str = "shapley") -> Numerators:
         """Return a score as integers: ``numerators[n, i] / denominators[n]``, exactly.

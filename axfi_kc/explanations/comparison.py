@@ -9,7 +9,9 @@ from itertools import combinations
 from typing import Any
 
 from axfi_kc.domain.measures import amount
-from axfi_kc.errors import DomainError
+from axfi_kc.engines import LISTED
+from axfi_kc.errors import DomainError, IncompleteError
+from axfi_kc.explanations.cxps import UnlistedCXps
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.tables import SavedExplanation
 
@@ -89,6 +91,12 @@ def compare(
     names = first.domain.names
     if names != second.domain.names:
         raise DomainError("Two explanations can be compared when they have the same features in the same order.")
+    many = next((e for e in (first, second) if isinstance(e.cxps, UnlistedCXps) or e.cxp_count > LISTED), None)
+    if many is not None:
+        raise IncompleteError(
+            f"Explanations are compared CXp by CXp, but one has {many.cxp_count}, which are too many to list; compare "
+            "their shares, or explain with max_size."
+        )
     mine, theirs = ({c.features: c.weight for c in e.cxps} for e in (first, second))
     scores = first.scores(kind), second.scores(kind)
     return Comparison(

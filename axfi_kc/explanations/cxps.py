@@ -34,6 +34,7 @@ __all__ = [
     "CXp",
     "ManyAXps",
     "ManyCXps",
+    "UnlistedCXps",
     "covered_points",
     "find_axps",
     "find_cxps",
@@ -163,8 +164,53 @@ class ManyCXps(_Many[CXp]):
 
     _found: CxpSets
 
+    @property
+    def can_be_listed(self) -> bool:
+        """Whether each weight is short enough for a list: not where CXps are only counted and weighed together."""
+        return self._found.dag is not None
+
+    def axps(self, budget: Budget | None = None) -> SetFamily:
+        """Return the minimal hitting sets, made within a budget; see :meth:`axfi_kc.engines.CxpSets.axps`."""
+        return self._found.axps(budget)
+
     def _named(self, mask: int) -> CXp:
         return CXp(_names(mask, self.names), self._found.weight(mask))
+
+
+@dataclass(frozen=True, slots=True)
+class UnlistedCXps:
+    """The CXps of an instance of which a file has the number, the features and the scores, but no list.
+
+    Attributes
+    ----------
+    sizes
+        The number of CXps of each size that occurs.
+    features
+        The names of the features in some CXp.
+    """
+
+    sizes: dict[int, int]
+    features: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of CXps, exactly."""
+        return sum(self.sizes.values())
+
+    def __bool__(self) -> bool:
+        """Tell whether there is a CXp."""
+        return bool(self.sizes)
+
+    def __iter__(self) -> Iterator[CXp]:
+        """Refuse, as which CXps there are is not known."""
+        raise self.unknown("CXps")
+
+    def unknown(self, what: str) -> IncompleteError:
+        """Return the error that says what cannot be had without a list of the CXps."""
+        return IncompleteError(
+            f"The file has the number of CXps ({self.count}) and their scores, but no list of them, so it cannot give "
+            f"{what}; explain the instance again with the model."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -241,7 +287,7 @@ def cxps_in(found: CxpSets, names: tuple[str, ...], *, account: Account) -> tupl
     """Return the CXps of an instance with names, smallest first; a view of those that are too many to list."""
     listed = found.listed(account=account)
     if listed is None:
-        return ManyCXps(names, found.family(), found)
+        return ManyCXps(names, found.family(None if account.is_free else account.rest()), found)
     return _named_cxps(listed, names, account)
 
 
@@ -312,7 +358,8 @@ def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tupl
     BudgetError
         If the budget was spent.
     """
-    return problem.domain.names_of(weighted_cxps(problem, weights="unit", budget=budget).support)
+    found = problem.engine.explain(problem.codes[np.newaxis], weights="unit", budget=budget)
+    return problem.domain.names_of(found[0].support)
 
 
 def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:

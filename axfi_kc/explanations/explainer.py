@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
 from functools import partial
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
+from axfi_kc.compilers.compiled_model import compile_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import columns_named, is_frame
 from axfi_kc.domain.measures import Number, shown
@@ -26,14 +31,15 @@ from axfi_kc.engines import (
     check_weights,
     engine_through,
 )
-from axfi_kc.errors import ConstantModelError, DomainError
-from axfi_kc.explanations.answers import named_classes
+from axfi_kc.errors import AxfiWarning, BudgetError, ConstantModelError, DomainError, SimilarityError
+from axfi_kc.explanations.answers import named_classes, naming_rows, radius_words, warn_of_radii
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.problem import OwnPredict, Problem
+from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
-from axfi_kc.explanations.workers import check_workers, in_workers, with_progress
+from axfi_kc.explanations.workers import check_workers, in_workers, is_parallel
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import (
     check_predictions,
@@ -43,6 +49,7 @@ from axfi_kc.models.own_predict import (
     own_probabilities,
 )
 from axfi_kc.scores import DEFAULT_SCORES, check_complete, find_scores
+from axfi_kc.scores.interactions import find_interaction
 
 __all__ = ["Explainer", "Manners"]
 
@@ -73,8 +80,8 @@ class Manners:
         >>> domain = ax.Domain([ax.Integer("a", 0, 1)])
         >>> explainer = ax.Explainer(lambda p: p[0], domain, weights="count")
         >>> given = explainer.get_params()
-        >>> list(given), given["weights"]
-        (['model', 'domain', 'delta', 'weights', 'max_size', 'budget', 'target', 'class_names', 'within'], 'count')
+        >>> list(given)[:4], given["weights"], given["on_budget"]
+        (['model', 'domain', 'delta', 'weights'], 'count', 'radius')
         """
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
@@ -120,6 +127,8 @@ def _shown(value: Any) -> str:
 
 
 _ROWS_AT_ONCE = 256
+_SHORT = 0.1  # seconds of a block that may become longer
+_LEFT_OUT = "Ctrl-C came before it was explained"
 Codes = npt.NDArray[np.float64]
 
 
@@ -142,8 +151,9 @@ class Explainer(Manners):
         Only CXps of at most so many features (the paper's l0 radius).
     budget
         What the explanation of one instance may cost, in seconds, search nodes and bytes, and what each
-        question to it may (AXps, a score, a counterfactual): the steps of a question share one budget. When
-        it is spent, a BudgetError carries what is certain so far. Single trees need no search and no nodes.
+        question to it may (AXps, a score, a counterfactual): the steps of a question share one budget. None: no
+        limit, for then the answer is the same on every machine; what takes longer than a second shows how far it is.
+        Single trees need no search and no nodes.
     target
         ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"``, ``"ddnnf"`` or another name in
         ``axfi_kc.circuits.targets.TARGETS``: compile the circuit of each output met, once, and read the explanations
@@ -153,6 +163,14 @@ class Explainer(Manners):
         ``{label: name}``, or names in the labels' order: how classes are called wherever they are shown.
     within
         How far one may go from an instance: a :class:`~axfi_kc.domain.region.Region`. Only points there count.
+    on_budget
+        What to do when the budget of an instance is spent. ``"radius"``: give all CXps of at most k features, exactly,
+        for the largest k that was finished, with a warning; the explanation says "complete up to k features" wherever
+        it is shown, and has `radius` and `is_complete`. Only if not even single features were finished there is a
+        BudgetError. ``"raise"``: always raise it; it carries the CXps that are certain so far.
+    on_interrupt
+        What to do at Ctrl-C. ``"raise"`` KeyboardInterrupt, or ``"radius"``: end as if the budget were spent, a batch
+        with the rows that are done; a second Ctrl-C raises.
 
     Raises
     ------
@@ -184,8 +202,12 @@ class Explainer(Manners):
         target: str = "auto",
         class_names: Mapping[Any, str] | Sequence[str] | None = None,
         within: Region | None = None,
+        on_budget: str = "radius",
+        on_interrupt: str = "raise",
     ) -> None:
         check_weights(weights)
+        _check_ending("on_budget", on_budget)
+        _check_ending("on_interrupt", on_interrupt)
         _check_max_size(max_size)
         self.model = model
         self.domain = domain = domain if isinstance(domain, Domain) else _domain_of(domain, model)
@@ -194,6 +216,7 @@ class Explainer(Manners):
         self.max_size = max_size
         self.budget = _checked_budget(budget)
         self.target = target
+        self.on_budget, self.on_interrupt = on_budget, on_interrupt
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
         self._probabilities = own_probabilities(model, domain)
@@ -214,7 +237,7 @@ class Explainer(Manners):
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
         return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
 
-    def explain(self, x: Any, *, within: Region | None = None) -> Explanation:
+    def explain(self, x: Any, *, within: Region | None = None, progress: bool | None = None) -> Explanation:
         """Explain one instance: an array, a Series or a dict.
 
         Parameters
@@ -223,6 +246,8 @@ class Explainer(Manners):
             The instance.
         within
             How far one may go from it; the explainer's own region by default.
+        progress
+            Whether to show how far the search is. None: after a second, if there is a terminal or a notebook.
 
         Raises
         ------
@@ -231,21 +256,41 @@ class Explainer(Manners):
         RoundingError
             If the model's own ``predict`` gives another output than exact arithmetic.
         BudgetError
-            If the budget was spent; it carries the CXps that are certain so far.
+            If the budget was spent before all CXps of one feature were known, or at all with ``on_budget="raise"``; it
+            carries the CXps that are certain so far.
+
+        Warns
+        -----
+        AxfiWarning
+            If the budget was spent, and the explanation is complete up to `radius` features only.
         """
         if within is not None:
-            return Explainer(**{**self.get_params(), "within": within}).explain(x)
+            return Explainer(**{**self.get_params(), "within": within}).explain(x, progress=progress)
         codes = self.domain.encode_point(x)[np.newaxis]
         located = self._located(codes)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
-        found = self._find(codes, located)
-        found.scale(account)
+        with self._stopping(), showing_progress(progress):
+            try:
+                found = self._find(codes, located)
+            except BudgetError:
+                if was_interrupted():  # before anything was complete
+                    raise KeyboardInterrupt from None
+                raise
+        # After a spent budget it is only made an answer of.
+        found.scale(account if self.on_budget == "raise" else Account(None, goal="explanation"))
         own, names = OwnPredict(self._predict), self.class_names or {}
         problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
-        nodes = None if found.nodes is None else found.nodes[0]
-        return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities)
+        nodes, radius = None if found.nodes is None else found.nodes[0], found.radius(0)
+        if radius is not None:
+            warnings.warn(
+                f"The budget was spent after {account.seconds:.2f} s, so this explanation is exact and "
+                f"{radius_words(radius)}; allow more for larger CXps, or set max_size.",
+                AxfiWarning,
+                stacklevel=2,
+            )
+        return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities, radius)
 
     def explain_batch(
         self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None, on_error: str = "raise"
@@ -260,7 +305,7 @@ class Explainer(Manners):
             How many workers share the rows, through joblib; None: one, or what
             ``joblib.parallel_config`` says.
         progress
-            True: a progress bar. None: one after a second, if there is a terminal. False: none.
+            True: a progress bar. None: one after a second, if there is a terminal or a notebook. False: none.
         on_error
             What to do about a row with a value outside the domain or of a wrong type, or within the library's rounding
             of a tie: ``"raise"`` an error that names the row's label, or ``"skip"`` the row; the batch's ``skipped``
@@ -269,29 +314,57 @@ class Explainer(Manners):
         Notes
         -----
         Rows are processed together, so this is far faster than a loop over :meth:`explain`. The
-        model goes to each worker once. Everything stays in memory; see :meth:`explain_to`.
+        model goes to each worker once. Everything stays in memory; see :meth:`explain_to`. Rows whose budget ended are
+        named in a warning and in `stopped_rows`; with ``on_interrupt="radius"``, rows that Ctrl-C left out are skipped.
         """
         check_workers(n_jobs)
         rows = self._rows(X, on_error)
-        codes, located = rows.codes, rows.located
-        spans = [slice(k, k + _ROWS_AT_ONCE) for k in range(0, len(codes) or 1, _ROWS_AT_ONCE)]
-        blocks = ((codes[s], None if located is None else (located[0][s], located[1][s])) for s in spans)
-        sized = ((len(part), part) for part in in_workers(self._find, blocks, n_jobs=n_jobs))
-        found = Found.joined(list(with_progress(sized, total=len(codes), progress=progress)))
-        return Batch(
+        parts = self._parts(rows, n_jobs, progress)
+        # At least one part, of no rows if need be, from which the empty batch has its shape.
+        found = Found.joined(parts or [self._find(rows.codes[:0])])
+        n = len(found)
+        batch = Batch(
             self._model,
             self._similarity,
-            codes,
+            rows.codes[:n],
             found,
             self.max_size,
             self.budget,
-            rows.labels,
+            rows.labels[:n],
             OwnPredict(self._predict),
             class_names=self.class_names or {},
-            skipped=rows.skipped,
+            skipped={**rows.skipped, **dict.fromkeys(rows.labels[n:], _LEFT_OUT)},
             _probabilities=self._probabilities,
             within=self.within,
         )
+        warn_of_radii(batch.stopped_rows, n, stacklevel=3)
+        return batch
+
+    def _parts(self, rows: Rows, n_jobs: int | None, progress: bool | None) -> list[Found]:
+        """Return what is found for the rows, in blocks; with ``on_interrupt="radius"`` perhaps not for all of them."""
+        codes, located, alone = rows.codes, rows.located, not is_parallel(n_jobs)
+        is_slow = self.on_interrupt == "radius" or getattr(self._engine, "searches", False)
+        # Row by row at first, so that the bar moves and little is lost; trees, for example, are fastest all at once.
+        spans = _spans(len(codes), 1 if alone and is_slow else _ROWS_AT_ONCE)
+        blocks = (
+            (codes[s], None if located is None else (located[0][s], located[1][s]), rows.labels[s]) for s in spans
+        )
+        parts: list[Found] = []
+        # Workers have signals of their own; who waits for them gets KeyboardInterrupt.
+        with self._stopping() if alone else nullcontext():
+            sized = ((len(part), part) for part in in_workers(self._find_rows, blocks, n_jobs=n_jobs))
+            try:
+                for part in with_progress(sized, total=len(codes), progress=progress):
+                    parts.append(part)
+                    if was_interrupted():
+                        break
+            except (KeyboardInterrupt, BudgetError) as error:
+                if not (was_interrupted() or (self.on_interrupt == "radius" and isinstance(error, KeyboardInterrupt))):
+                    raise
+        return parts
+
+    def _stopping(self) -> AbstractContextManager[None]:
+        return stopping_at_interrupt() if self.on_interrupt == "radius" else nullcontext()
 
     def explain_to(
         self,
@@ -299,6 +372,7 @@ class Explainer(Manners):
         X: Any,
         *,
         kinds: Sequence[str] = DEFAULT_SCORES,
+        interactions: Sequence[str] = (),
         n_jobs: int | None = None,
         progress: bool | None = None,
         on_error: str = "raise",
@@ -314,6 +388,8 @@ class Explainer(Manners):
             A DataFrame, an array, or a sequence of dicts.
         kinds
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
+        interactions
+            The interactions of two features to write as well: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
         n_jobs, progress, on_error
             As for :meth:`explain_batch`; the file, too, says which rows were skipped.
 
@@ -330,7 +406,7 @@ class Explainer(Manners):
         WeightError
             If there is no such score.
         IncompleteError
-            If a score needs all CXps and there is a `max_size`, or an instance has more CXps than a document holds.
+            If a score needs all CXps and there is a `max_size`.
 
         Notes
         -----
@@ -357,9 +433,39 @@ class Explainer(Manners):
             class_names=self.class_names or {},
             skipped=rows.skipped,
             within=self.within,
+            on_budget=self.on_budget,
+            interactions=tuple(map(find_interaction, dict.fromkeys(interactions))),
         )
         found = None if self._probabilities is None else self._probabilities(rows.codes)
-        return write_results(run, path, rows.codes, rows.labels, probabilities=found, n_jobs=n_jobs, progress=progress)
+        options: dict[str, Any] = {"probabilities": found, "n_jobs": n_jobs, "progress": progress}
+        stops = self.on_interrupt == "radius"
+        return write_results(run, path, rows.codes, rows.labels, stops_at_interrupt=stops, **options)
+
+    def output_probabilities(self) -> dict[Hashable, Fraction]:
+        """Return the probability of each output over the whole domain, under its distribution.
+
+        Raises
+        ------
+        SimilarityError
+            For a regression, whose outputs are no classes.
+        BudgetError
+            If the explainer's budget was spent on compiling the model.
+
+        Notes
+        -----
+        The model is compiled into a diagram for each output.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain.features import Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3)])
+        >>> Explainer(lambda p: int(p[0] and p[1] > 0), domain).output_probabilities()
+        {0: Fraction(5, 8), 1: Fraction(3, 8)}
+        """
+        if self._similarity.delta is not None or not self._model.labels:
+            raise SimilarityError("Outputs have probabilities where they are classes, but this is a regression.")
+        made = (compile_model(self._model, self.domain, output=y, budget=self.budget) for y in self._model.labels)
+        return {one.output: one.probability(budget=self.budget) for one in made}
 
     def _located(self, codes: Codes) -> Located | None:
         """Return where instances lie, with outputs that agree with the model's own ``predict``; None: not asked."""
@@ -372,16 +478,52 @@ class Explainer(Manners):
     def _rows(self, X: Any, on_error: str) -> Rows:
         return rows_of(X, self.domain, self._engine, self._predict, on_error=on_error)
 
+    def _find_rows(self, codes: Codes, located: Located | None, labels: Sequence[Any]) -> Found:
+        with naming_rows(labels):
+            return self._find(codes, located)
+
     def _find(self, codes: Codes, located: Located | None = None) -> Found:
         options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
-        found = self._engine.explain(codes, located=located, **options)
+        ends = "radius" in (self.on_budget, self.on_interrupt)
+        found = self._engine.explain(codes, located=located, partial=ends, **options)
+        self._check_radii(found)
         check_countable(found, self.domain.features)
-        counts = found.counts
+        # Of what was stopped, nothing is known beyond its radius.
+        counts = [c if found.radius(n) is None else None for n, c in enumerate(found.counts)]
         # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
         # within delta, and all of a region alike, which is an answer and no fault of the model.
         if 0 in counts and self.max_size is None and self._similarity.delta is None and self.within is None:
             raise _constant(found.outputs[counts.index(0)], self.domain)  # a class that nothing can change
         return found
+
+    def _check_radii(self, found: Found) -> None:
+        """Raise if a budget ended and that is an error; a Ctrl-C is none where it comes here."""
+        if self.on_budget == "radius" or found.is_complete or was_interrupted():
+            return
+        n = next(n for n in range(len(found)) if found.radius(n) is not None)
+        listed = found[n].listed(0)
+        error = BudgetError(
+            f"The budget was spent, and the CXps (the error's cxps) are {radius_words(found.radius(n))}; allow more, "
+            "or set max_size.",
+            cxps=() if listed is None else tuple(map(self.domain.names_of, listed.masks)),
+        )
+        error.row = n
+        raise error
+
+
+def _spans(n_rows: int, first: int) -> Iterator[slice]:
+    """Yield blocks of rows, each twice as long as the last for as long as that took no time worth speaking of."""
+    start, size, begin = 0, first, perf_counter()
+    while start < n_rows:
+        yield slice(start, start + size)
+        start, before, begin = start + size, begin, perf_counter()
+        if begin - before < _SHORT:
+            size = min(2 * size, _ROWS_AT_ONCE)
+
+
+def _check_ending(name: str, given: Any) -> None:
+    if given not in ("radius", "raise"):
+        raise DomainError(f"{name} must be 'radius' or 'raise', but {given!r} was given.")
 
 
 def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:

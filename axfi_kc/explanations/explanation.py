@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,9 +16,16 @@ from axfi_kc.domain.measures import Number
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.answers import margins_at, no_cxp_words
-from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
+from axfi_kc.explanations.chances import plausibility_at, precision_of
+from axfi_kc.explanations.counterfactuals import (
+    Counterfactual,
+    counterfactual_of,
+    improving_counterfactuals,
+    nearest_counterfactual,
+)
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.progress import showing_progress
 from axfi_kc.explanations.radius import critical_radius
 from axfi_kc.explanations.rounding import Rounding, rounding_of
 from axfi_kc.explanations.tables import Views
@@ -27,12 +34,14 @@ from axfi_kc.families.masks import some_hitting_sets, sorted_sets
 from axfi_kc.models.own_predict import OwnProbabilities
 from axfi_kc.scores import check_complete, find_score, scores_of
 from axfi_kc.scores.forest import CXpForest
+from axfi_kc.scores.interactions import interactions_of
 
 __all__ = ["Explanation"]
 
 
 _FEATURES_TO_SEARCH = 64  # of more, hitting sets are found as a family
 _NODES_TO_SEARCH = 20_000
+_CXPS_TO_COMPARE = 1_000_000
 _SECONDS_TO_SEARCH = 10.0  # and no longer, where each node looks at many sets
 
 
@@ -48,6 +57,9 @@ class Explanation(Views):
         The largest number of features a CXp was allowed to have; None: any.
     nodes
         The search nodes spent on CXps and weights; None where there was no search.
+    stopped_at
+        Where the budget ended before all that was asked for was found: the number of features up to which it was; see
+        `radius`. None: all was found.
     """
 
     problem: Problem
@@ -56,6 +68,7 @@ class Explanation(Views):
     _budget: Budget = field(default=Budget(), repr=False)
     nodes: int | None = None
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
+    stopped_at: int | None = None
 
     @property
     def domain(self) -> Domain:
@@ -139,16 +152,18 @@ class Explanation(Views):
         Raises
         ------
         IncompleteError
-            If only CXps up to `max_size` are known: AXps need all of them.
+            If only CXps up to `radius` are known: AXps need all of them.
         BudgetError
             If the explainer's budget was spent; it carries the AXps found so far.
         """
-        check_complete(self.max_size, len(self.domain))
+        check_complete(self.radius, len(self.domain))
         account = self._account()
-        masks, is_whole = self._searched_axps(account)
+        with showing_progress():
+            masks, is_whole = self._searched_axps(account)
         if not is_whole:
             try:
-                family = self._found.axps(account.rest())
+                with showing_progress():
+                    family = self._found.axps(account.rest())
             except BudgetError:
                 raise self._unfinished(masks, account) from None
             if family.count > LISTED:
@@ -190,6 +205,11 @@ class Explanation(Views):
         return self._found.count
 
     @property
+    def cxp_sizes(self) -> dict[int, int]:
+        """The number of CXps of each size that occurs, smallest first."""
+        return self._found.sizes
+
+    @property
     def cxp_family(self) -> SetFamily:
         """The CXps as a family of sets of feature numbers, made within the explainer's budget."""
         return self._found.family(self._budget)
@@ -201,11 +221,11 @@ class Explanation(Views):
         Raises
         ------
         IncompleteError
-            If only CXps up to `max_size` are known.
+            If only CXps up to `radius` are known.
         BudgetError
             If the explainer's budget was spent; its nodes are steps of the operation.
         """
-        check_complete(self.max_size, len(self.domain))
+        check_complete(self.radius, len(self.domain))
         return self._found.axps(self._budget)
 
     @property
@@ -235,7 +255,7 @@ class Explanation(Views):
             raise IncompleteError(
                 f"Rounding is bounded CXp by CXp, but there are {self.cxp_count}; explain with max_size."
             )
-        return rounding_of(self.problem, listed, max_size=self.max_size, budget=self._budget)
+        return rounding_of(self.problem, listed, max_size=self.radius, budget=self._budget)
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
         """Return the score of each feature.
@@ -253,7 +273,7 @@ class Explanation(Views):
         WeightError
             If there is no such score.
         IncompleteError
-            For scores that need all CXps, if only those up to `max_size` are known.
+            For scores that need all CXps, if only those up to `radius` are known.
         BudgetError
             If the explainer's budget was spent.
 
@@ -262,9 +282,48 @@ class Explanation(Views):
         Without any CXp (no dissimilar point within reach) every score is 0.
         """
         names, score = self.domain.names, find_score(kind)
-        return scores_of(self._found, names, score, max_size=self.max_size, budget=self._budget)
+        with showing_progress():
+            return scores_of(self._found, names, score, max_size=self.radius, budget=self._budget)
 
-    def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
+    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+        """Return what features contribute together, beyond what each contributes alone, by their names.
+
+        Interactions of the CXp-Forest's value: of two features never positive, as fixing the second of one CXp adds
+        nothing; the further below 0, the more they stand in for each other. Sets that are left out have 0.
+
+        Parameters
+        ----------
+        kind
+            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends).
+        order
+            How many features; 1 gives the scores themselves, or the dividends of single features.
+
+        Raises
+        ------
+        WeightError
+            If there is no such kind or order.
+        IncompleteError
+            For more than two features of a linear model with too many CXps to list.
+        BudgetError
+            If the explainer's budget was spent.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 2), Integer("c", 0, 1)])
+        >>> Explainer(lambda p: sum(p) > 1, domain).explain((1, 1, 1)).interactions("moebius")
+        {('a', 'b'): Fraction(-1, 18), ('a', 'c'): Fraction(-1, 12), ('b', 'c'): Fraction(-1, 18)}
+        """
+        return interactions_of(self._found, self.domain.names, kind, order=order, budget=self._budget)
+
+    def counterfactual(
+        self,
+        cxp: CXp | Iterable[str] | None = None,
+        *,
+        seed: int | None = None,
+        first: bool = False,
+        min_plausibility: Number = 0,
+    ) -> Counterfactual:
         """Return an adversarial example of a CXp: the nearest one, or a random one.
 
         Parameters
@@ -273,21 +332,111 @@ class Explanation(Views):
             One of the CXps, or the names of its features; by default the one with the nearest
             adversarial example of all.
         seed
-            If given, draw from the measure instead; without a CXp, from the first of least size.
+            If given, draw from the domain's distribution instead; without a CXp, from the first of least size.
+        first
+            Whether the first good example of all CXps is enough, which need not be the nearest; see
+            :meth:`counterfactuals`.
+        min_plausibility
+            If given, the nearest one whose cells are at least so likely, given all other features as they are; see
+            :attr:`~axfi_kc.explanations.counterfactuals.Counterfactual.plausibility`.
 
         Raises
         ------
         DomainError
-            If the features are none of the CXps, or there is no CXp.
+            If the features are none of the CXps, there is no CXp, or none that is so plausible.
+        IncompleteError
+            If there are more than 1,000,000 CXps to compare.
         BudgetError
-            If the explainer's budget was spent.
+            If the explainer's budget was spent. Without one, 500,000 boxes of one CXp are looked at, and 20,000,000 of
+            all.
         """
-        if not self.cxp_count:
-            raise DomainError(no_cxp_words(self))
+        if cxp is None and seed is None:
+            masks, rest = self._masks_to_change()
+            with showing_progress():
+                return nearest_counterfactual(
+                    self.problem, masks, first=first, min_plausibility=min_plausibility, budget=rest
+                )
+        self._check_changeable()
         account = self._account()
         # CXps that have names already cost nothing; others get theirs on this question's account, not on a new one.
         cxps = vars(self)["cxps"] if "cxps" in vars(self) else self._named_cxps(account)
-        return counterfactual_of(self.problem, cxps, cxp, seed=seed, budget=account.rest())
+        options: dict[str, Any] = {"seed": seed, "min_plausibility": min_plausibility, "budget": account.rest()}
+        return counterfactual_of(self.problem, cxps, cxp, **options)
+
+    def precision(self, features: Iterable[str]) -> Fraction:
+        """Return the probability that the output is similar, given that these features are as in the instance.
+
+        Exact, under the domain's distribution, whatever it is; 1 for a weak AXp. See
+        :func:`axfi_kc.explanations.chances.precision_of`.
+
+        Raises
+        ------
+        UnknownFeatureError
+            If a name is none of the domain's.
+        DomainError
+            If such points have probability 0.
+        UnsupportedModelError
+            For a linear model over real features, and for samples.
+        BudgetError
+            If the explainer's budget was spent.
+        """
+        return precision_of(self.problem, features, budget=self._budget)
+
+    def plausibility(self, point: Any) -> Fraction | None:
+        """Return how likely a point is: the probability of its cells where it differs, given the rest as it is.
+
+        Parameters
+        ----------
+        point
+            A point of the domain: an array, a Series or a dict, such as a counterfactual's ``point``.
+
+        Returns
+        -------
+        Fraction or None
+            None where the model has no cells: a linear model over real features, samples.
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its domain, or the surroundings of the instance have probability 0.
+        """
+        codes, own = self.domain.encode_point(point), self.problem.codes
+        changed = np.flatnonzero((codes != own) & ~(np.isnan(codes) & np.isnan(own))).tolist()
+        return plausibility_at(self.problem, codes, changed)
+
+    def counterfactuals(self) -> Iterator[Counterfactual]:
+        """Iterate over ever nearer adversarial examples, the first of them found at once; the last is the nearest.
+
+        Raises
+        ------
+        DomainError, BudgetError
+            As :meth:`counterfactual` does; examples that came before stand.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> e = Explainer(lambda p: p[0] + p[1] > 6, Domain([Integer("a", 0, 9), Integer("b", 0, 9)])).explain((2, 2))
+        >>> [c.changes for c in e.counterfactuals()][-1] == e.counterfactual().changes
+        True
+        """
+        masks, rest = self._masks_to_change()
+        return improving_counterfactuals(self.problem, masks, budget=rest)
+
+    def _masks_to_change(self) -> tuple[list[int], Budget]:
+        """Return the CXps as masks, smallest first, and what is left of the budget then."""
+        self._check_changeable()
+        account = self._account()
+        listed = self._found.listed(_CXPS_TO_COMPARE, account=account)
+        if listed is None:
+            raise IncompleteError(
+                f"The nearest change is one of all CXps, but there are {self.cxp_count}; name one of them, or explain "
+                "with max_size."
+            )
+        return sorted_sets(account.paced(listed.masks)), account.rest()
+
+    def _check_changeable(self) -> None:
+        if not self.cxp_count:
+            raise DomainError(no_cxp_words(self))
 
     def critical_radius(
         self,

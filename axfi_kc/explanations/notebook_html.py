@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from html import escape
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from axfi_kc.domain.measures import abridged, amount, shown
-from axfi_kc.explanations.answers import surety_words
+from axfi_kc.explanations.answers import limit_words, surety_words
+from axfi_kc.scores import shares_of
 
 if TYPE_CHECKING:
     from axfi_kc.explanations.explanation import Explanation
@@ -24,7 +24,6 @@ __all__ = ["batch_html", "explanation_html"]
 
 _MOST_FEATURES = 15
 _MOST_CXPS = 8
-_MOST_SORTED = 100_000
 _LONGEST = 48
 _MOST_BITS = 256  # of an exact number that is shown when the pointer rests on it
 _CELL = "padding:2px 10px;border:0;background:transparent;color:inherit;text-align:"
@@ -38,8 +37,15 @@ def explanation_html(explained: Explanation | SavedExplanation, kind: str) -> st
     ranked = sorted((n for n in scores if scores[n]), key=lambda n: -scores[n])
     most = max(scores.values(), default=Fraction(0)) or Fraction(1)
     instance = explained.instance
+    shares = shares_of(scores)
     rows = [
-        (n, abridged(shown(instance[n]), _LONGEST), _bar(scores[n] / most), _number(scores[n]))
+        (
+            n,
+            abridged(shown(instance[n]), _LONGEST),
+            _bar(scores[n] / most),
+            _number(scores[n]),
+            f"{float(shares[n]):.1%}",
+        )
         for n in ranked[:_MOST_FEATURES]
     ]
     hidden = len(ranked) - len(rows)
@@ -48,28 +54,27 @@ def explanation_html(explained: Explanation | SavedExplanation, kind: str) -> st
     notes += [f"{unmoved} features with score 0"] if unmoved else []
     surety = surety_words(explained)
     title = f"Why {abridged(shown(explained.prediction_name), _LONGEST)}?{f' ({surety})' if surety else ''}"
-    table = _table(("feature", "value", f"{kind} score", ""), rows, right={1, 3})
+    table = _table(("feature", "value", f"{kind} score", "", "share"), rows, right={1, 3, 4})
     return _box(title, table + _note("; ".join(notes)) + _cxp_table(explained))
 
 
 def _cxp_table(explained: Explanation | SavedExplanation) -> str:
-    cxps = sorted(islice(explained.cxps, _MOST_SORTED), key=lambda c: -c.weight)
+    cxps = explained.heaviest_cxps()
     most = max((Fraction(c.weight) for c in cxps), default=Fraction(0)) or Fraction(1)
     rows = [(", ".join(c.features), _bar(c.weight / most), _number(c.weight)) for c in cxps[:_MOST_CXPS]]
-    limit = "" if explained.max_size is None else f" of at most {explained.max_size} features"
-    total = f"at least {len(cxps)}" if len(cxps) == _MOST_SORTED else f"{len(cxps)}"
-    hidden = f", {len(cxps) - len(rows)} lighter ones not shown" if len(cxps) > len(rows) else ""
+    total = explained.cxp_count
+    hidden = f", {total - len(rows)} lighter ones not shown" if total > len(rows) else ""
     head = ("CXp", f"weight ({explained.weights})", "")
-    return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit}{hidden}")
+    return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit_words(explained)}{hidden}")
 
 
-def batch_html(title: str, rows: Sequence[tuple[str, Fraction, Fraction]], kind: str) -> str:
-    """Return a table of the features' mean scores, given as name, mean and share relevant."""
+def batch_html(title: str, rows: Sequence[tuple[str, float, float]], kind: str) -> str:
+    """Return a table of the features' mean shares of a score, given as name, mean and in how many it is relevant."""
     ranked = sorted(rows, key=lambda row: -row[1])[:_MOST_FEATURES]
-    most = max((mean for _, mean, _ in rows), default=Fraction(0)) or Fraction(1)
-    cells = [(name, _bar(mean / most), _number(mean), f"{float(share):.1%}") for name, mean, share in ranked]
+    most = max((mean for _, mean, _ in rows), default=0.0) or 1.0
+    cells = [(name, _bar(mean / most), f"{mean:.1%}", f"{often:.1%}") for name, mean, often in ranked]
     hidden = len(rows) - len(ranked)
-    table = _table(("feature", f"mean {kind} score", "", "relevant in"), cells, right={2, 3})
+    table = _table(("feature", f"mean share of the {kind} score", "", "relevant in"), cells, right={2, 3})
     return _box(title, table + _note(f"{hidden} more features" if hidden else ""))
 
 
@@ -85,7 +90,7 @@ class _Markup(str):
     __slots__ = ()
 
 
-def _bar(share: Fraction) -> str:
+def _bar(share: Fraction | float) -> str:
     width = round(float(share) * 140, 1)
     return _Markup(
         f'<div style="width:142px"><div style="width:{width}px;min-width:1px;height:11px;border-radius:2px;'

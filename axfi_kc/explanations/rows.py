@@ -64,17 +64,18 @@ def rows_of(X: Any, domain: Domain, engine: Engine, predict: Predict | None, *, 
     labels = tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
     wrong: dict[int, AxfiError] = dict(outside)
     _raise_first(wrong, labels, on_error)
-    kept = np.setdiff1d(np.arange(len(codes)), list(wrong)) if wrong else np.arange(len(codes))
+    kept = np.setdiff1d(np.arange(len(codes)), list(wrong)) if wrong else None
+    codes, chosen = (codes, labels) if kept is None else (codes[kept], _chosen(labels, kept))
     if predict is None:
-        return Rows(codes[kept], _chosen(labels, kept), None, _reasons(wrong, labels))
-    cells, outputs = engine.locate(codes[kept])
-    ties = dict(rounding_errors(predict, codes[kept], outputs))
-    wrong |= {int(kept[n]): error for n, error in ties.items()}
+        return Rows(codes, chosen, None, _reasons(wrong, labels))
+    cells, outputs = engine.locate(codes)
+    ties = dict(rounding_errors(predict, codes, outputs))
+    wrong |= {n if kept is None else int(kept[n]): error for n, error in ties.items()}
     _raise_first(wrong, labels, on_error)
     if ties:
-        good = np.setdiff1d(np.arange(len(kept)), list(ties))
-        kept, cells, outputs = kept[good], cells[good], list(_chosen(outputs, good))
-    return Rows(codes[kept], _chosen(labels, kept), (cells, outputs), _reasons(wrong, labels))
+        good = np.setdiff1d(np.arange(len(codes)), list(ties))
+        codes, chosen, cells, outputs = codes[good], _chosen(chosen, good), cells[good], list(_chosen(outputs, good))
+    return Rows(codes, chosen, (cells, outputs), _reasons(wrong, labels))
 
 
 def _raise_first(wrong: Mapping[int, AxfiError], labels: Sequence[Any], on_error: str) -> None:

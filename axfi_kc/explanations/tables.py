@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
-from math import lcm, sqrt
+from math import fsum, lcm, sqrt
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
+from axfi_kc.engines import Numerators, fractions_of, nearest_floats
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
-from axfi_kc.explanations.answers import name_of, no_cxp_words, surety_words
-from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of
-from axfi_kc.explanations.cxps import AXp, CXp
+from axfi_kc.explanations.answers import (
+    UpToRadius,
+    limit_words,
+    name_of,
+    no_cxp_words,
+    radius_words,
+    stopped_words,
+    surety_words,
+)
+from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of, improving_counterfactuals
+from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import some_hitting_sets
-from axfi_kc.scores import DEFAULT_SCORES
+from axfi_kc.scores import DEFAULT_SCORES, share_numerators, shares_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,21 +64,45 @@ def pandas_for(purpose: str) -> Any:
     return pd
 
 
+@lru_cache(maxsize=16)
+def _columns(names: tuple[str, ...]) -> Any:
+    """Return names as pandas has them, which takes longer to make than a small table."""
+    return pandas_for("A table of scores").Index(list(names))
+
+
 def explanation_frame(explained: Explanation | SavedExplanation, kinds: Sequence[str], *, exact: bool) -> pd.DataFrame:
-    """Return a row per feature: its value, its scores, and in how many CXps it occurs."""
+    """Return a row per feature: its value, its scores with their shares, and in how many CXps it occurs."""
     pd = pandas_for("A table of one explanation")
     names = explained.domain.names
-    counts = dict.fromkeys(names, 0)
-    for cxp in explained.cxps:
-        for name in cxp.features:
-            counts[name] += 1
     columns: dict[str, Any] = {"value": pd.Series(list(explained.instance.values()), dtype=object)}
     for kind in kinds:
         scores = explained.scores(kind)
-        found = [scores[n] if exact else float(scores[n]) for n in names]
-        columns[kind] = pd.Series(found, dtype=object if exact else float)
-    columns["cxps"] = pd.Series(list(counts.values()), dtype="int64")
-    return pd.DataFrame(columns).set_axis(pd.Index(list(names), name="feature"))
+        for title, row in ((kind, scores), (f"{kind}_share", shares_of(scores))):
+            found = [row[n] if exact else float(row[n]) for n in names]
+            columns[title] = pd.Series(found, dtype=object if exact else float)
+    numbers = _occurrences(explained)
+    if numbers is not None:
+        columns["cxps"] = pd.Series([numbers[n] for n in names], dtype="int64" if _fit(numbers) else object)
+    frame = pd.DataFrame(columns).set_axis(pd.Index(list(names), name="feature"))
+    if not explained.is_complete:
+        frame.attrs["completeness"] = radius_words(explained.stopped_at)
+    return frame
+
+
+def _fit(numbers: Mapping[str, int]) -> bool:
+    return max(numbers.values(), default=0) < 2**63
+
+
+def _occurrences(explained: Explanation | SavedExplanation) -> dict[str, int] | None:
+    """Return in how many CXps each feature occurs; None if a file does not say which there are."""
+    names, cxps = explained.domain.names, explained.cxps
+    if isinstance(cxps, UnlistedCXps):
+        return None
+    if isinstance(cxps, ManyCXps):
+        counts = cxps.family.counts()
+        return {name: counts.get(i, 0) for i, name in enumerate(names)}
+    found = Counter(name for cxp in cxps for name in cxp.features)
+    return {name: found[name] for name in names}
 
 
 def importance_frame(
@@ -80,12 +118,37 @@ def importance_frame(
     """
     pd = pandas_for("A table of importance")
     if not denominators:
-        raise DomainError("An importance is a mean over a batch, but this batch is empty; explain at least one row.")
+        raise _empty()
     whole = lcm(*set(denominators))
     factors = [whole // d for d in denominators]
     columns = ([t * f for t, f in zip(column, factors, strict=True)] for column in zip(*numerators, strict=True))
     rows = [_distribution(sorted(column), whole, exact=exact) for column in columns]
     return pd.DataFrame(rows, index=pd.Index(list(names), name="feature"), dtype=object if exact else float)
+
+
+def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
+    """Return the mean and the distribution of each feature's share over a batch, as floats.
+
+    Notes
+    -----
+    Instances times features, and a sort per feature. Each share is rounded once, and the mean once more: instances
+    have sums of scores with nothing in common, so exact means take the square of that.
+    """
+    pd = pandas_for("A table of importance")
+    if not scored[1]:
+        raise _empty()
+    rows = list(zip(scored[0].tolist(), scored[1], strict=True))
+    found = []
+    for i in range(len(names)):
+        column = np.array([row[i] / whole for row, whole in rows])
+        distribution = {"mean": fsum(column) / len(column), "std": column.std()}
+        distribution |= {name: np.quantile(column, float(at)) for name, at in _QUARTILES.items()}
+        found.append({**distribution, "relevant": np.count_nonzero(column) / len(column)})
+    return pd.DataFrame(found, index=pd.Index(list(names), name="feature"), dtype=float)
+
+
+def _empty() -> DomainError:
+    return DomainError("An importance is a mean over a batch, but this batch is empty; explain at least one row.")
 
 
 def _distribution(ordered: Sequence[int], whole: int, *, exact: bool) -> dict[str, Any]:
@@ -109,7 +172,7 @@ def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-class Views:
+class Views(UpToRadius):
     """Gives an explanation its tables, files and notebook display, and as many sets as a page can show."""
 
     __slots__ = ()
@@ -121,11 +184,10 @@ class Views:
             top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value) or "all 0"
         except BudgetError:
             top = "not within the budget"
-        limit = "" if self.max_size is None else f" of at most {self.max_size} features"
         surety = surety_words(self)
         return (
             f"<{type(self).__name__}: prediction {shown(self.prediction_name, quoted=True)}"
-            f"{f' ({surety})' if surety else ''}, {self.cxp_count} CXps{limit}; shapley: {top}>"
+            f"{f' ({surety})' if surety else ''}, {self.cxp_count} CXps{limit_words(self)}; shapley: {top}>"
         )
 
     @property
@@ -133,8 +195,46 @@ class Views:
         """The prediction as people call it: the name of its class, or itself if it has none."""
         return name_of(self.prediction, self.class_names)
 
+    def shares(self: Any, kind: str = "shapley") -> dict[str, Fraction]:
+        """Return the share of each feature: its score divided by the sum of all scores.
+
+        The shares add up to 1, unless every score is 0. The number of CXps, by which every score is divided, is in
+        none of them: shares of two instances, or of one at two radii, can be compared, and scores cannot.
+
+        Parameters
+        ----------
+        kind
+            The score; see :meth:`axfi_kc.Explanation.scores`.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
+        >>> explainer.explain((1, 2)).shares()
+        {'a': Fraction(3, 5), 'b': Fraction(2, 5)}
+        """
+        return shares_of(self.scores(kind))
+
+    def interaction_frame(self: Any, kind: str = "shapley", *, order: int = 2, exact: bool = False) -> pd.DataFrame:
+        """Return a row per set of features that interact, strongest first: the features and the number.
+
+        Parameters
+        ----------
+        kind, order
+            As for :meth:`axfi_kc.Explanation.interactions`.
+        exact
+            Whether numbers are Fractions or floats.
+        """
+        pd = pandas_for("A table of interactions")
+        found = sorted(self.interactions(kind, order=order).items(), key=lambda item: -abs(item[1]))
+        columns = [f"feature_{k + 1}" for k in range(order)]
+        rows = [(*names, value if exact else float(value)) for names, value in found]
+        return pd.DataFrame(rows, columns=[*columns, kind])
+
     def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:
         """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
+
+        None, where a file does not list them.
 
         Examples
         --------
@@ -144,6 +244,8 @@ class Views:
         [('a',), ('b',)]
         """
         cxps = self.cxps
+        if isinstance(cxps, UnlistedCXps):
+            return []
         return sorted(cxps if isinstance(cxps, tuple) else islice(cxps, most), key=lambda c: -c.weight)
 
     def some_axps(self: Any, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
@@ -157,17 +259,21 @@ class Views:
             How many to take of a family that is too large to list.
         """
         cxps, budget = self.cxps, Budget(seconds=seconds)
+        if isinstance(cxps, UnlistedCXps):
+            return [], False
         if isinstance(cxps, tuple):
             masks, complete = some_hitting_sets([self.domain.mask(c.features) for c in cxps], budget=budget)
         else:
             try:
-                family = cxps.family.hitting_sets(budget=budget)
+                family = cxps.axps(budget)
             except BudgetError:
                 return [], False
             masks, complete = list(islice(family, most)), family.count <= most
         return [AXp(self.domain.names_of(mask)) for mask in masks], complete
 
-    def to_dict(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES) -> dict[str, Any]:
+    def to_dict(
+        self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES, interactions: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """Return everything about the explanation as plain dicts, lists, text and numbers.
 
         Weights and scores are exact: integers, or text such as ``"43/146"``.
@@ -179,13 +285,15 @@ class Views:
             before.
         kinds
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
+        interactions
+            The interactions of two features to write; see :meth:`axfi_kc.Explanation.interactions`.
 
         Raises
         ------
         WeightError
-            If there is no such score.
+            If there is no such score, or no such interaction.
         IncompleteError
-            If there are too many CXps to write down, or too few are known for one of the scores.
+            If too few CXps are known for one of the scores.
         DomainError
             If a value or label is of a type that JSON cannot give back.
 
@@ -193,11 +301,22 @@ class Views:
         -----
         Linear in the CXps and the domain's listed values.
         """
-        return document_of(self, axps=axps, kinds=kinds)  # type: ignore[arg-type]
+        return document_of(self, axps=axps, kinds=kinds, interactions=interactions)  # type: ignore[arg-type]
 
-    def to_json(self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES, indent: int | None = None) -> str:
-        """Return :meth:`to_dict` as JSON text; :meth:`from_json` reads it, without the model."""
-        return json.dumps(self.to_dict(axps=axps, kinds=kinds), indent=indent, ensure_ascii=False, allow_nan=False)
+    def to_json(
+        self,
+        *,
+        axps: bool = False,
+        kinds: Sequence[str] = DEFAULT_SCORES,
+        interactions: Sequence[str] = (),
+        indent: int | None = None,
+    ) -> str:
+        """Return :meth:`to_dict` as JSON text; :meth:`from_json` reads it, without the model.
+
+        Of CXps that are too many to write down it has the number, the features and the scores.
+        """
+        document = self.to_dict(axps=axps, kinds=kinds, interactions=interactions)
+        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
     def from_dict(document: Any, *, model: Any = None, budget: Budget | None = None) -> SavedExplanation:
@@ -241,12 +360,14 @@ class Views:
         return Views.from_dict(parsed(text), model=model, budget=budget)
 
     def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = False) -> pd.DataFrame:
-        """Return a row per feature: its value, its scores, and the number of its CXps.
+        """Return a row per feature: its value, its scores, each with its share, and the number of its CXps.
+
+        If the budget ended, the table's ``attrs["completeness"]`` says up to how many features CXps are known.
 
         Parameters
         ----------
         kinds
-            The scores to show.
+            The scores to show; the shares of ``shapley`` are the column ``shapley_share``.
         exact
             Whether scores are Fractions or floats.
         """
@@ -270,7 +391,9 @@ class SavedExplanation(Views, SavedData):
 
     problem: Problem | None = None
 
-    def counterfactual(self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None) -> Counterfactual:
+    def counterfactual(
+        self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None, first: bool = False
+    ) -> Counterfactual:
         """Return an adversarial example of a CXp, as :meth:`axfi_kc.Explanation.counterfactual` does.
 
         Raises
@@ -278,6 +401,14 @@ class SavedExplanation(Views, SavedData):
         IncompleteError
             If the explanation was read without its model.
         """
+        return counterfactual_of(self._problem(), self.cxps, cxp, seed=seed, first=first)
+
+    def counterfactuals(self) -> Iterator[Counterfactual]:
+        """Iterate over ever nearer adversarial examples, as :meth:`axfi_kc.Explanation.counterfactuals` does."""
+        masks = [self.domain.mask(cxp.features) for cxp in self.cxps]
+        return improving_counterfactuals(self._problem(), masks)
+
+    def _problem(self) -> Problem:
         if self.problem is None:
             raise IncompleteError(
                 "A counterfactual has to be put to the model, but this explanation was read without one; read it with "
@@ -285,7 +416,9 @@ class SavedExplanation(Views, SavedData):
             )
         if not self.cxps:
             raise DomainError(no_cxp_words(self))
-        return counterfactual_of(self.problem, self.cxps, cxp, seed=seed)
+        if isinstance(self.cxps, UnlistedCXps):
+            raise self.cxps.unknown("a counterfactual")
+        return self.problem
 
 
 def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
@@ -332,26 +465,64 @@ class BatchViews:
         def cxp_counts(self) -> list[int]:
             """The number of CXps of each instance."""
 
+        @property
+        def radii(self) -> list[int | None]:
+            """Up to how many features the CXps of each instance are complete; None: all that were asked for."""
+
         def score_numerators(self, kind: str = "shapley") -> tuple[Any, list[int]]:
             """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
 
         def __len__(self) -> int: ...
 
-    def scores(self, kind: str = "shapley") -> pd.DataFrame:
-        """Return a score as a DataFrame of Fractions, a row per instance.
+    def score_fractions(self, kind: str = "shapley") -> npt.NDArray[np.object_]:
+        """Return a score as Fractions, a row per instance and a column per feature."""
+        return fractions_of(*self.score_numerators(kind))
 
-        ``.astype(float)`` turns them into floats, for plotting.
+    def score_floats(self, kind: str = "shapley") -> npt.NDArray[np.float64]:
+        """Return a score as the floats nearest to it, a row per instance and a column per feature."""
+        return nearest_floats(*self.score_numerators(kind))
+
+    def scores(self, kind: str = "shapley", *, exact: bool = True) -> pd.DataFrame:
+        """Return a score as a DataFrame, a row per instance and a column per feature.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        exact
+            Whether scores are Fractions, or the floats nearest to them: correctly rounded, so the same as
+            ``.astype(float)`` makes of the Fractions, without making these.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
+        >>> explainer.explain_batch([(1, 2)]).scores("banzhaf", exact=False).round(3).values.tolist()
+        [[0.25, 0.167]]
         """
         pd = pandas_for("A table of scores")
-        numerators, denominators = self.score_numerators(kind)
+        found = self.score_fractions(kind) if exact else self.score_floats(kind)
+        # A view, since people give the columns of their tables a name.
+        columns = _columns(self.domain.names).view()
+        return pd.DataFrame(found, columns=columns, index=list(self.rows), dtype=found.dtype)
+
+    def shares(self, kind: str = "shapley") -> pd.DataFrame:
+        """Return the shares of a score, each row's divided by their sum, as a DataFrame of Fractions."""
+        pd = pandas_for("A table of shares")
+        numerators, denominators = self.share_numerators(kind)
         rows = [[Fraction(t, d) for t in row] for row, d in zip(numerators.tolist(), denominators, strict=True)]
         return pd.DataFrame(rows, columns=list(self.domain.names), index=list(self.rows), dtype=object)
 
-    def to_frame(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
+    def share_numerators(self, kind: str = "shapley") -> Numerators:
+        """Return shares as integers: ``numerators[n, i] / denominators[n]``, exactly."""
+        return share_numerators(self.score_numerators(kind))
+
+    def to_frame(self, kind: str = "shapley", *, exact: bool = False, shares: bool = False) -> pd.DataFrame:
         """Return a row per instance: the prediction, the number of CXps, and a score per feature.
 
         The prediction's name and probability have columns of their own where there are class names and where the
-        model gives probabilities.
+        model gives probabilities. Where the budget of a row ended, ``completeness`` says up to how many features its
+        CXps are known.
 
         Parameters
         ----------
@@ -359,6 +530,8 @@ class BatchViews:
             The score.
         exact
             Whether scores, and the predictions of a regression, are Fractions or floats.
+        shares
+            Whether to divide the scores of each row by their sum, so that rows can be compared.
 
         Raises
         ------
@@ -370,10 +543,12 @@ class BatchViews:
         taken = next((n for n in names if n in columns), None)
         if taken is not None:
             raise DomainError(f"The table has a column {taken!r} of its own, and so has the domain; use scores().")
-        numerators, denominators = self.score_numerators(kind)
-        for name, column in zip(names, numerators.T.tolist(), strict=True):
-            pairs = zip(column, denominators, strict=True)
-            columns[name] = [Fraction(t, d) for t, d in pairs] if exact else [t / d for t, d in pairs]
+        if shares:
+            numerators, denominators = self.share_numerators(kind)
+            found = fractions_of(numerators, denominators) if exact else nearest_floats(numerators, denominators)
+        else:
+            found = self.score_fractions(kind) if exact else self.score_floats(kind)
+        columns |= dict(zip(names, found.T, strict=True))
         return pd.DataFrame(columns, index=list(self.rows))
 
     def _answers(self, *, exact: bool) -> dict[str, Any]:
@@ -385,10 +560,18 @@ class BatchViews:
             columns["prediction_name"] = [name_of(y, self.class_names) for y in predictions]
         if probabilities is not None:
             columns["probability"] = probabilities
+        radii = self.radii
+        if any(radius is not None for radius in radii):
+            columns["completeness"] = [radius_words(radius) or "complete" for radius in radii]
         return {**columns, "cxps": self.cxp_counts}
 
-    def importance(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
-        """Return how each feature's score is distributed over the batch, a row per feature.
+    @property
+    def stopped_rows(self) -> dict[Any, int]:
+        """The rows whose budget ended, by their labels, and up to how many features their CXps are complete."""
+        return {row: radius for row, radius in zip(self.rows, self.radii, strict=True) if radius is not None}
+
+    def importance(self, kind: str = "shapley", *, exact: bool = False, shares: bool = True) -> pd.DataFrame:
+        """Return how each feature's share of the scores is distributed over the batch, a row per feature.
 
         Columns are the mean, the standard deviation (population; left out of exact tables, being
         irrational), quartiles (linear between neighbours) and ``relevant``, the share of instances in
@@ -399,24 +582,31 @@ class BatchViews:
         kind
             The score.
         exact
-            Whether the entries are Fractions or the floats nearest to them.
+            Whether the entries are Fractions or floats.
+        shares
+            Whether each instance's scores are divided by their sum first. Without, instances with few CXps outweigh
+            the others, because every score is divided by their number.
 
         Notes
         -----
         Instances times features, and a sort per feature.
         """
-        numerators, denominators = self.score_numerators(kind)
+        numerators, denominators = scored = self.share_numerators(kind) if shares else self.score_numerators(kind)
+        if shares and not exact:
+            return share_frame(self.domain.names, scored)
         return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
 
     def to_html(self, kind: str = "shapley") -> str:
-        """Return the batch as HTML for a notebook: the features by the mean of a score."""
-        numerators, denominators = self.score_numerators(kind)
+        """Return the batch as HTML for a notebook: the features by the mean of their shares of a score."""
+        numerators, denominators = self.share_numerators(kind)
         n = len(denominators)
         rows = []
         for name, column in zip(self.domain.names, numerators.T.tolist(), strict=True):
-            total = sum((Fraction(t, d) for t, d in zip(column, denominators, strict=True) if t), Fraction(0))
-            rows.append((name, total / (n or 1), Fraction(sum(t != 0 for t in column), n or 1)))
-        return batch_html(f"{n} explanations, {sum(self.cxp_counts)} CXps", rows, kind)
+            total = fsum(t / d for t, d in zip(column, denominators, strict=True) if t)
+            rows.append((name, total / (n or 1), sum(t != 0 for t in column) / (n or 1)))
+        stopped = stopped_words(self.radii)
+        title = f"{n} explanations, {sum(self.cxp_counts)} CXps{f', {stopped}' if stopped else ''}"
+        return batch_html(title, rows, kind)
 
     def _repr_html_(self) -> str:
         """Return the batch as notebooks show it."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from axfi_kc.errors import DomainError
 
-__all__ = ["check_workers", "in_workers", "is_parallel", "with_progress"]
+__all__ = ["check_workers", "in_workers", "is_parallel"]
 
 
 _KEPT = 4  # models a process holds
@@ -112,24 +112,3 @@ def _call(key: str, payload: npt.NDArray[np.uint8], block: tuple[Any, ...]) -> A
         function = pickle.loads(payload.tobytes())  # noqa: S301 - pickled by in_workers itself
         _hold(key, function)
     return function(*block)
-
-
-def with_progress(
-    results: Iterable[tuple[int, Any]], *, total: int, done: int = 0, progress: bool | None = None
-) -> Iterator[Any]:
-    """Yield the second entries of `results`, showing a bar that moves by the first ones: numbers of rows.
-
-    So many rows there are in `total`, and so many were `done` before. With `progress` True there is a bar at once,
-    with None after one second, if there is a terminal, with False none.
-    """
-    if progress is False:
-        yield from (result for _, result in results)
-        return
-    from tqdm.auto import tqdm
-
-    disable = None if progress is None else False  # None: tqdm looks for a terminal itself
-    delay = 1.0 if progress is None else 0.0
-    with tqdm(total=total, initial=done, unit="row", desc="explaining", disable=disable, delay=delay) as bar:
-        for rows, result in results:
-            yield result
-            bar.update(rows)

@@ -4,6 +4,7 @@ A form is a function on cells (see :mod:`axfi_kc.domain.grid`), free of the libr
 """
 
 from axfi_kc.models.base import GriddedModel, ListedModel, Model, Similarity, Uses
+from axfi_kc.models.bayes_classifier import BayesClassifier
 from axfi_kc.models.box_model import Boxes, boxes_of, relabelled
 from axfi_kc.models.circuit_model import CircuitModel
 from axfi_kc.models.linear_model import LinearModel, Lookup, Slope
@@ -13,6 +14,7 @@ from axfi_kc.models.tree_sum import Argmax, Positive, Score, Split, TreeNodes, T
 
 __all__ = [
     "Argmax",
+    "BayesClassifier",
     "Boxes",
     "CircuitModel",
     "GriddedModel",

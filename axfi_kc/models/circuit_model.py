@@ -15,6 +15,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, flat_of
 from axfi_kc.circuits.queries.decisions import with_decisions
+from axfi_kc.circuits.queries.determinism import is_noted
 from axfi_kc.circuits.queries.transformations import copied
 from axfi_kc.circuits.targets import Mdd, mdd_of
 from axfi_kc.domain.grid import Grid
@@ -165,6 +166,12 @@ class CircuitModel(ListedModel):
         nodes = sum(circuit.size.nodes for circuit in self.circuits if circuit is not None)
         return f"circuits of {counted(len(self.outputs), 'output')} and {counted(nodes, 'node')}"
 
+    @property
+    def is_diagram(self) -> bool:
+        """Whether there are two outputs and each circuit is an ordered diagram: then so are all regions."""
+        given = [circuit for circuit in self.circuits if circuit is not None]
+        return len(self.outputs) == 2 and all(map(queries.is_ordered, given))
+
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each.
 
@@ -210,7 +217,8 @@ def _countable(circuit: Circuit, *, deterministic: bool, account: Account) -> tu
     """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
     found = with_decisions(circuit)
     # Counting needs both: decomposable, so that a conjunction multiplies, deterministic, so that a disjunction adds.
-    if queries.is_decomposable(found) and (deterministic or _is_deterministic(found, account)):
+    known = deterministic or is_noted(circuit)  # decisions in the place of disjunctions change nothing about it
+    if queries.is_decomposable(found) and (known or _is_deterministic(found, account)):
         return found, False
     account.look()
     return ordered_diagram(found, budget=account.rest()).to_circuit(), True

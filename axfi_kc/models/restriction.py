@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.elimination import Factor
 from axfi_kc.domain.features import Categorical, Integer
 from axfi_kc.domain.grid import Axis, Grid
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models.base import GriddedModel, Model
+from axfi_kc.models.bayes_classifier import BayesClassifier
 from axfi_kc.models.box_model import Boxes
 from axfi_kc.models.circuit_model import CircuitModel
 from axfi_kc.models.linear_model import LinearModel, Lookup, Part
@@ -101,6 +103,13 @@ def _trees(model: TreeSum, domain: Domain) -> TreeSum:
 def _table(model: TableModel, domain: Domain) -> TableModel:
     grid, cells = _grid(model, domain)
     return replace(model, grid=grid, table=model.table[np.ix_(*cells)])
+
+
+@restricted.register
+def _products(model: BayesClassifier, domain: Domain) -> BayesClassifier:
+    grid, cells = _grid(model, domain)
+    factors = [Factor(f.scope, f.values[np.ix_(*(cells[i] for i in f.scope))]) for f in model.factors]
+    return replace(model, grid=grid, factors=tuple(factors))
 
 
 @restricted.register

@@ -63,6 +63,11 @@ class Samples(Model):
                 "Rows are themselves the points that exist, but the domain has constraints; leave out the rows that "
                 "violate them, and give domain.unconstrained."
             )
+        if domain.distribution is not None:
+            raise DomainError(
+                "Rows are themselves the points that exist, each as likely as the others, but the domain has a "
+                "distribution; give domain.with_distribution(None)."
+            )
         if len(domain) > _MOST_FEATURES:
             raise DomainError(f"Rows may have {_MOST_FEATURES} features, but these have {len(domain)}; leave some out.")
         codes = domain.encode(rows)

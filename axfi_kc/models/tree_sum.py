@@ -378,7 +378,7 @@ class TreeSum(GriddedModel):
             # Children are stored as (right, left), so the mask's bit picks one without a branch.
             after = children.take(2 * nodes + left_mask.take(mask_offset.take(nodes) + tested))
             # Leaves are their own children: the walk is over when no point of any tree moves.
-            if np.array_equal(after, nodes):
+            if (after == nodes).all():
                 return self.leaf[nodes]
             nodes = after
 

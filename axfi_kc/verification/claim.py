@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
-from axfi_kc.errors import AxfiError, DomainError
-from axfi_kc.verification.definitions import KINDS
+from axfi_kc.errors import AxfiError, DomainError, IncompleteError
+from axfi_kc.verification.definitions import INTERACTIONS, KINDS
 from axfi_kc.verification.report import Allowance
 
 __all__ = ["Claim"]
@@ -45,7 +45,7 @@ class Claim:
     prediction: Any
     delta: Fraction | None
     weights: str
-    max_size: int | None
+    max_size: int | None  # or less, if a budget ended: all CXps of at most so many features
     cxps: dict[frozenset[str], Fraction]  # the weight of each CXp, by its features
     # The AXps; None where they are not known (there is a largest size, or there are too many).
     axps: tuple[frozenset[str], ...] | None
@@ -62,6 +62,8 @@ class Claim:
     sizes: dict[str, dict[int, int]] = field(default_factory=dict)
     unchecked: tuple[str, ...] = ()  # what the explanation also says, but nobody checks
     probability: float | None = None  # what the model itself is said to give its prediction
+    # For each kind of interaction, that of each two features where it is not 0.
+    interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -74,29 +76,32 @@ class Claim:
                 f"Expected an explanation, but {type(explanation).__name__} without {missing!r} was given; give what "
                 "Explainer.explain returned, or what was read from its JSON."
             )
-        cxps = tuple(islice(explanation.cxps, _MOST_SETS + 1))
-        partial, forest = len(cxps) > _MOST_SETS, getattr(explanation, "forest", None)
+        cxps, partial = _cxps(explanation)
+        # A file that does not list the CXps has no forest either.
+        forest = None if partial and not cxps else getattr(explanation, "forest", None)
         stated = getattr(explanation, "stated", None)
         # Read from a file without its model, an explanation has no counterfactuals.
         has_model = getattr(explanation, "problem", explanation) is not None
+        has_sizes = partial and hasattr(explanation, "cxp_sizes")
         return cls(
             explanation.domain,
             dict(explanation.instance),
             explanation.prediction,
             explanation.delta,
             explanation.weights,
-            explanation.max_size,
-            {frozenset(c.features): Fraction(c.weight) for c in cxps[:_MOST_SETS]},
-            _axps(explanation),
-            {**({} if partial else _scores(explanation, allowance)), **getattr(stated, "scores", {})},
+            _radius(explanation),
+            {frozenset(c.features): Fraction(c.weight) for c in cxps},
+            None if partial and not cxps else _axps(explanation),
+            {**_scores(explanation, allowance, KINDS[:2] if partial else KINDS), **getattr(stated, "scores", {})},
             frozenset(explanation.relevant),
             partial=partial,
             value=getattr(forest, "value", None),
             hint=getattr(explanation, "counterfactual", None) if has_model else None,
             floats=dict(getattr(stated, "floats", {})),
-            sizes={} if partial else _sizes(explanation),
+            sizes={"cxp": dict(explanation.cxp_sizes)} if has_sizes else {} if partial else _sizes(explanation),
             unchecked=_unchecked(explanation, stated, has_model=has_model),
             probability=getattr(explanation, "probability", None),
+            interactions={} if partial else _interactions(explanation, allowance),
         )
 
     @property
@@ -120,10 +125,37 @@ class Claim:
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
 
 
-def _scores(explanation: Any, allowance: Allowance | None) -> dict[str, dict[str, Fraction]]:
+def _radius(explanation: Any) -> int | None:
+    """Return up to how many features all CXps are claimed to be known: a budget may have ended before `max_size`."""
+    bounds = (explanation.max_size, getattr(explanation, "stopped_at", None))
+    return min((bound for bound in bounds if bound is not None), default=None)
+
+
+def _cxps(explanation: Any) -> tuple[tuple[Any, ...], bool]:
+    """Return the CXps, or as many as are looked at, and whether there are more."""
+    try:
+        found = tuple(islice(explanation.cxps, _MOST_SETS + 1))
+    except IncompleteError:
+        return (), True
+    return found[:_MOST_SETS], len(found) > _MOST_SETS
+
+
+def _interactions(explanation: Any, allowance: Allowance | None) -> dict[str, dict[frozenset[str], Fraction]]:
+    """Return the interactions of two features that the explanation gives, or else its file states."""
+    stated = getattr(getattr(explanation, "stated", None), "interactions", {})
+    found = {}
+    for kind in INTERACTIONS if hasattr(explanation, "interactions") else ():
+        if allowance is not None and allowance.is_late:
+            break
+        found[kind] = {frozenset(names): value for names, value in explanation.interactions(kind).items()}
+    others = {k: {frozenset(names): value for names, value in row.items()} for k, row in stated.items()}
+    return found | others
+
+
+def _scores(explanation: Any, allowance: Allowance | None, kinds: tuple[str, ...]) -> dict[str, dict[str, Fraction]]:
     """Return every score that the explanation gives; some need all CXps, or more than a file holds."""
     found = {}
-    for kind in KINDS:
+    for kind in kinds:
         if allowance is not None and allowance.is_late:
             break
         try:

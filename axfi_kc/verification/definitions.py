@@ -12,7 +12,16 @@ import numpy as np
 
 from axfi_kc.verification.report import Allowance
 
-__all__ = ["KINDS", "contained", "forest_value", "missed", "score_by_definition", "uncovered"]
+__all__ = [
+    "INTERACTIONS",
+    "KINDS",
+    "contained",
+    "forest_value",
+    "interaction_by_definition",
+    "missed",
+    "score_by_definition",
+    "uncovered",
+]
 
 
 _MOST_PLAYERS = 9  # of the forest's game, whose values are Fractions
@@ -23,6 +32,8 @@ _SHARES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")
 _VOTES = ("shapley_shubik", "banzhaf_waxp")
 KINDS = (*_FOREST, *_SHARES, *(f"{kind}_cxp" for kind in _SHARES), *_VOTES)
 """The scores whose definitions are known here."""
+INTERACTIONS = ("shapley", "banzhaf", "moebius")
+"""The interactions likewise."""
 
 Weighted = Mapping[frozenset[str], Fraction]
 Family = Collection[frozenset[str]]
@@ -40,6 +51,29 @@ def forest_value(weighted: Weighted, S: Iterable[str]) -> Fraction:
     chosen = frozenset(S)
     met = sum((w for cxp, w in weighted.items() if cxp & chosen), Fraction(0))
     return met / len(weighted) if weighted else Fraction(0)
+
+
+def interaction_by_definition(kind: str, weighted: Weighted) -> dict[frozenset[str], Fraction] | None:
+    """Return the interaction of each two features that is not 0, CXp by CXp; None for a kind that is not known here.
+
+    Of the game "does S meet Y" two members of Y together have the derivative -1 where S meets nothing else of Y, and 0
+    elsewhere: with probability 1/(|Y| - 1) over orders, 1/2^(|Y| - 2) over coalitions, and surely for no others.
+
+    Examples
+    --------
+    >>> interaction_by_definition("banzhaf", {frozenset("abc"): Fraction(1)})[frozenset("ab")]
+    Fraction(-1, 2)
+    """
+    if kind not in INTERACTIONS:
+        return None
+    found: dict[frozenset[str], Fraction] = {}
+    for cxp, weight in weighted.items():
+        size = len(cxp)
+        divisors = {"shapley": Fraction(size - 1), "banzhaf": Fraction(2) ** (size - 2), "moebius": Fraction(1)}
+        for pair in combinations(sorted(cxp), 2):
+            key = frozenset(pair)
+            found[key] = found.get(key, Fraction(0)) - weight / divisors[kind] / len(weighted)
+    return {pair: value for pair, value in found.items() if value}
 
 
 def score_by_definition(

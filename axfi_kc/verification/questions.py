@@ -60,6 +60,7 @@ class Searches:
 
     def __init__(self, claim: Claim, model: Any, allowance: Allowance, *, seed: int) -> None:
         self.claim = claim
+        self.seed = seed
         self.allowance = allowance
         self.predict: Predict = predictor(model, claim.domain)
         self._rng = np.random.default_rng(seed)
@@ -71,7 +72,8 @@ class Searches:
         self._form = _decided(form)
         self.reading = "its cells" if form is not self._form else _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
-        limited = bool(claim.domain.constraints)
+        # Ratios among some points, or under a joint distribution, are divided by what all of these weigh.
+        limited = bool(claim.domain.constraints) or claim.domain.distribution is not None
         self._possible = Possible(self._space) if limited and self._space is not None else None
         self._proofs = _proofs(self._form, self._space, self._possible, claim, allowance)
 
@@ -92,6 +94,12 @@ class Searches:
             if not agree(own, form.rule.output(scores)) and not form.rule.is_close(scores):
                 return False
         return True
+
+    @property
+    def linear_form(self) -> LinearForm | None:
+        """What was read of a linear model whose points are not constrained; None of others."""
+        is_free = isinstance(self._proofs, LinearProofs) and not self.claim.domain.constraints
+        return self._form if isinstance(self._form, LinearForm) and is_free else None
 
     @property
     def is_inexact(self) -> bool:
@@ -237,6 +245,10 @@ class Searches:
     def _sampled_weight(self, free: Features) -> Weighed:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
         whole = self._whole(free)
+        if self.claim.domain.distribution is not None and self.claim.weights == "ratio":
+            return Weighed(
+                Fraction(0), whole, "sampled", "not looked at: too many pieces under a joint distribution", 0
+            )
         if not number:
             return Weighed(Fraction(0), whole, "sampled", _LATE, 0)
         codes = self._drawn(free, number)

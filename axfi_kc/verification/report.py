@@ -25,7 +25,7 @@ class Check:
     kind
         What the statement is about: ``"instance"`` (that it can exist), ``"prediction"``, ``"probability"``,
         ``"cxp"``, ``"axp"``, ``"minimality"``, ``"duality"``, ``"completeness"``, ``"weight"``, ``"score"``,
-        ``"float"``, ``"value"``, ``"size"``, ``"relevance"`` or ``"counterfactual"``.
+        ``"float"``, ``"interaction"``, ``"value"``, ``"size"``, ``"relevance"`` or ``"counterfactual"``.
     subject
         The names it is about: a set of features, or a kind of score.
     status

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from math import lcm, prod
 from typing import Any
@@ -17,6 +18,7 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.claim import Claim
+from axfi_kc.verification.joint import JointPieces
 
 __all__ = [
     "BALL",
@@ -242,6 +244,8 @@ def _cuts(domain: Domain, feature: Feature) -> set[Bound]:
     # A ball cuts through pieces. On those between its centre and the edges of a histogram distances are uniform.
     for centre in _centres(domain, feature):
         edges = feature.measure.edges if isinstance(feature.measure, Histogram) else ()
+        if domain.distribution is not None:
+            edges = domain.distribution.states[domain.index(feature.name)].edges
         found |= {(centre, False), (centre, True), *((edge, True) for edge in edges)}
     return found
 
@@ -291,6 +295,14 @@ class Space:
         ]
         return cls.of(claim, listed)
 
+    @cached_property
+    def joint(self) -> JointPieces | None:
+        """What weighs pieces for ratios under a joint distribution: up to a factor, which is that of all of them."""
+        domain = self.claim.domain
+        if domain.distribution is None or self.claim.weights != "ratio":
+            return None
+        return JointPieces(domain.distribution, domain.features, self.pieces, domain.decode(self.claim.codes))
+
     def worths(self, feature: int) -> tuple[list[int], int]:
         """Return what the pieces of a feature contribute to a weight, as integers and what these are divided by.
 
@@ -329,6 +341,8 @@ class Space:
 
     def weight_of(self, boxes: Iterable[tuple[Mapping[int, int], int | Fraction]], free: Sequence[int]) -> Fraction:
         """Return what disjoint boxes, sets of pieces as bits per feature, weigh together, each times its share."""
+        if self.joint is not None:
+            return self.joint.boxes(boxes, free)
         worths = {i: self.worths(i) for i in free}
         total: int | Fraction = 0
         for box, share in boxes:
@@ -338,6 +352,8 @@ class Space:
 
     def total(self, free: tuple[int, ...], shares: Sequence[int | Fraction]) -> Fraction:
         """Return what a share of each combination weighs together, all in the order of :meth:`blocks`."""
+        if self.joint is not None:
+            return self.joint.combinations(free, shares)
         table, below = np.array(list(shares), dtype=object), 1
         # The last feature is the fastest: each product with its worths leaves a table over those before it.
         for i in reversed(free):

@@ -15,8 +15,9 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Grid
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
-from axfi_kc.families.masks import sorted_sets
+from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import CircuitModel, Model, Similarity
+from axfi_kc.models.joint import BoxList
 
 if TYPE_CHECKING:
     from axfi_kc.engines.circuit.regions import Region
@@ -44,7 +45,7 @@ class _RegionEngine(InstanceEngine):
     points. A weight takes a pass for each 30 bits of what the CXp's box is worth.
     """
 
-    def _prepare(self) -> None:
+    def _prepare(self, *, by_size: bool = False) -> None:
         _compile_kernels()
 
     def is_weak_cxp(self, code: Codes, mask: int, *, budget: Budget | None = None) -> bool:
@@ -70,6 +71,10 @@ class _RegionEngine(InstanceEngine):
         total_of = dict(zip(boxes.global_masks(masks), totals, strict=True))
         found = sorted_sets(total_of)
         return found, [total_of[Y] for Y in found]
+
+    def _boxes(self, v: Cells, searched: Region, masks: list[int], meter: Meter, *, minimal: bool) -> BoxList:
+        boxes = [searched.boxes(v.tolist(), mask) for mask in masks]
+        return BoxList.of([features_of(mask) for mask in masks], boxes)
 
 
 class CircuitEngine(_RegionEngine):

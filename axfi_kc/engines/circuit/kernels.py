@@ -6,11 +6,13 @@ nodes, children first. `holds` tells for each arc of a decision whether the inst
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
 
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE
 from axfi_kc.circuits.queries.truth_kernels import has_cell
+from axfi_kc.compiled import kernel, part
 
 __all__ = ["BY_COUNT", "BY_DECISIONS", "WHERE_TRUE", "followed", "is_weak", "residues", "shrink"]
 
@@ -20,20 +22,24 @@ __all__ = ["BY_COUNT", "BY_DECISIONS", "WHERE_TRUE", "followed", "is_weak", "res
 WHERE_TRUE, BY_DECISIONS, BY_COUNT = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
-def followed(flat, v):
-    """Tell for each arc whether the instance with cells v follows it."""
-    # Arcs of conjunctions and disjunctions keep a 1 that nobody reads.
-    out = np.ones(flat.children.shape[0], np.uint8)
+@kernel
+def _follow(flat, v, out):
     for node in range(flat.kinds.shape[0]):
         if flat.kinds[node] == DECISION:
             at = v[flat.features[node]]
             for arc in range(flat.offsets[node], flat.offsets[node + 1]):
                 out[arc] = has_cell(flat, flat.labels[arc], at)
+
+
+def followed(flat: Any, v: Any) -> Any:
+    """Tell for each arc whether the instance with cells v follows it."""
+    # Arcs of conjunctions and disjunctions keep a 1 that nobody reads.
+    out = np.ones(flat.children.shape[0], np.uint8)
+    _follow(flat, v, out)
     return out
 
 
-@njit(nogil=True)
+@part
 def _somewhere(flat, holds, free, flags):
     """Tell whether the circuit holds at some point of the box."""
     for node in range(flat.kinds.shape[0]):
@@ -62,7 +68,7 @@ def _somewhere(flat, holds, free, flags):
     return flags[flat.kinds.shape[0] - 1] != 0
 
 
-@njit(nogil=True)
+@part
 def _everywhere(flat, holds, free, flags):
     """Tell whether a circuit without disjunctions holds at all points of the box."""
     for node in range(flat.kinds.shape[0]):
@@ -94,7 +100,7 @@ def _everywhere(flat, holds, free, flags):
     return flags[flat.kinds.shape[0] - 1] != 0
 
 
-@njit(nogil=True)
+@part
 def _share(flat, holds, free, share_of_arc, shares, prime, values):
     """Return the circuit's share of the box modulo `prime`; arc a has ``shares[share_of_arc[a]]`` of its feature."""
     for node in range(flat.kinds.shape[0]):
@@ -131,7 +137,7 @@ def _share(flat, holds, free, share_of_arc, shares, prime, values):
     return values[flat.kinds.shape[0] - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def is_weak(flat, holds, free, task, share_of_arc, shares, primes, flags, values):
     """Tell whether the box has a point of the kind that `task` looks for.
 
@@ -151,7 +157,7 @@ def is_weak(flat, holds, free, task, share_of_arc, shares, primes, flags, values
     return k < primes.shape[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shrink(flat, holds, free, features, task, share_of_arc, shares, primes, flags, values):
     """Fix those of the free `features` without which the box keeps a point that is looked for."""
     # One try per feature is enough: what a larger box cannot do without, a smaller one cannot either.
@@ -163,7 +169,7 @@ def shrink(flat, holds, free, features, task, share_of_arc, shares, primes, flag
                 free[i] = 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def residues(flat, holds, features, offsets, free, share_of_arc, shares, primes, n_primes, values, out):
     """Write the circuit's share of each box modulo its first primes.
 

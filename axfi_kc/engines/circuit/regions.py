@@ -13,10 +13,12 @@ import numpy.typing as npt
 
 from axfi_kc.circuits.circuit import Circuit, FlatCircuit, flat_of
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
+from axfi_kc.circuits.queries.boxes import CircuitBoxes, outside_boxes
 from axfi_kc.circuits.queries.counting import shares_of
 from axfi_kc.circuits.queries.decisions import has_disjunctions
 from axfi_kc.engines.circuit import kernels
 from axfi_kc.families.masks import features_of
+from axfi_kc.models.joint import Box
 
 __all__ = ["InstanceBoxes", "Region", "Worths"]
 
@@ -78,6 +80,17 @@ class Region:
             found = _Table.of(self.circuit, worths, self.scope.tolist(), max(count, _PRIMES_AT_LEAST))
             self._tables[kind] = found
         return found
+
+    def boxes(self, v: Sequence[int], mask: int) -> list[Box]:
+        """Return disjoint boxes of the region's points that agree with v, given by its cells, outside `mask`."""
+        members, n_cells = features_of(mask), self.circuit.grid.n_cells
+        inside = self._parts.around(v, mask)
+        found = inside if self.holds else list(outside_boxes(inside, members, n_cells))
+        return [[part.get(i, range(n_cells[i])) for i in members] for part in found]
+
+    @cached_property
+    def _parts(self) -> CircuitBoxes:
+        return CircuitBoxes(self.circuit)
 
     @cached_property
     def cell_sets(self) -> list[frozenset[int]]:

@@ -244,7 +244,10 @@ def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
         meter.spend(rest.bit_count())
         # The new CXp lies in the candidate's complement, so the candidate misses it and is extended with the others.
         waiting.append(candidate)
-        waiting = _extended(waiting, axps, found, lambda: meter.is_spent)
+        extended = _extended(waiting, axps, found, lambda: meter.is_spent)
+        if extended is None:
+            raise BudgetSpent(cxps)
+        waiting = extended
     return cxps
 
 
@@ -260,8 +263,8 @@ def _shrunk(boxes: InstanceBoxes, mask: int, meter: Meter) -> int | None:
     return mask
 
 
-def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Callable[[], bool]) -> list[int]:
-    """Return the minimal hitting sets that also hit `found`, except the AXps; some of them if the budget is spent."""
+def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Callable[[], bool]) -> list[int] | None:
+    """Return the minimal hitting sets that also hit `found`, except the AXps; None if the budget is spent."""
     missing = [h for h in waiting if not h & found]
     hitting = [h for h in waiting if h & found]
     without: dict[int, list[int]] = {1 << k: [] for k in features_of(found)}
@@ -272,7 +275,7 @@ def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Cal
     extended: list[int] = []
     for h in missing:
         if is_spent():
-            break
+            return None  # not some of them: when none of these is left, the search would seem to be complete
         # h has nothing of `found`, so only a hitting set that meets it in `bit` alone can lie within h | bit. AXps
         # take part in this test although they are never extended.
         extended += [h | bit for bit, rests in without.items() if not any(rest & ~h == 0 for rest in rests)]

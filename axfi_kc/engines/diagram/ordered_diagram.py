@@ -13,11 +13,13 @@ the family suffice, and the sums over all CXps need one pass over these pairs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import lcm
 from typing import Any
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import TRUE, Circuit
+from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.circuits.queries.structure import feature_order, is_decision
 from axfi_kc.errors import CircuitError
 from axfi_kc.families import FamilyStore, SetFamily, WeightedDag
@@ -44,6 +46,8 @@ class OrderedDiagram:
 
     Attributes
     ----------
+    circuit
+        The circuit.
     order
         Every feature of the domain, from the top of the diagram down.
 
@@ -75,11 +79,17 @@ class OrderedDiagram:
         kinds = circuit.kinds.tolist()
         self.true = kinds.index(TRUE) if TRUE in kinds else -1
         self.root = circuit.root
+        self.circuit = circuit
         self._features: list[int] = circuit.features.tolist()
         self._arcs = [circuit.arcs(node) for node in range(len(kinds))]
         self.order = tuple(order)
         place = {i: k for k, i in enumerate(self.order)}
         self._levels = [_BELOW if i < 0 else place[i] for i in self._features]
+
+    @cached_property
+    def boxes(self) -> CircuitBoxes:
+        """The points that lead to true, in boxes."""
+        return CircuitBoxes(self.circuit)
 
     def cxps(self, v: Sequence[int], *, max_size: int | None = None, budget: Budget | None = None) -> SetFamily:
         """Return the CXps of the instance with cells `v`.

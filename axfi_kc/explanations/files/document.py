@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,12 +25,14 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators, check_weights
 from axfi_kc.errors import AxfiError, DomainError, IncompleteError, MissingExtraError, ResultFileError
-from axfi_kc.explanations.cxps import AXp, CXp, cxps_in, named_axps
+from axfi_kc.explanations.answers import UpToRadius, radius_words
+from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in, named_axps
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
 from axfi_kc.scores import SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
+from axfi_kc.scores.interactions import INTERACTIONS, find_interaction, interactions_of
 
 if TYPE_CHECKING:
     from axfi_kc.explanations.explanation import Explanation
@@ -45,6 +48,7 @@ __all__ = [
     "cxp_entries",
     "document_of",
     "explanation_of",
+    "interaction_entries",
     "json_block",
     "label_text",
     "label_type",
@@ -52,6 +56,7 @@ __all__ = [
     "parquet_block",
     "parsed",
     "pyarrow_for",
+    "radius_entries",
     "score_entries",
     "sets_of",
     "stated_of",
@@ -67,11 +72,14 @@ _READ = (
     "delta",
     "weights",
     "max_size",
+    "radius",
+    "completeness",
     "cxps",
     "axps",
     "within",
+    "unlisted",
 )
-_SCORES = ("scores", "floats", "kinds")
+_SCORES = ("scores", "floats", "kinds", "interactions")
 _ANSWER = ("class_names", "prediction_name", "probability", "margin")
 
 
@@ -87,11 +95,14 @@ class Stated:
         The same once more as floats, where the file has them.
     others
         The names of all other entries.
+    interactions
+        For each kind of interaction, that of each two features where it is not 0.
     """
 
     scores: dict[str, dict[str, Fraction]] = field(default_factory=dict)
     floats: dict[str, dict[str, float]] = field(default_factory=dict)
     others: tuple[str, ...] = ()
+    interactions: dict[str, dict[tuple[str, ...], Fraction]] = field(default_factory=dict)
 
 
 def stated_of(domain: Domain, document: Mapping[str, Any]) -> Stated:
@@ -117,7 +128,35 @@ def stated_of(domain: Domain, document: Mapping[str, Any]) -> Stated:
         for kind, row in _rows(domain, document.get("floats")).items()
     }
     others = tuple(sorted(str(key) for key in document if key not in (*_READ, *_SCORES, *_ANSWER)))
-    return Stated(scores, floats, others)
+    return Stated(scores, floats, others, _interactions(domain, document.get("interactions")))
+
+
+def interaction_entries(found: Mapping[tuple[str, ...], Fraction]) -> list[list[Any]]:
+    """Return interactions as every kind of file holds them: the features, and the number.
+
+    Examples
+    --------
+    >>> interaction_entries({("a", "b"): Fraction(-1, 3)})
+    [[['a', 'b'], '-1/3']]
+    """
+    return [[list(names), number_text(value)] for names, value in found.items()]
+
+
+def _interactions(domain: Domain, document: Any) -> dict[str, dict[tuple[str, ...], Fraction]]:
+    # A header has the names of the kinds alone.
+    if document is None or isinstance(document, list):
+        return {}
+    if not isinstance(document, dict):
+        raise ResultFileError("The interactions must be an object, a kind of interaction per key.")
+    found: dict[str, dict[tuple[str, ...], Fraction]] = {}
+    for kind, rows in document.items():
+        pairs = [listed(row, "interaction", most=2) for row in listed(rows, "list of interactions", most=_MOST_SETS)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ResultFileError("An interaction must have its features and a number.")
+        names = sets_of(domain, [pair[0] for pair in pairs])
+        values = [number_of(pair[1], f"{kind} interaction") for pair in pairs]
+        found[str(kind)] = dict(zip(names, values, strict=True))
+    return found
 
 
 def _rows(domain: Domain, document: Any) -> dict[str, dict[str, Any]]:
@@ -151,7 +190,7 @@ _CHECKING = Budget(seconds=60.0)  # of one score: a stranger's file may have CXp
 
 
 @dataclass(frozen=True, eq=False)
-class SavedData:
+class SavedData(UpToRadius):
     """What a file says about one explanation; see :class:`axfi_kc.explanations.tables.SavedExplanation`."""
 
     domain: Domain
@@ -161,17 +200,26 @@ class SavedData:
     delta: Fraction | None
     weights: str
     max_size: int | None
-    cxps: tuple[CXp, ...]
+    cxps: tuple[CXp, ...] | UnlistedCXps
     stated: Stated = Stated()
     class_names: Mapping[Any, str] = field(default_factory=dict)
     margin: dict[Hashable, Fraction] | None = None
     probability: float | None = None
     within: Region | None = None
     whole: Domain | None = None  # with a region: the domain before it was clipped
+    stopped_at: int | None = None
 
     @cached_property
     def forest(self) -> CXpForest:
-        """The CXp-Forest: characteristic function and networkx graph."""
+        """The CXp-Forest: characteristic function and networkx graph.
+
+        Raises
+        ------
+        IncompleteError
+            If the file does not list the CXps.
+        """
+        if isinstance(self.cxps, UnlistedCXps):
+            raise self.cxps.unknown("a forest")
         return CXpForest.of({c.features: c.weight for c in self.cxps}, features=self.domain.names)
 
     @cached_property
@@ -181,31 +229,61 @@ class SavedData:
         Raises
         ------
         IncompleteError
-            If only CXps up to `max_size` are known: AXps need all of them.
+            If only CXps up to `radius` are known: AXps need all of them.
         """
-        check_complete(self.max_size, len(self.domain))
+        check_complete(self.radius, len(self.domain))
+        if isinstance(self.cxps, UnlistedCXps):
+            raise self.cxps.unknown("AXps")
         return named_axps([self.domain.mask(c.features) for c in self.cxps], self.domain.names)
 
     @property
     def cxp_count(self) -> int:
         """The number of CXps."""
-        return len(self.cxps)
+        return self.cxps.count if isinstance(self.cxps, UnlistedCXps) else len(self.cxps)
+
+    @property
+    def cxp_sizes(self) -> dict[int, int]:
+        """The number of CXps of each size that occurs, smallest first."""
+        if isinstance(self.cxps, UnlistedCXps):
+            return self.cxps.sizes
+        return dict(sorted(Counter(len(c.features) for c in self.cxps).items()))
 
     @property
     def relevant(self) -> tuple[str, ...]:
         """The features that occur in some CXp."""
+        if isinstance(self.cxps, UnlistedCXps):
+            return self.cxps.features
         members = {name for c in self.cxps for name in c.features}
         return tuple(name for name in self.domain.names if name in members)
 
     def scores(self, kind: str = "shapley") -> dict[str, Fraction]:
-        """Return the score of each feature, computed from the CXps; see :meth:`axfi_kc.Explanation.scores`."""
-        return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.max_size)
+        """Return the score of each feature, computed from the CXps; see :meth:`axfi_kc.Explanation.scores`.
+
+        Where the file does not list these, the score as it is stated.
+        """
+        if isinstance(self.cxps, UnlistedCXps):
+            find_score(kind)
+            if kind not in self.stated.scores:
+                raise self.cxps.unknown(f"{kind} scores, which were not written")
+            return dict(self.stated.scores[kind])
+        return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.radius)
+
+    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+        """Return what features contribute together; see :meth:`axfi_kc.Explanation.interactions`."""
+        if isinstance(self.cxps, UnlistedCXps):
+            find_interaction(kind)
+            if order != 2 or kind not in self.stated.interactions:
+                raise self.cxps.unknown(f"{kind} interactions of {order} features, which were not written")
+            return dict(self.stated.interactions[kind])
+        return interactions_of(self.forest.sets, self.domain.names, kind, order=order)
 
 
 _S = TypeVar("_S", bound=SavedData)
 
 
-def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds: Iterable[str]) -> dict[str, Any]:
+def document_of(
+    explained: Explanation | SavedExplanation, *, axps: bool, kinds: Iterable[str], interactions: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return an explanation as plain dicts, lists, text and numbers, ready for JSON.
 
     Raises
@@ -220,6 +298,7 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
     known = explained.axps if axps else vars(explained).get("axps")
     region, whole = _region_of(explained)
     delta = explained.delta
+    pairs = {kind: interaction_entries(explained.interactions(kind)) for kind in interactions}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -232,11 +311,34 @@ def document_of(explained: Explanation | SavedExplanation, *, axps: bool, kinds:
         "delta": None if delta is None else number_text(delta),
         "weights": explained.weights,
         "max_size": explained.max_size,
+        **radius_entries(explained.stopped_at),
         **({} if region is None else {"within": region.document()}),
-        "cxps": _named_cxp_entries(explained.cxp_count, explained.cxps),
+        **_cxps_document(explained),
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
+        **({"interactions": pairs} if pairs else {}),
     }
+
+
+def _cxps_document(explained: Explanation | SavedExplanation) -> dict[str, Any]:
+    """Return the CXps, or how many there are of each size and of which features, where they cannot be listed."""
+    cxps = explained.cxps
+    is_counted = isinstance(cxps, ManyCXps) and not cxps.can_be_listed
+    if isinstance(cxps, UnlistedCXps) or is_counted or explained.cxp_count > _MOST_SETS:
+        return unlisted_entries(explained.cxp_sizes, explained.relevant)
+    return {"cxps": _named_cxp_entries(cxps)}
+
+
+def unlisted_entries(sizes: Mapping[int, int], features: Sequence[str]) -> dict[str, Any]:
+    """Return what every kind of file holds of CXps that it does not list.
+
+    Examples
+    --------
+    >>> unlisted_entries({2: 10**6}, ["a", "b"])
+    {'cxps': None, 'unlisted': {'sizes': [[2, 1000000]], 'features': ['a', 'b']}}
+    """
+    numbers = [[size, number_text(count)] for size, count in sizes.items()]
+    return {"cxps": None, "unlisted": {"sizes": numbers, "features": list(features)}}
 
 
 def _region_of(explained: Any) -> tuple[Region | None, Domain | None]:
@@ -272,29 +374,31 @@ def answer_entries(
     return found
 
 
-def cxp_entries(count: int, cxps: Iterable[tuple[list[str], int, int]]) -> list[dict[str, Any]]:
-    """Return CXps as every kind of file holds them, from their features and both parts of their weights.
-
-    Raises
-    ------
-    IncompleteError
-        If `count`, their number, is more than a document holds; it is known before any of them is made.
+def radius_entries(stopped_at: int | None) -> dict[str, Any]:
+    """Return up to how many features CXps are complete, as every kind of file says it, where a budget ended.
 
     Examples
     --------
-    >>> cxp_entries(1, [(["a", "b"], 2, 6)])
+    >>> radius_entries(3), radius_entries(None)
+    ({'radius': 3, 'completeness': 'complete up to 3 features'}, {})
+    """
+    return {} if stopped_at is None else {"radius": stopped_at, "completeness": radius_words(stopped_at)}
+
+
+def cxp_entries(cxps: Iterable[tuple[list[str], int, int]]) -> list[dict[str, Any]]:
+    """Return CXps as every kind of file holds them, from their features and both parts of their weights.
+
+    Examples
+    --------
+    >>> cxp_entries([(["a", "b"], 2, 6)])
     [{'features': ['a', 'b'], 'weight': '1/3'}]
     """
-    if count > _MOST_SETS:
-        raise IncompleteError(
-            f"A document holds at most {_MOST_SETS} CXps, but there are {count}; set max_size, or save only scores."
-        )
     return [{"features": features, "weight": ratio_text(above, below)} for features, above, below in cxps]
 
 
-def _named_cxp_entries(count: int, cxps: Iterable[CXp]) -> list[dict[str, Any]]:
+def _named_cxp_entries(cxps: Iterable[CXp]) -> list[dict[str, Any]]:
     """Return the entries of CXps that have names already, listed or not; see :func:`cxp_entries`."""
-    return cxp_entries(count, ((list(c.features), *c.weight.as_integer_ratio()) for c in cxps))
+    return cxp_entries((list(c.features), *c.weight.as_integer_ratio()) for c in cxps)
 
 
 def score_entries(numerators: Iterable[int], denominators: Iterable[int]) -> list[int | str]:
@@ -370,7 +474,10 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
     max_size = document.get("max_size")
     if max_size is not None and (type(max_size) is not int or max_size < 1):
         raise ResultFileError("max_size must be null or a positive integer.")
-    within = document.get("within")
+    stopped_at = _stopped_at(document, max_size)
+    within, unlisted = document.get("within"), document.get("unlisted")
+    if unlisted is not None and document.get("cxps") is not None:
+        raise ResultFileError("CXps are either listed or not, but the document says both.")
     try:
         check_weights(weights)
         codes = domain.encode([instance])
@@ -388,7 +495,10 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         delta=None if delta is None else number_of(delta, "delta"),
         weights=weights,
         max_size=max_size,
-        cxps=_cxps(domain, document.get("cxps"), weights),
+        stopped_at=stopped_at,
+        cxps=_unlisted(domain, unlisted)
+        if unlisted is not None
+        else _cxps(domain, document.get("cxps"), weights, most=stopped_at),
         stated=stated or Stated(),
         **_answer(document),
     )
@@ -427,13 +537,43 @@ def _answer(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cxps(domain: Domain, document: Any, kind: str) -> tuple[CXp, ...]:
+def _stopped_at(document: Mapping[str, Any], max_size: int | None) -> int | None:
+    """Return up to how many features a document says that its CXps are complete, where a budget ended."""
+    radius, words = document.get("radius"), document.get("completeness")
+    if radius is None and words is None:
+        return None
+    if type(radius) is not int or radius < 1 or (max_size is not None and radius >= max_size):
+        raise ResultFileError("The radius must be a positive integer, below max_size if there is one; leave both out.")
+    if words is not None and words != radius_words(radius):
+        raise ResultFileError(f"With radius {radius} it must say {radius_words(radius)!r}, but {words!r} was found.")
+    return radius
+
+
+def _unlisted(domain: Domain, document: Any) -> UnlistedCXps:
+    if not isinstance(document, dict):
+        raise ResultFileError("CXps that are not listed must be an object with sizes and features.")
+    entries = listed(document.get("sizes"), "list of sizes", most=len(domain))
+    pairs = [listed(entry, "size", most=2) for entry in entries]
+    if any(len(pair) != 2 or type(pair[0]) is not int or not 0 < pair[0] <= len(domain) for pair in pairs):
+        raise ResultFileError("Each size must be a number of features, with the number of CXps of that size.")
+    numbers = [number_of(pair[1], "number of CXps") for pair in pairs]
+    if any(n <= 0 or n.denominator != 1 for n in numbers) or len({pair[0] for pair in pairs}) != len(pairs):
+        raise ResultFileError("Each size may occur once, with a positive number of CXps.")
+    (features,) = sets_of(domain, [document.get("features")])
+    if any(size > len(features) for size, _ in pairs):
+        raise ResultFileError("A CXp has no more features than there are in all CXps, but a larger size was found.")
+    return UnlistedCXps(dict(sorted(zip((p[0] for p in pairs), map(int, numbers), strict=True))), features)
+
+
+def _cxps(domain: Domain, document: Any, kind: str, *, most: int | None = None) -> tuple[CXp, ...]:
     entries = listed(document, "list of CXps", most=_MOST_SETS)
     if not all(isinstance(entry, dict) for entry in entries):
         raise ResultFileError("A CXp must be an object with features and weight.")
     names = sets_of(domain, [entry.get("features") for entry in entries])
     if () in names:
         raise ResultFileError("A CXp must have at least one feature, but an empty set was found.")
+    if most is not None and any(len(own) > most for own in names):
+        raise ResultFileError(f"No CXp may have more features than the radius, {most}, but one has.")
     weights = [number_of(entry.get("weight"), "weight of a CXp") for entry in entries]
     if any(w < 0 or (kind != "ratio" and w.denominator != 1) for w in weights):
         raise ResultFileError(f"The weights of CXps must be non-negative {kind}s, but another was found.")
@@ -461,11 +601,19 @@ def sets_of(domain: Domain, document: Any) -> list[tuple[str, ...]]:
 
 def _check_scores(data: SavedData, budget: Budget) -> None:
     """Refuse scores that do not follow from the CXps: somebody has changed the file."""
+    if isinstance(data.cxps, UnlistedCXps):
+        _check_unlisted(data, data.cxps)
+        return
+    for kind in (kind for kind in data.stated.interactions if kind in INTERACTIONS):
+        if data.stated.interactions[kind] != interactions_of(data.forest.sets, data.domain.names, kind, budget=budget):
+            raise ResultFileError(
+                f"The {kind} interactions in the document do not follow from its CXps; the document was changed."
+            )
     sets, names = data.forest.sets, data.domain.names
     # Scores that are not registered here cannot be checked: another program may have registered its own.
     for kind in (kind for kind in data.stated.scores if kind in SCORES):
         try:
-            known = scores_of(sets, names, SCORES[kind], max_size=data.max_size, budget=budget)
+            known = scores_of(sets, names, SCORES[kind], max_size=data.radius, budget=budget)
             follows = data.stated.scores[kind] == known
         # What needs all CXps cannot have been computed from those up to max_size.
         except IncompleteError:
@@ -474,6 +622,15 @@ def _check_scores(data: SavedData, budget: Budget) -> None:
             raise ResultFileError(
                 f"The {kind} scores in the document do not follow from its CXps; the document was changed."
             )
+
+
+def _check_unlisted(data: SavedData, cxps: UnlistedCXps) -> None:
+    """Refuse scores that cannot be: without the CXps no more can be said of them."""
+    for kind, scores in data.stated.scores.items():
+        if set(scores) != set(data.domain.names) or min(scores.values()) < 0:
+            raise ResultFileError(f"Each feature must have one {kind} score of at least 0, but another was found.")
+        if any(scores[name] for name in scores if name not in cxps.features):
+            raise ResultFileError(f"A feature in no CXp must have {kind} score 0, but another was found.")
 
 
 _INT64 = 2**63
@@ -498,20 +655,23 @@ def _scores(scored: Numerators) -> tuple[list[list[int | str]], list[list[float]
     return exact, [[t / d for t in row] for row, d in rows]
 
 
-def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterator[list[dict[str, Any]]]:
-    """Yield each instance's CXps, smallest first."""
+def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterator[dict[str, Any]]:
+    """Yield each instance's CXps, smallest first, or what is said of those that are not listed."""
     # Instances have most of their CXps in common, so each set is looked at once.
     place = cache(lambda mask: (mask.bit_count(), features_of(mask)))
     named = cache(lambda mask: [names[i] for i in features_of(mask)])
     for sets in found:
         listed = sets.listed(0)
+        if sets.count > _MOST_SETS or (listed is None and sets.dag is None):
+            yield unlisted_entries(sets.sizes, [names[i] for i in features_of(sets.support)])
+            continue
         if listed is None:
             account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
-            yield _named_cxp_entries(sets.count, cxps_in(sets, names, account=account))
+            yield {"cxps": _named_cxp_entries(cxps_in(sets, names, account=account))}
             continue
         whole = listed.denominator
         ordered = sorted(zip(map(place, listed.masks), listed.masks, listed.numerators, strict=True))
-        yield cxp_entries(listed.count, ((named(mask), numerator, whole) for _, mask, numerator in ordered))
+        yield {"cxps": cxp_entries((named(mask), numerator, whole) for _, mask, numerator in ordered)}
 
 
 def label_text(label: Any) -> Any:
@@ -540,6 +700,7 @@ def json_block(
     scores: Mapping[str, Numerators],
     answers: Sequence[Mapping[str, Any]],
     budget: Budget,
+    interactions: Sequence[Mapping[str, Any]] = (),
 ) -> bytes:
     """Return a block of explanations as JSON Lines, a line each.
 
@@ -555,6 +716,8 @@ def json_block(
         What :func:`answer_entries` gives of each instance.
     budget
         What listing the CXps of an instance with many may cost.
+    interactions
+        What :func:`interaction_entries` gives of each instance, by kind; empty: none.
 
     Notes
     -----
@@ -572,9 +735,11 @@ def json_block(
             "instance": instance,
             "prediction": value_text(found.outputs[n]),
             **answers[n],
-            "cxps": cxps,
+            **radius_entries(found.radius(n)),
+            **cxps,
             "scores": {kind: dict(zip(names, exact[n], strict=True)) for kind, (exact, _) in texts.items()},
             "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
+            **({"interactions": interactions[n]} if interactions else {}),
         }
         lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
     return "".join(f"{line}\n" for line in lines).encode()
@@ -605,7 +770,8 @@ def _schema(pa: Any, names: Sequence[str], kinds: Sequence[str], prediction: str
     types = {"string": text, "bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "json": text}
     columns = [("row", pa.int64()), ("index", text), ("instance", text), ("prediction", types[prediction])]
     columns += [("prediction_exact", text), ("prediction_name", text), ("probability", pa.float64()), ("margin", text)]
-    columns += [("cxps", pa.list_(cxp))]
+    columns += [("radius", pa.int64()), ("completeness", text), ("cxps", pa.list_(cxp))]
+    columns += [("unlisted", text), ("interactions", text)]
     for kind in kinds:
         columns += [(f"{kind}_exact", pa.list_(text)), *((f"{kind}:{name}", pa.float64()) for name in names)]
     return pa.schema(columns)
@@ -622,6 +788,7 @@ def parquet_block(
     answers: Sequence[Mapping[str, Any]],
     budget: Budget,
     prediction: str,
+    interactions: Sequence[Mapping[str, Any]] = (),
 ) -> bytes:
     """Return a block of explanations as one Parquet file.
 
@@ -633,9 +800,9 @@ def parquet_block(
     """
     pa = pyarrow_for("Writing Parquet")
     exact = [json.dumps(value_text(y)) for y in found.outputs]
+    entries = list(_cxp_entries(found, domain.names, budget))
     cxps = [
-        [{"features": c["features"], "weight": str(c["weight"])} for c in own]
-        for own in _cxp_entries(found, domain.names, budget)
+        None if own["cxps"] is None else [{**c, "weight": str(c["weight"])} for c in own["cxps"]] for own in entries
     ]
     columns: dict[str, Any] = {
         "row": range(start, start + len(found)),
@@ -646,7 +813,11 @@ def parquet_block(
         "prediction_name": [answer.get("prediction_name") for answer in answers],
         "probability": [answer.get("probability") for answer in answers],
         "margin": [json.dumps(answer["margin"]) if "margin" in answer else None for answer in answers],
+        "radius": [found.radius(n) for n in range(len(found))],
+        "completeness": [radius_words(found.radius(n)) or None for n in range(len(found))],
         "cxps": cxps,
+        "unlisted": [json.dumps(own["unlisted"]) if "unlisted" in own else None for own in entries],
+        "interactions": [json.dumps(own) for own in interactions] or [None] * len(found),
     }
     for kind, scored in scores.items():
         texts, floats = _scores(scored)

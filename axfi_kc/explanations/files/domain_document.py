@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from axfi_kc.domain.constraints import constraint_of
+from axfi_kc.domain.distribution import distribution_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
@@ -19,7 +20,7 @@ _MOST_VALUES = 1_000_000
 
 
 def domain_document(domain: Domain) -> list[dict[str, Any]]:
-    """Return a domain as JSON can hold it, a dict per feature and one per constraint.
+    """Return a domain as JSON can hold it, a dict per feature, one per constraint and one for a distribution.
 
     Examples
     --------
@@ -27,7 +28,9 @@ def domain_document(domain: Domain) -> list[dict[str, Any]]:
     [{'name': 'age', 'kind': 'integer', 'low': 18, 'high': 90}]
     """
     rules = [{"kind": "constraint", "constraint": constraint.document()} for constraint in domain.constraints]
-    return [*(_feature_document(feature) for feature in domain.features), *rules]
+    joint = domain.distribution
+    ways = [] if joint is None else [{"kind": "distribution", "distribution": joint.document()}]
+    return [*(_feature_document(feature) for feature in domain.features), *rules, *ways]
 
 
 def _feature_document(feature: Feature) -> dict[str, Any]:
@@ -61,10 +64,16 @@ def domain_of(document: Any) -> Domain:
     Domain(age: an integer from 18 to 90)
     """
     entries = listed(document, "domain", most=_MOST_FEATURES)
-    rules = [e for e in entries if isinstance(e, dict) and e.get("kind") == "constraint"]
+    kinds = [e.get("kind") if isinstance(e, dict) else None for e in entries]
+    rules = [e for e, kind in zip(entries, kinds, strict=True) if kind == "constraint"]
+    ways = [e for e, kind in zip(entries, kinds, strict=True) if kind == "distribution"]
+    if len(ways) > 1:
+        raise ResultFileError(f"A domain has one distribution, but {len(ways)} were found; leave all but one out.")
     try:
-        features = [_feature(entry) for entry in entries if entry not in rules]
-        return Domain(features, [constraint_of(entry.get("constraint")) for entry in rules])
+        pairs = zip(entries, kinds, strict=True)
+        features = [_feature(entry) for entry, kind in pairs if kind not in ("constraint", "distribution")]
+        made = Domain(features, [constraint_of(entry.get("constraint")) for entry in rules])
+        return made.with_distribution(distribution_of(ways[0].get("distribution"))) if ways else made
     except (DomainError, TypeError) as error:
         raise ResultFileError(f"The file describes no valid domain ({error}).") from error
 

@@ -27,7 +27,14 @@ VERSION = 1
 SUFFIXES = (".jsonl", ".ndjson", ".parquet")
 _HEADER = "_axfi.json"  # readers of Parquet pass over names that begin with an underscore
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
-_ANSWER = ("prediction_name", "probability", "margin")  # columns that files of earlier versions lack
+_IN_JSON = ("margin", "unlisted", "interactions")
+_ANSWER = (
+    "prediction_name",
+    "probability",
+    "radius",
+    "completeness",
+    *_IN_JSON,
+)  # columns that files of earlier versions lack
 _CHUNK = 1 << 20
 _LONGEST_HEADER = 1 << 28
 
@@ -240,8 +247,7 @@ class ParquetParts(Store):
 def _record(row: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
     try:
         answer = {name: row[name] for name in _ANSWER if row.get(name) is not None}
-        if "margin" in answer:
-            answer["margin"] = json.loads(answer["margin"])
+        answer |= {name: json.loads(answer[name]) for name in _IN_JSON if name in answer}
         return {
             **answer,
             "row": row["row"],

@@ -22,10 +22,11 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found
-from axfi_kc.explanations.answers import margins_at
+from axfi_kc.explanations.answers import margins_at, naming_rows, warn_of_radii
 from axfi_kc.explanations.batch import SavedBatch, read_results
 from axfi_kc.explanations.files.document import (
     answer_entries,
+    interaction_entries,
     json_block,
     label_text,
     label_type,
@@ -34,10 +35,12 @@ from axfi_kc.explanations.files.document import (
 )
 from axfi_kc.explanations.files.domain_document import domain_document
 from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
-from axfi_kc.explanations.workers import in_workers, is_parallel, with_progress
+from axfi_kc.explanations.progress import with_progress
+from axfi_kc.explanations.workers import in_workers, is_parallel
 from axfi_kc.json_text import number_text
 from axfi_kc.models import Model, Similarity
 from axfi_kc.scores import Score, score_numerators
+from axfi_kc.scores.interactions import Interaction, interactions_of
 
 __all__ = ["Run", "fingerprint", "write_results"]
 
@@ -135,6 +138,10 @@ class Run:
         The labels of rows that are not explained, and why.
     within
         How far one may go from each instance; None: anywhere.
+    on_budget
+        What happens when the budget of a row is spent, see :class:`axfi_kc.Explainer`; `find` does it.
+    interactions
+        The interactions of two features to write.
     """
 
     find: Callable[[Codes], Found]
@@ -148,6 +155,8 @@ class Run:
     class_names: Mapping[Any, str] = field(default_factory=dict)
     skipped: Mapping[Any, str] = field(default_factory=dict)
     within: Region | None = None
+    on_budget: str = "radius"
+    interactions: tuple[Interaction, ...] = ()
 
     def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
@@ -162,12 +171,15 @@ class Run:
             "target": self.target,
             "weights": self.weights,
             "max_size": self.max_size,
+            "on_budget": self.on_budget,
             "kinds": [score.name for score in self.scores],
+            **({"interactions": [kind.name for kind in self.interactions]} if self.interactions else {}),
             **names_entry(self.class_names),
             **({} if self.within is None else {"within": self.within.document()}),
             **({"skipped": [[label_text(label), why] for label, why in self.skipped.items()]} if self.skipped else {}),
         }
-        # Without the budget, which decides whether there is a result but not which, so that a run may go on with more.
+        # Without the budget, so that a run may go on with more: it decides whether there is a result, or up to which
+        # radius, and then the row itself says so.
         # Labels may be any objects, whose pickles two processes need not agree on; hence their text.
         return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
 
@@ -185,20 +197,30 @@ class _Block:
 
     def __call__(
         self, start: int, codes: Codes, labels: Sequence[Any], probabilities: Sequence[dict[Any, float]] | None
-    ) -> tuple[bytes, float]:
+    ) -> tuple[bytes, float, list[int | None]]:
         begin = perf_counter()
         run = self.run
-        found, domain = run.find(codes), run.model.domain
+        with naming_rows(labels):
+            found, domain = run.find(codes), run.model.domain
         numerators = score_numerators(found, run.scores, domain.names, max_size=run.max_size, budget=run.budget)
         scores = {score.name: scored for score, scored in zip(run.scores, numerators, strict=True)}
         answers = self._answers(found.outputs, codes, probabilities)
         common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "answers": answers}
-        common["budget"] = run.budget
+        common |= {"budget": run.budget, "interactions": self._interactions(found)}
         if self.parquet is None:
             made = json_block(found, domain, codes, **common)
         else:
             made = parquet_block(found, domain, codes, prediction=self.parquet, **common)
-        return made, perf_counter() - begin
+        return made, perf_counter() - begin, [found.radius(n) for n in range(len(found))]
+
+    def _interactions(self, found: Found) -> list[dict[str, Any]]:
+        kinds, names = self.run.interactions, self.run.model.domain.names
+        if not kinds:
+            return []
+        return [
+            {k.name: interaction_entries(interactions_of(s, names, k.name, budget=self.run.budget)) for k in kinds}
+            for s in found
+        ]
 
     def _answers(
         self, outputs: Sequence[Any], codes: Codes, probabilities: Sequence[dict[Any, float]] | None
@@ -243,6 +265,7 @@ def write_results(
     probabilities: Sequence[dict[Any, float]] | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    stops_at_interrupt: bool = False,
 ) -> SavedBatch:
     """Write the results of a run to a file as they are made, going on where it was stopped.
 
@@ -259,7 +282,9 @@ def write_results(
     n_jobs
         How many workers, through joblib.
     progress
-        True: a bar. None: a bar after one second, if there is a terminal.
+        True: a bar. None: a bar after one second, if there is a terminal or a notebook.
+    stops_at_interrupt
+        Whether Ctrl-C ends the run with what is in the file, instead of an error.
 
     Raises
     ------
@@ -277,6 +302,7 @@ def write_results(
         pace = _Pace(done, len(codes), _workers(n_jobs))
         # Workers draw blocks ahead of the results, which come in the same order: spans remember what each one covers.
         spans: list[tuple[int, int]] = []
+        stopped: dict[Any, int] = {}
 
         def blocks() -> Iterator[tuple[Any, ...]]:
             for start, stop in pace.spans():
@@ -286,16 +312,22 @@ def write_results(
 
         def written() -> Iterator[tuple[int, None]]:
             block = _Block(run, kind)
-            for position, (made, seconds) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
+            for position, (made, seconds, radii) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
                 start, stop = spans[position]
                 store.append(made, start, stop)
+                reached = zip(labels[start:stop], radii, strict=True)
+                stopped.update((label, radius) for label, radius in reached if radius is not None)
                 pace.note(stop - start, seconds)
                 yield stop - start, None
 
         for _ in with_progress(written(), total=len(codes), done=done, progress=progress):
             pass
+    except KeyboardInterrupt:
+        if not stops_at_interrupt:
+            raise
     finally:
         store.close()
+    warn_of_radii(stopped, len(codes), stacklevel=4)  # whoever called explain_to
     return read_results(path)
 
 

@@ -23,6 +23,7 @@ from axfi_kc.explanations.page.sections import (
 )
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.scores import DEFAULT_SCORES, find_scores
+from axfi_kc.scores.interactions import find_interaction
 
 __all__ = ["report_html", "write_report"]
 
@@ -33,6 +34,7 @@ def write_report(
     *,
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,
+    interactions: Sequence[str] = (),
     max_rows: int = 500,
     max_details: int = 20,
 ) -> None:
@@ -51,6 +53,8 @@ def write_report(
         The page's title.
     kinds
         The scores to show, names in :data:`axfi_kc.scores.SCORES`; what is sorted is sorted by the first.
+    interactions
+        The interactions of two features to show: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
     max_rows
         The longest table; a note counts what is left out.
     max_details
@@ -69,7 +73,8 @@ def write_report(
     -----
     Linear in what is shown. AXps are listed for as long as their search takes a few seconds.
     """
-    text = report_html(explained, title=title, kinds=kinds, max_rows=max_rows, max_details=max_details)
+    options = {"kinds": kinds, "interactions": interactions}
+    text = report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details)
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -82,6 +87,7 @@ def report_html(
     *,
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,
+    interactions: Sequence[str] = (),
     max_rows: int = 500,
     max_details: int = 20,
 ) -> str:
@@ -100,16 +106,19 @@ def report_html(
             f"max_rows must be at least 1 and max_details at least 0, but {max_rows} and {max_details} were given."
         )
     scores = find_scores(kinds)
+    shown_pairs = tuple(map(find_interaction, dict.fromkeys(interactions)))
     if not scores:
         raise DomainError("A report shows at least one score, but none was named; name one.")
     if isinstance(explained, Sequence | SavedBatch):
         batch = explained if isinstance(explained, Sequence) else list(explained)
         labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
-        sections = batch_sections(batch, labels, scores=scores, rows=max_rows, details=max_details)
+        sections = batch_sections(
+            batch, labels, scores=scores, interactions=shown_pairs, rows=max_rows, details=max_details
+        )
         sections |= skipped_section(getattr(explained, "skipped", {}), rows=max_rows)
         return _page(title or "Explanations of a batch", batch_facts(batch), sections)
     head = explanation_facts(explained)
-    sections = explanation_sections(explained, scores=scores, rows=max_rows)
+    sections = explanation_sections(explained, scores=scores, interactions=shown_pairs, rows=max_rows)
     return _page(title or f"Why {shown(explained.prediction_name)}?", head, sections)
 
 

@@ -10,9 +10,17 @@ from statistics import median, median_low
 from typing import Any
 
 from axfi_kc.domain.measures import amount, counted, shown
-from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, space_words
+from axfi_kc.explanations.answers import (
+    answer_words,
+    limit_words,
+    name_of,
+    no_cxp_words,
+    radius_words,
+    space_words,
+    stopped_words,
+)
 from axfi_kc.explanations.counterfactuals import nearest_change
-from axfi_kc.explanations.cxps import CXp
+from axfi_kc.explanations.cxps import CXp, UnlistedCXps
 from axfi_kc.explanations.page.elements import (
     Cell,
     Markup,
@@ -29,7 +37,8 @@ from axfi_kc.explanations.page.elements import (
     number_cell,
     table,
 )
-from axfi_kc.scores import Score
+from axfi_kc.scores import Score, shares_of
+from axfi_kc.scores.interactions import Interaction
 
 __all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections", "skipped_section"]
 
@@ -57,6 +66,10 @@ _WEIGHTS = {
     "count": "the number of points with another output that differ from the instance in these features only",
     "unit": "1 for every CXp",
 }
+_SHARES = (
+    "Scores are divided by the number of CXps, so those of two instances cannot be compared; shares, which add up to "
+    "1, can."
+)
 _AXP_SECONDS = 5.0
 _MOST_TREES = 12
 _MOST_WORDS = 50  # each is the result of a search of its own
@@ -73,27 +86,41 @@ def _facts(pairs: dict[str, object]) -> Markup:
 
 def explanation_facts(explanation: Any) -> Markup:
     """Return the figures at the top of an explanation."""
-    limit = "" if explanation.max_size is None else f" of at most {explanation.max_size} features"
     return _facts(
         {
             "output": name(answer_words(explanation)),
-            f"CXps{limit}": amount(explanation.cxp_count),
+            f"CXps{limit_words(explanation)}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
-            "value of fixing everything": amount(explanation.forest.value(explanation.domain.names)),
+            **_whole_value(explanation),
             **space_words(explanation),
         }
     )
 
 
+def _whole_value(explanation: Any) -> dict[str, object]:
+    """Return the value of fixing everything, if the CXps are known."""
+    if isinstance(explanation.cxps, UnlistedCXps):
+        return {}
+    return {"value of fixing everything": amount(explanation.forest.value(explanation.domain.names))}
+
+
 def explanation_sections(
-    explanation: Any, *, scores: Sequence[Score], rows: int, prefix: str = "", level: int = 2
+    explanation: Any,
+    *,
+    scores: Sequence[Score],
+    rows: int,
+    interactions: Sequence[Interaction] = (),
+    prefix: str = "",
+    level: int = 2,
 ) -> dict[str, Markup]:
     """Return the sections of an explanation by their titles, sorted by the first of the scores.
 
     Ids begin with `prefix`, and headings are of that level.
     """
+    pairs = [_pairs(explanation, kind, rows) for kind in interactions]
     sections = {
         "Scores": _scores(explanation, scores, rows),
+        **({"Interactions": joined(pairs)} if pairs else {}),
         "What can change the output": _cxps(explanation, rows),
         "What keeps the output": _axps(explanation, rows),
         "CXp-Forest": _forest(explanation),
@@ -117,10 +144,13 @@ def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
     head = ["feature", "value"]
     for k, score in enumerate(scores):
         head += [score.about, "bar", "exactly"] if k == 0 else [score.about, "exactly"]
+    shares = shares_of(found[0])
+    lines = [(*line, number_cell(shares[n])) for line, n in zip(lines, ranked, strict=False)]
+    head.append(f"share of the {scores[0].about}")
     others = [n for n in instance if n not in relevant]
     return joined(
         [
-            element("p", "How much each feature counts for this output."),
+            element("p", "How much each feature counts for this output. ", _SHARES),
             table("Scores of the relevant features", head, lines, sorted_by=2),
             more(len(ranked) - rows, "feature"),
             note(_absence(explanation), ", with score 0: ", names(others[:rows]), ".") if others else "",
@@ -128,9 +158,25 @@ def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
     )
 
 
+def _pairs(explanation: Any, kind: Interaction, rows: int) -> Markup:
+    """Return what two features contribute together, the strongest first."""
+    found = sorted(explanation.interactions(kind.name).items(), key=lambda item: -abs(item[1]))
+    most = max((abs(value) for _, value in found), default=Fraction(1))
+    lines = [
+        (Cell(names(pair)), number_cell(value), bar_cell(abs(value), most), exact_cell(value))
+        for pair, value in found[:rows]
+    ]
+    words = (
+        f"{kind.about} of two features: below 0, they stand in for each other, as fixing the second of a CXp adds "
+        "nothing. Pairs that are not listed have 0."
+    )
+    listed = table(f"{kind.about} of pairs", ("features", kind.about, "bar", "exactly"), lines, sorted_by=1)
+    return joined([element("p", words), listed, more(len(found) - rows, "pair")])
+
+
 def _absence(explanation: Any) -> str:
     """Return why the features that are in no CXp score 0."""
-    most = explanation.max_size
+    most = explanation.radius
     return "In no CXp, so irrelevant" if most is None else f"In no CXp of at most {counted(most, 'feature')}"
 
 
@@ -145,6 +191,8 @@ def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cel
 
 def _cxps(explanation: Any, rows: int) -> Markup:
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
+    if isinstance(explanation.cxps, UnlistedCXps) and total:
+        return note(_unlisted_words(total))
     if not cxps:
         return element("p", no_cxp_words(explanation))
     most = max(c.weight for c in cxps)
@@ -170,9 +218,16 @@ def _cxps(explanation: Any, rows: int) -> Markup:
     )
 
 
+def _unlisted_words(count: int) -> str:
+    return f"The file has the number of CXps, {amount(count)}, and their scores, but no list of them."
+
+
 def _axps(explanation: Any, rows: int) -> Markup:
-    if explanation.max_size is not None and explanation.max_size < len(explanation.domain):
-        return note("AXps need all CXps, and only those of a limited size were computed.")
+    if explanation.radius is not None and explanation.radius < len(explanation.domain):
+        known = radius_words(explanation.stopped_at) or "of a limited size"
+        return note(f"AXps need all CXps, and these are {known}.")
+    if isinstance(explanation.cxps, UnlistedCXps):
+        return note(_unlisted_words(explanation.cxp_count))
     found, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
     words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
@@ -184,6 +239,8 @@ def _axps(explanation: Any, rows: int) -> Markup:
 
 def _forest(explanation: Any) -> Markup:
     trees = [(c.features, c.weight) for c in explanation.heaviest_cxps()[:_MOST_TREES]]
+    if isinstance(explanation.cxps, UnlistedCXps):
+        return note(_unlisted_words(explanation.cxp_count))
     if not trees:
         return element("p", "There is no CXp, so the forest has no tree.")
     words = (
@@ -197,19 +254,26 @@ def batch_facts(batch: Sequence[Any]) -> Markup:
     """Return the figures at the top of a batch."""
     outputs = Counter(shown(e.prediction_name) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
-    cxps = [e.cxp_count for e in batch]
+    cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
     return _facts(
         {
             "instances": amount(len(batch)),
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
             "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
             "CXps, most": amount(max(cxps, default=0)),
+            **({"budgets that ended": stopped} if stopped else {}),
         }
     )
 
 
 def batch_sections(
-    batch: Sequence[Any], labels: Sequence[str], *, scores: Sequence[Score], rows: int, details: int
+    batch: Sequence[Any],
+    labels: Sequence[str],
+    *,
+    scores: Sequence[Score],
+    rows: int,
+    details: int,
+    interactions: Sequence[Interaction] = (),
 ) -> dict[str, Markup]:
     """Return the sections of a batch by their titles; the first `details` instances, with their labels, in full.
 
@@ -221,7 +285,7 @@ def batch_sections(
         {
             "Features": _importance(batch, scores[0], rows),
             "Instances": _instances(batch, labels, scores[0].name, rows=rows, details=details),
-            "Details": _details(batch, labels, scores, rows=rows, details=details),
+            "Details": _details(batch, labels, scores, interactions, rows=rows, details=details),
         }
     )
 
@@ -236,10 +300,10 @@ def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Marku
 
 
 def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
-    """Return for each feature the mean and the distribution of its scores."""
+    """Return for each feature the mean and the distribution of its shares of a score."""
     columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
     for e in batch:
-        for n, value in e.scores(score.name).items():
+        for n, value in e.shares(score.name).items():
             columns[n].append(float(value))
     means = {n: fsum(values) / len(values) for n, values in columns.items()}
     ranked = sorted(means, key=lambda n: -means[n])
@@ -256,9 +320,12 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
         )
         for n in ranked[:rows]
     ]
-    head = ("feature", "mean", "bar", "median", "largest", "above 0", "all scores")
-    words = f"The {score.about} over all instances, rounded; the last column shows how it is spread, from 0 up."
-    listed = table("Scores over the batch", head, lines, sorted_by=1)
+    head = ("feature", "mean", "bar", "median", "largest", "above 0", "all shares")
+    words = (
+        f"The share of each feature of the {score.about} over all instances, rounded; the last column shows how it is "
+        f"spread, from 0 up. {_SHARES}"
+    )
+    listed = table("Shares over the batch", head, lines, sorted_by=1)
     return joined([element("p", words), listed, more(len(ranked) - rows, "feature")])
 
 
@@ -281,20 +348,34 @@ def _instance_row(e: Any, label: str, k: int, kind: str, *, linked: bool) -> tup
     return (
         Cell(element("a", label, href=f"#instance-{k}") if linked else label, k),
         Cell(name(shown(e.prediction_name))),
-        Cell(amount(e.cxp_count), float(min(e.cxp_count, 10**300)), "number"),
-        Cell(names(e.cxps[0].features) if e.cxps else "none"),
+        Cell(amount(e.cxp_count) + limit_words(e), float(min(e.cxp_count, 10**300)), "number"),
+        Cell(_first(e.cxps)),
         number_cell(scores[best]),
         Cell(name(best) if scores[best] else "none"),
     )
 
 
+def _first(cxps: Any) -> Markup | str:
+    """Return the features of the smallest CXp."""
+    if isinstance(cxps, UnlistedCXps):
+        return "not listed"
+    return names(cxps[0].features) if cxps else "none"
+
+
 def _details(
-    batch: Sequence[Any], labels: Sequence[str], scores: Sequence[Score], *, rows: int, details: int
+    batch: Sequence[Any],
+    labels: Sequence[str],
+    scores: Sequence[Score],
+    interactions: Sequence[Interaction],
+    *,
+    rows: int,
+    details: int,
 ) -> Markup:
     parts = []
     for k in range(min(details, len(batch))):
         e = batch[k]
-        sections = explanation_sections(e, scores=scores, rows=rows, prefix=f"instance-{k}-", level=3)
+        prefix = f"instance-{k}-"
+        sections = explanation_sections(e, scores=scores, rows=rows, interactions=interactions, prefix=prefix, level=3)
         title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction_name))])
         content = [element("summary", title), explanation_facts(e), *sections.values()]
         parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
