@@ -16,6 +16,7 @@ _READERS = {
     "onnx_files": "onnx",
     "orange": "Orange",
     "xgboost": "xgboost",
+    "xgboost_door": "xgboost",
 }
 
 collect_ignore = [

@@ -28,7 +28,7 @@ from tests.support import hard_problems as hard
 from tests.support.large_circuits import deterministic_dag
 from tests.support.long_operations import COMPILATIONS, EXPLANATIONS, OPERATIONS, REPORTS, Work
 
-SECONDS, MOST = 0.2, 30.0
+SECONDS, MOST = 0.05, 30.0  # every operation takes at least five times as long
 
 
 # whose budgets count search nodes, or steps; the others go over their input once

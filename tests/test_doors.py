@@ -18,6 +18,7 @@ import axfi_kc as ax
 from axfi_kc.errors import AxfiError, BudgetError, IncompleteError, ResultFileError, WeightError
 from axfi_kc.explanations.files import document as documents
 from axfi_kc.explanations.files import domain_document
+from axfi_kc.explanations.page import report_html
 from axfi_kc.scores import SCORES, register_score
 from axfi_kc.verification import definitions as games
 from tests.support.doors import DOMAIN, DOORS, TABLE, check_commands, check_doors, check_means_and_pictures, explainer
@@ -69,15 +70,43 @@ def test_runs_through_two_targets_do_not_mix(tmp_path: Path, suffix: str) -> Non
 @pytest.mark.parametrize("target", ["auto", "mdd"])
 def test_more_cxps_than_a_document_holds(tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_MOST_SETS", comb(N, 5) - 1)
-    made, words = crowded(target=target), "at most 1286 CXps, but there are 1287; set max_size"
-    with pytest.raises(IncompleteError, match=words):
-        made.explain(ROWS[0]).to_json()
+    made = crowded(target=target)
+    alone = made.explain(ROWS[0])
     for suffix in SUFFIXES:
-        with pytest.raises(IncompleteError, match=words):
-            made.explain_to(tmp_path / f"out.{suffix}", ROWS)
+        path = tmp_path / f"few.{suffix}"
+        saved = made.explain_to(path, ROWS, interactions=["moebius"])
+        assert saved.cxp_counts == [comb(N, 5), comb(N, 9), comb(N, 5)]
+        assert saved.scores().iloc[0].to_dict() == alone.scores()
+        check_unlisted(next(iter(saved)), alone)
+    check_unlisted(ax.Explanation.from_json(alone.to_json(interactions=["moebius"])), alone)
     monkeypatch.setattr(documents, "_MOST_SETS", comb(N, 5))
     assert len(json.loads(made.explain(ROWS[0]).to_json())["cxps"]) == comb(N, 5)
     assert [len(e.cxps) for e in made.explain_to(tmp_path / "out.jsonl", ROWS)] == [comb(N, 5), comb(N, 9), comb(N, 5)]
+
+
+def check_unlisted(saved: Any, alone: Any) -> None:
+    """Check what a file says of CXps that it does not list, and what it refuses."""
+    assert (saved.cxp_count, saved.cxp_sizes) == (alone.cxp_count, alone.cxp_sizes)
+    assert saved.relevant == alone.relevant
+    for kind in ("shapley", "banzhaf"):
+        assert saved.scores(kind) == alone.scores(kind)
+        assert saved.shares(kind) == alone.shares(kind)
+    assert saved.interactions("moebius") == alone.interactions("moebius")
+    assert saved.to_frame(exact=True)["shapley"].to_dict() == alone.scores()
+    assert ax.Explanation.from_json(saved.to_json(interactions=["moebius"])).scores() == alone.scores()
+    assert "1287" in repr(saved)
+    assert "no list of them" in report_html(saved, interactions=["moebius"])
+    assert saved.cxps
+    for ask in (
+        lambda: saved.axps,
+        lambda: saved.forest,
+        lambda: list(saved.cxps),
+        lambda: saved.scores("ffa"),
+        lambda: saved.interactions("shapley"),
+        lambda: saved.interactions("moebius", order=3),
+    ):
+        with pytest.raises(IncompleteError, match="explain the instance again with the model"):
+            ask()
 
 
 NEED_ALL = [score.name for score in SCORES.values() if score.needs_all]

@@ -22,4 +22,11 @@ def test_hitting_sets_are_extended_to_one_more_set() -> None:
         axps = [h for h in before if h & found and rng.random() < 0.5]
         waiting = [h for h in before if h not in axps]
         rng.shuffle(waiting)
-        assert sorted([*_extended(waiting, axps, found, lambda: False), *axps]) == sorted(_hitting([*known, found], n))
+        extended = _extended(waiting, axps, found, lambda: False)
+        assert extended is not None
+        assert sorted([*extended, *axps]) == sorted(_hitting([*known, found], n))
+
+
+def test_hitting_sets_that_are_not_finished_are_none() -> None:
+    """A part of them may be empty, as if there were nothing left to look for."""
+    assert _extended([0], [], 0b11, lambda: True) is None

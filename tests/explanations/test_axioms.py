@@ -9,9 +9,11 @@ from random import Random
 from hypothesis import given, settings
 
 import axfi_kc as ax
+from axfi_kc.errors import DomainError
 from axfi_kc.explanations import axioms
 from axfi_kc.scores.forest import CXpForest
 from tests.support.random_constraints import random_constrained
+from tests.support.random_distributions import DISTRIBUTION_KINDS, random_distribution
 from tests.support.random_problems import Truth
 from tests.support.strategies import Case, box_cases, cases
 
@@ -101,24 +103,45 @@ def constrained_problems(name: str, number: int) -> Iterator[tuple[Truth, ax.Pro
             yield truth, ax.Problem.of(truth.model, truth.domain, row, delta=truth.delta)
 
 
+def check_properties(problem: ax.Problem, weights: str, before: dict[tuple[str, ...], CXpForest]) -> None:
+    found = problem.engine.explain(problem.codes[None], weights=weights)
+    forest = CXpForest(problem.domain.names, found[0])
+    assert axioms.efficiency(ax.shapley_like, forest) is None
+    assert axioms.gamma_efficiency(ax.shapley_like, forest, forest.value(forest.features)) is None
+    assert axioms.gamma_efficiency(ax.banzhaf_like, forest, banzhaf_gamma(forest)) is None
+    other = before.get(forest.features, forest)
+    for score in SCORES:
+        assert axioms.symmetry(score, forest) is None
+        assert axioms.null_player(score, forest) is None
+        assert axioms.cxp_minimal_monotonicity(score, forest) is None
+        assert axioms.additivity(score, forest, other) is None
+        if all(forest.numerators):
+            assert axioms.consistency_with_relevancy(score, forest) is None
+    before[forest.features] = forest
+
+
 def test_the_properties_hold_among_possible_points() -> None:
     before: dict[tuple[str, ...], CXpForest] = {}
     for truth, problem in constrained_problems("axioms", 150):
         for weights in ("ratio", "unit", "count") if truth.is_finite else ("ratio", "unit"):
-            found = problem.engine.explain(problem.codes[None], weights=weights)
-            forest = CXpForest(problem.domain.names, found[0])
-            assert axioms.efficiency(ax.shapley_like, forest) is None
-            assert axioms.gamma_efficiency(ax.shapley_like, forest, forest.value(forest.features)) is None
-            assert axioms.gamma_efficiency(ax.banzhaf_like, forest, banzhaf_gamma(forest)) is None
-            other = before.get(forest.features, forest)
-            for score in SCORES:
-                assert axioms.symmetry(score, forest) is None
-                assert axioms.null_player(score, forest) is None
-                assert axioms.cxp_minimal_monotonicity(score, forest) is None
-                assert axioms.additivity(score, forest, other) is None
-                if all(forest.numerators):
-                    assert axioms.consistency_with_relevancy(score, forest) is None
-            before[forest.features] = forest
+            check_properties(problem, weights, before)
+
+
+def test_the_properties_hold_under_joint_distributions() -> None:
+    rng, before, checked = Random("joint axioms"), {}, 0
+    for truth, problem in constrained_problems("joint axioms", 150):
+        joint = truth.domain.with_distribution(random_distribution(rng, truth.domain, rng.choice(DISTRIBUTION_KINDS)))
+        posed = ax.Problem.of(problem.model, joint, problem.instance, delta=truth.delta)
+        try:
+            check_properties(posed, "ratio", before)
+            if truth.kind in ("table", "tree"):
+                renaming = {y: f"class {y}" if truth.delta is None else 7 - Fraction(y) for y in set(truth.outputs)}
+                assert all(axioms.independence_from_output(score, posed, renaming) is None for score in SCORES)
+            checked += 1
+        except DomainError as error:
+            if "probability 0" not in str(error):
+                raise
+    assert checked > 150
 
 
 def test_relevant_features_are_those_of_cxps_and_of_axps_among_possible_points() -> None:

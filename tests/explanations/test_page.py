@@ -124,7 +124,7 @@ def test_a_batch(explainer: ax.Explainer, cancer, tmp_path) -> None:
     batch = explainer.explain_batch(rows)
     write_report(batch, tmp_path / "batch.html", title="Tumours", max_details=2)
     page = Page((tmp_path / "batch.html").read_text(encoding="utf-8"))
-    means = batch.scores("shapley").astype(float).mean().sort_values(ascending=False, kind="stable")
+    means = batch.shares("shapley").astype(float).mean().sort_values(ascending=False, kind="stable")
     assert [row[0] for row in page.tables[0][1:4]] == list(means.index[:3])
     assert [float(k[1]) for k in page.keys[0][1:4]] == pytest.approx(list(means[:3]))
     assert [row[0] for row in page.tables[1][1:]] == [str(n) for n in rows.index]

@@ -12,6 +12,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError
+from tests.support.kinds import kind
 from tests.support.paper_example import DOMAIN, ONES, batch, paper
 
 
@@ -30,8 +31,8 @@ def test_frame_and_importance_of_a_batch() -> None:
     assert list(frame.index) == [f"r{k}" for k in range(7)]
     assert frame["cxps"].tolist() == [len(e.cxps) for e in found]
     assert frame[list(DOMAIN.names)].to_dict("records") == [e.scores("banzhaf") for e in found]
-    table = found.importance("shapley", exact=True)
-    floats = found.importance("shapley")
+    table = found.importance("shapley", exact=True, shares=False)
+    floats = found.importance("shapley", shares=False)
     for name in DOMAIN.names:
         values = [e.scores("shapley")[name] for e in found]
         assert table.loc[name, "mean"] == mean(values)
@@ -72,3 +73,14 @@ for ask in (batch.to_frame, batch.importance, batch.scores, e.to_frame):
         raise SystemExit("a table without pandas")
 """
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
+
+
+def test_float_tables_are_the_fractions_rounded() -> None:
+    for name in ("tree", "tree regression", "forest", "linear", "table", "circuit"):
+        made = kind(name)
+        batch = ax.Explainer(made.model, made.domain, delta=made.delta).explain_batch(list(made.rows))
+        for score in ("shapley", "banzhaf", "ffa"):
+            exact, floats = batch.scores(score), batch.scores(score, exact=False)
+            assert floats.equals(exact.astype(float))
+            assert {dtype.kind for dtype in floats.dtypes} == {"f"}
+            assert list(floats.columns) == list(exact.columns)

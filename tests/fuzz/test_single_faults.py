@@ -35,8 +35,10 @@ LIST = """{"features": [{"name": "a", "values": ["0", "1"], "literals": [1, -1]}
 NNF, D4 = "nnf 3 2 8\nL 1\nL -1\nO 1 2 0 1\n", "o 1 0\nt 2 0\n1 2 1 0\n1 2 -1 0\n"
 SDD, VTREE = "sdd 4\nT 0\nL 1 0 1\nL 2 0 -1\nD 3 1 2 1 0 2 0\n", "vtree 3\nL 0 1\nL 2 2\nI 1 0 2\n"
 CNF = "p cnf 8 1\n1 -2 0\n"
-NAMES = ("nnf", "d4", "sdd", "vtree", "dddmp", "dd-json", "node-list", "cnf")
-VALID = dict(zip(NAMES, (NNF, D4, SDD, VTREE, DDDMP, DD_JSON, LIST, CNF), strict=True))
+BIF = "variable a { type discrete [ 2 ] { n, y }; }\nprobability ( a ) { table 0.25, 0.75; }\n"
+HUGIN = 'node a { states = ("n" "y"); }\npotential (a) { data = (0.25 0.75); }\n'
+NAMES = ("nnf", "d4", "sdd", "vtree", "dddmp", "dd-json", "node-list", "cnf", "bif", "net")
+VALID = dict(zip(NAMES, (NNF, D4, SDD, VTREE, DDDMP, DD_JSON, LIST, CNF, BIF, HUGIN), strict=True))
 CASES: list[tuple[str, str, str, str]] = [  # reader, what is wrong, what is replaced, by what
     ("nnf", "more nodes claimed than memory holds", "nnf 3", f"nnf {HUGE}"),
     ("nnf", "2**70 children", "O 1 2 0 1", f"O 1 {HUGE} 0 1"),
@@ -78,6 +80,20 @@ CASES: list[tuple[str, str, str, str]] = [  # reader, what is wrong, what is rep
     ("node-list", "a part that is none", '["OR", [1, 2]]', f'["OR", [1, {HUGE}]]'),
     ("node-list", "an infinite part", '["OR", [1, 2]]', '["OR", [1, 1e400]]'),
     ("node-list", "nested without end", '["OR", [1, 2]]', "[" * 100_000),
+    ("bif", "2**70 states", "[ 2 ]", f"[ {HUGE} ]"),
+    ("bif", "a number in exponents", "0.75", "75e-999999999"),
+    ("bif", "an infinite number", "0.75", "1e400"),
+    ("bif", "a sum that is not 1", "0.75", "0.5"),
+    ("bif", "a table of nothing", "( a )", "( b )"),
+    ("bif", "a variable as its own parent", "( a )", "( a | a )"),
+    ("bif", "a comment without end", "probability", "/* probability"),
+    ("bif", "nested without end", "table 0.25", "(" * 100_000),
+    ("net", "a number in exponents", "0.75", "75e-999999999"),
+    ("net", "no number", "0.75", "nan"),
+    ("net", "a sum that is not 1", "0.75", "0.5"),
+    ("net", "nested without end", "(0.25", "(" * 100_000 + "0.25"),
+    ("net", "a quote without end", '"y"', '"y'),
+    ("net", "a variable as its own parent", "(a)", "(a | a)"),
     ("cnf", "2**70 variables", "cnf 8", f"cnf {HUGE}"),
     ("cnf", "2**70 clauses", "8 1", f"8 {HUGE}"),
     ("cnf", "a negative count", "8 1", "8 -1"),

@@ -128,8 +128,9 @@ def check_means_and_pictures(kind: str, folder: Path) -> None:
     means = {n: sum((e.scores(kind)[n] for e in batch), Fraction(0)) / len(batch) for n in DOMAIN.names}
     saved = explainer().explain_to(folder / "out.jsonl", TABLE, kinds=[kind])
     for found in (batch, saved):
-        assert found.importance(kind, exact=True)["mean"].to_dict() == means
-        assert f"mean {kind} score" in found.to_html(kind)
+        assert found.importance(kind, exact=True, shares=False)["mean"].to_dict() == means
+        assert f"mean share of the {kind} score" in found.to_html(kind)
+    check_shares(kind, batch, saved)
     scores = [batch[0].scores(kind), batch[1].scores(kind)]
     for first in (batch[0], ax.Explanation.from_json(batch[0].to_json())):
         assert ax.compare(first, batch[1], kind=kind).differences == {n: scores[1][n] - scores[0][n] for n in scores[0]}
@@ -140,6 +141,27 @@ def check_means_and_pictures(kind: str, folder: Path) -> None:
     for found in (batch, saved):
         assert plot_batch(found, kind).get_xlabel().startswith(SCORES[kind].about)
     plt.close("all")
+
+
+def check_shares(kind: str, batch: Any, saved: Any) -> None:
+    """Check that shares are scores over their sum, wherever they are asked for."""
+    expected = []
+    for e in batch:
+        scores = e.scores(kind)
+        total = sum(scores.values())
+        expected.append({n: s / total if total else Fraction(0) for n, s in scores.items()})
+    means = {n: sum((row[n] for row in expected), Fraction(0)) / len(expected) for n in DOMAIN.names}
+    for found in (batch, saved):
+        assert records(found.shares(kind)) == expected
+        assert records(found.to_frame(kind, exact=True, shares=True)) == expected
+        assert [e.shares(kind) for e in found] == expected
+        assert found.importance(kind, exact=True)["mean"].to_dict() == means
+        rounded = found.importance(kind)["mean"].to_dict()
+        assert rounded == pytest.approx({n: float(m) for n, m in means.items()})
+    title = f"{kind}_share"
+    for e, row in zip(batch, expected, strict=True):
+        assert e.to_frame(kinds=[kind], exact=True)[title].to_dict() == row
+        assert ax.Explanation.from_json(e.to_json()).shares(kind) == row
 
 
 def check_commands(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,9 +182,9 @@ def check_commands(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert SCORES[kind].about in (folder / "one.html").read_text()
     assert main(["batch", *run, "--out", str(out), "--json"]) == 0
     means = json.loads(capsys.readouterr().out)[f"mean_{kind}"]
-    assert {n: Fraction(m) for n, m in means.items()} == ax.read_results(out).importance(kind, exact=True)[
-        "mean"
-    ].to_dict()
+    assert {n: Fraction(m) for n, m in means.items()} == ax.read_results(out).importance(
+        kind, exact=True, shares=False
+    )["mean"].to_dict()
     assert main(["report", str(out), "--score", kind, "--out", str(folder / "batch.html")]) == 0
     assert SCORES[kind].about in (folder / "batch.html").read_text()
     assert kind in _help(capsys)

@@ -32,13 +32,20 @@ from axfi_kc.circuits.files import (
     write_dddmp,
     write_nnf,
     write_sdd,
+    write_vtree,
 )
+from axfi_kc.circuits.files.psdd import read_psdd
 from axfi_kc.circuits.targets import obdd_of, sdd_of
+from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.cli.inputs import read_table
+from axfi_kc.domain.bayesian_network import BayesianNetwork
 from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.network_files import read_network
 from axfi_kc.errors import ConstantModelError, DomainError
 from tests.support.format_cases import random_circuit
 from tests.support.fuzz_inputs import Grammar, Tokens, mutated, mutated_bytes, tokens_of
+from tests.support.random_networks import SHAPES, bif_text, domain_of, hugin_text, random_network
+from tests.support.random_psdds import psdd_text
 
 DOMAIN = ax.Domain([ax.Integer("a", 0, 1), ax.Categorical("b", "xyz"), ax.Integer("c", -1, 2, weights=[1, 2, 0, 4])])
 DIRECT, ORDER = (Variables.of_code(Grid.of_values(DOMAIN), code=code) for code in ("direct", "order"))
@@ -388,6 +395,26 @@ def _other_results() -> list[bytes]:
     return found
 
 
+def _joint_results() -> list[bytes]:
+    """Return explanations under Bayesian networks and PSDDs, whose documents hold the distribution."""
+    rng, found = Random(12), list[bytes]()
+    tree = Vtree.balanced(range(len(DIRECT.bits)))
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        file = Path(folder, "joint.psdd")
+        while len(found) < _POOL:
+            network = random_network(rng, n=3, zeros=0)
+            domain = domain_of(network).with_distribution(network)
+            if len(found) % 3 == 0:
+                file.write_text(psdd_text(rng, tree, zeros=0))
+            with suppress(ax.AxfiError):  # a constant model, or a diagram that excludes all codes, or the point
+                if len(found) % 3 == 0:
+                    domain = DOMAIN.with_distribution(read_psdd(file, DOMAIN, vtree=_psdd_vtree()))
+                outputs = {p: rng.randrange(2) for p in domain.points()}
+                e = ax.Explainer(outputs.__getitem__, domain).explain(rng.choice(list(outputs)))
+                found.append(e.to_json().encode())
+    return found
+
+
 def _json_lines() -> list[bytes]:
     rng, found = Random(7), []
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
@@ -453,6 +480,53 @@ def _read_onnx(file: Path) -> Any:
     return ax.read_onnx(file, MODEL_DOMAIN).predict([[3.5, 2]])
 
 
+def _networks(write: Callable[[BayesianNetwork], str]) -> list[bytes]:
+    rng, found = Random(4), []
+    for k in range(_POOL):
+        network = random_network(rng, n=rng.randint(1, 4), shape=rng.choice(SHAPES), floats=k % 2 == 0)
+        found.append(write(network).encode())
+    return found
+
+
+def _bif() -> list[bytes]:
+    return _networks(bif_text)
+
+
+def _hugin() -> list[bytes]:
+    return _networks(hugin_text)
+
+
+def _read_net(file: Path) -> Any:
+    """Read a network, and ask for the probability of its last variable's first state."""
+    network = read_network(file)
+    last = network.variables[-1]
+    return network.probability({last.name: last.states[0]})
+
+
+@cache
+def _psdd_vtree() -> Path:
+    path = Path(tempfile.mkdtemp(dir=FOLDER), "tree.vtree")
+    write_vtree(Vtree.balanced(range(len(DIRECT.bits))), path)
+    return path
+
+
+def _psdd() -> list[bytes]:
+    rng, tree, found = Random(6), Vtree.balanced(range(len(DIRECT.bits))), list[bytes]()
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+        file = Path(folder, "valid.psdd")
+        while len(found) < _POOL:
+            file.write_text(psdd_text(rng, tree))
+            with suppress(ax.AxfiError):  # no code of a point has a probability
+                _read_psdd(file)
+                found.append(file.read_bytes())
+    return found
+
+
+def _read_psdd(file: Path) -> Any:
+    psdd = read_psdd(file, DOMAIN, vtree=_psdd_vtree())
+    return psdd.total([[0, 1], None, None])
+
+
 def _read_result(file: Path) -> Any:
     saved = ax.Explanation.from_json(file.read_bytes())
     return saved.scores("shapley"), saved.relevant, saved.axps
@@ -501,7 +575,42 @@ _SDD = Grammar((b"sdd #",), (b"F #", b"T #", b"L # # @", b"D # # 1 # #", b"D # #
 _VTREE = Grammar((b"vtree #",), (b"L # #", b"L # @", b"I # # #", b"I # 0 2"))
 _CNF = Grammar((b"p cnf 8 #",), (b"@ 0", b"@ @ 0", b"@ @ @ 0", b"c p weight @ @ 0", b"0", b"$ 0"))
 
+_BIF = Grammar(
+    (
+        b"network x { }",
+        b"variable a { type discrete [ 2 ] { n, y }; }",
+        b"variable b { type discrete [ 2 ] { n, y }; }",
+    ),
+    (
+        b"probability ( a ) { table 0.25, 0.75; }",
+        b"probability ( b | a ) { (n) 0.5 0.5; (y) @ @; }",
+        b"probability ( b | a ) { default @, @; }",
+        b"probability ( a | b ) { table @ @ @ @; }",
+        b"variable # { type discrete [ # ] { $ }; }",
+        b"probability ( b | a, # ) { table $; }",
+        b"// @",
+        b"/* $ */",
+    ),
+)
+_HUGIN = Grammar(
+    (b"net { }", b'node a { states = ("n" "y"); }', b'node b { states = ("n" "y"); }'),
+    (
+        b"potential (a) { data = (0.25 0.75); }",
+        b"potential (b | a) { data = ((0.5 0.5) (@ @)); }",
+        b"potential (a | b) { data = (@ @ @ @); }",
+        b"node # { states = ($); }",
+        b"potential (b | a #) { data = ($); }",
+        b"% @",
+    ),
+)
+_PSDD = Grammar(
+    (b"psdd #",), (b"L # # @", b"T # # # -@", b"D # # 1 # # 0", b"D # # 2 # # -0.693 # # -0.693", b"D # # @ $")
+)
+
 READERS: dict[str, Reader] = {
+    "bif": Reader(_bif, _read_net, ".bif", grammar=_BIF),
+    "net": Reader(_hugin, _read_net, ".net", grammar=_HUGIN),
+    "psdd": Reader(_psdd, _read_psdd, ".psdd", grammar=_PSDD),
     "nnf": Reader(_c2d, lambda f: _counted(read_nnf(f, variables=DIRECT)), ".nnf", grammar=_NNF),
     "nnf-described": Reader(_described, lambda f: _counted(read_nnf(f)), ".nnf"),
     "d4": Reader(_d4, lambda f: _counted(read_nnf(f, variables=DIRECT, dialect="d4")), ".nnf", grammar=_D4),
@@ -517,6 +626,7 @@ READERS: dict[str, Reader] = {
     "lightgbm": Reader(_lightgbm, _read_lightgbm, ".txt"),
     "result-json": Reader(_result_json, _read_result, ".json"),
     "result-others": Reader(_other_results, _read_result, ".json"),
+    "result-networks": Reader(_joint_results, _read_result, ".json"),
     "result-lines": Reader(_json_lines, _read_json_lines, ".jsonl"),
     "csv": Reader(_tables, _read_csv, ".csv"),
     "csv-command": Reader(_tables, _run_command, ".csv"),

@@ -36,7 +36,7 @@ Made = tuple[Any, Any]  # a model and an instance
 
 def explained(made: Made, budget: ax.Budget, **options: Any) -> Any:
     model, x = made
-    return ax.Explainer(model, model.domain, budget=budget, **options).explain(x)
+    return ax.Explainer(model, model.domain, budget=budget, on_budget="raise", **options).explain(x)
 
 
 @cache
@@ -130,7 +130,7 @@ def wffa(budget: ax.Budget) -> Any:
 
 QUESTIONS: dict[str, Work] = {
     "AXps": lambda b: hard.explanation_of(crossing(), b).axps,
-    "AXps of many CXps": lambda b: hard.within(hard.threshold(), b).axps,
+    "AXps of many CXps": lambda b: hard.within(hard.threshold(18), b).axps,
     "AXps as a family": lambda b: hard.explanation_of(crossing(), b).axp_family,
     "scores, ffa": lambda b: hard.explanation_of(crossing(), b).scores("ffa"),
     "scores, ffa_cxp": lambda b: hard.explanation_of(many_sets(), b).scores("ffa_cxp"),
@@ -138,7 +138,7 @@ QUESTIONS: dict[str, Work] = {
     "wffa of a family": wffa,
     "graph of the forest": lambda b: hard.within(hard.threshold(), b).forest.graph,
     "forest as text": lambda b: hard.within(hard.threshold(), b).forest.to_dot(),
-    "rounding": lambda b: hard.within(hard.threshold(), b).rounding,
+    "rounding": lambda b: hard.within(hard.threshold(19), b).rounding,
     "counterfactual, nearest of many": lambda b: hard.within(hard.threshold(), b).counterfactual(),
     "counterfactual, trees, drawn": lambda b: nearest(b, 1),
     "counterfactual, linear, drawn": drawn_in_corner,

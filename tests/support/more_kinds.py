@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from axfi_kc.domain.grid import Grid
 from axfi_kc.models import CircuitModel
 from tests.support import kinds
 from tests.support.kinds import BINARY, DOMAIN, THREE, Kind, X, Z
+from tests.support.random_networks import domain_of, random_network
 
 ONES = (BINARY == "yes").astype(int)
 RNG = np.random.default_rng(23)
@@ -196,6 +198,13 @@ def _nnf_file() -> Kind:
 def _truth_table() -> Kind:
     outputs = [("low", "high")[int(a * (b + 1) + c > 3)] for a, b, c in DISCRETE.points()]
     return Kind(ax.TableModel.from_outputs(DISCRETE, outputs), DISCRETE, None, ((3, 2, 1), (0, 0, 0), (2, 1, 0)))
+
+
+def _network() -> Kind:
+    """Return a tree-augmented network that predicts its first variable."""
+    network = random_network(Random(5), n=5, shape="tree", zeros=0).with_output("x0")
+    domain = domain_of(network, network.names[1:])
+    return Kind(network, domain, None, tuple(domain.points())[::5][:4])
 
 
 def _bayes(name: str, **settings: Any) -> Callable[[], Kind]:
@@ -553,6 +562,7 @@ _KINDS: dict[str, Callable[[], Kind]] = {
         HALF,
         gaps=False,
     ),
+    "network": _network,
     "scaled xgboost with zero missing": _scaled(
         lambda: pytest.importorskip("xgboost").XGBClassifier(missing=0.0, **BOOSTED), THREE, "MinMaxScaler"
     ),

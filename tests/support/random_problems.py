@@ -19,12 +19,24 @@ from typing import Any
 import numpy as np
 
 from axfi_kc import Categorical, Domain, Histogram, Integer, Real, TableModel
+from axfi_kc.domain.elimination import Factor
 from axfi_kc.domain.grid import Cut, Grid, Holed
-from axfi_kc.models import Argmax, CircuitModel, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
+from axfi_kc.models import (
+    Argmax,
+    BayesClassifier,
+    CircuitModel,
+    LinearModel,
+    Lookup,
+    Positive,
+    Score,
+    Slope,
+    TreeNodes,
+    TreeSum,
+)
 from tests.support.circuit_forms import any_form, cell_of, circuit_of, holds, random_diagrams, random_form
 from tests.support.oracle import space_of
 
-KINDS = ("table", "tree", "ensemble", "linear", "circuit", "classes")
+KINDS = ("table", "tree", "ensemble", "linear", "circuit", "classes", "network")
 Point = tuple[Any, ...]
 _MOST_POINTS = 240
 _UNIT = 6 << 130  # leaves and bases are multiples of 1 / _UNIT, so that sums are integers
@@ -485,12 +497,33 @@ def classes(rng: Random, n_instances: int) -> Truth | None:
     return _of_grid(rng, "classes", grid, model, output, n_instances)
 
 
+def network(rng: Random, n_instances: int) -> Truth | None:
+    """Return a classifier that multiplies tables, some of them with zeros, for two classes or three."""
+    grid, labels = _random_grid(rng), ("a", "b", "c")[: rng.choice((2, 3))]
+    prior, factors = [rng.randint(1, 9) for _ in labels], []
+    for _ in range(rng.randint(1, 5)):
+        scope = rng.sample(range(len(grid.axes)), min(len(grid.axes), rng.randint(1, 3)))
+        shape = [*(grid.n_cells[i] for i in scope), rng.choice((1, len(labels), len(labels)))]
+        lowest = rng.choice((0, 1))
+        values = np.array([rng.randint(lowest, 9) for _ in range(prod(shape))], dtype=object)
+        factors.append(Factor(tuple(scope), values.reshape(shape)))
+    model = BayesClassifier(grid, labels, tuple(prior), tuple(factors))
+
+    def output(x: Point) -> Any:
+        cells = [cell_of(grid, i, value) for i, value in enumerate(x)]
+        rows = [factor.values[tuple(cells[i] for i in factor.scope)] for factor in factors]
+        products = [p * prod(int(row[k if len(row) > 1 else 0]) for row in rows) for k, p in enumerate(prior)]
+        return labels[products.index(max(products))]
+
+    return _of_grid(rng, "network", grid, model, output, n_instances)
+
+
 def _of_grid(rng: Random, kind: str, grid: Grid, model: Any, output: Callable[[Point], Any], n: int) -> Truth | None:
     breaks = [{cut.value for cut in axis.cuts} for axis in grid.axes]
     return _truth(rng, kind, grid.domain, model, output, breaks, delta=None, n_instances=n)
 
 
-_MAKERS = {"table": table, "tree": tree, "ensemble": ensemble, "linear": linear, "circuit": circuit, "classes": classes}
+_MAKERS = dict(zip(KINDS, (table, tree, ensemble, linear, circuit, classes, network), strict=True))
 
 
 def random_truth(rng: Random, kind: str, *, n_instances: int = 8) -> Truth:
