@@ -65,7 +65,14 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/circuits.py
 	$(BIN)/python benchmarks/families.py
 	$(BIN)/python benchmarks/possible.py
+	$(BIN)/python benchmarks/distributions.py
 	$(BIN)/python benchmarks/among.py
+	$(BIN)/python benchmarks/counterfactuals.py
+	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/own_predict.py
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/sensitivity.py
+	$(BIN)/python benchmarks/networks.py
 
 # The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
 paper: .venv-paper/.installed

@@ -143,7 +143,7 @@ def forest_on_adult(instances: int) -> dict[str, Any] | None:
     data = tree_set("adult")
     model = RandomForestClassifier(50, max_depth=6, random_state=SEED, n_jobs=1).fit(data.X.to_numpy(), data.y)
     domain = ax.Domain.from_data(data.X, categorical=data.categorical)
-    explainer = ax.Explainer(model, domain, max_size=3, budget=ax.Budget(seconds=60))
+    explainer = ax.Explainer(model, domain, max_size=3, budget=ax.Budget(seconds=60), on_budget="raise")
     sample = data.X.sample(instances, random_state=SEED).to_numpy()
     explainer.explain(sample[0])
     times, cxps, spent = [], [], 0
@@ -175,7 +175,9 @@ def growth(quick: bool) -> list[dict[str, Any]]:
             model = XGBClassifier(n_estimators=n, max_depth=depth, n_jobs=1, random_state=SEED).fit(part, y)
             domain = ax.Domain.from_data(part, real=list(range(width)))
             for max_size in (2, 3):
-                explainer = ax.Explainer(model, domain, max_size=max_size, budget=ax.Budget(seconds=120))
+                explainer = ax.Explainer(
+                    model, domain, max_size=max_size, budget=ax.Budget(seconds=120), on_budget="raise"
+                )
                 warm_up(explainer, part[:20])
                 times, nodes = [], []
                 for x in part[:instances]:

@@ -1,8 +1,8 @@
 """Exact AxFi scores of decision trees next to shap.TreeExplainer, in one run.
 
 For each of the paper's five tree models: 50 instances; seconds per instance for everything exact
-(all CXps, all weights, both scores, as integers over common denominators), the same with a
-Fraction made of every score, and shap's TreeExplainer on the same batch; and the ratios. Each time
+(all CXps, all weights, both tables of scores, as the floats nearest to them), the same with a
+Fraction made of every score instead, and shap's TreeExplainer on the same batch; and the ratios. Each time
 is the median of several runs, taken in turn so that both sides see the same machine.
 
 The paper's data sets are looked for in the folder named by AXFI_SHARED (default ../shared); when
@@ -64,19 +64,19 @@ def measure(name: str, data: DataSet, *, instances: int, runs: int) -> dict[str,
     built = medians(runs, lambda: ax.Explainer(model, domain, delta=data.delta), lambda: shap.TreeExplainer(model))
     explainer, peer = ax.Explainer(model, domain, delta=data.delta), shap.TreeExplainer(model)
 
-    def integers() -> None:
+    def floats() -> None:
         batch = explainer.explain_batch(sample)
-        batch.score_numerators("shapley")
-        batch.score_numerators("banzhaf")
+        batch.scores("shapley", exact=False)
+        batch.scores("banzhaf", exact=False)
 
     def fractions() -> None:
         batch = explainer.explain_batch(sample)
         batch.scores("shapley")
         batch.scores("banzhaf")
 
-    integers(), fractions(), peer.shap_values(sample)  # compiled and cached before the clock starts
+    floats(), fractions(), peer.shap_values(sample)  # compiled and cached before the clock starts
     n = len(sample)
-    exact, edge, other = (t / n for t in medians(runs, integers, fractions, lambda: peer.shap_values(sample)))
+    exact, edge, other = (t / n for t in medians(runs, floats, fractions, lambda: peer.shap_values(sample)))
     cxps = [len(e.cxps) for e in explainer.explain_batch(sample)]
     return {
         "data": name, "leaves": int(model.get_n_leaves()), "instances": n, "mean_cxps": sum(cxps) / n,
@@ -92,7 +92,7 @@ def main() -> None:
     runs = 5 if options.quick else 41
     rows = [measure(name, data, instances=50, runs=runs) for name, data in data_sets()]
     print("microseconds per instance, 50 instances a batch, trees of depth 8")
-    print("data          leaves  CXps   exact  Fractions    shap  ratio  with Fractions")
+    print("data          leaves  CXps  floats  Fractions    shap  ratio  with Fractions")
     for r in rows:
         times = "".join(f"{r[key] * 1e6:{width}.1f}" for key, width in COLUMNS.items())
         ratios = f"{r['ratio']:7.2f}{r['ratio_fractions']:16.2f}"
