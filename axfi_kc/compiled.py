@@ -39,8 +39,8 @@ __all__ = ["flat_kernel", "kernel", "part"]
 
 _log = logging.getLogger("axfi_kc")
 _OURS = __name__.partition(".")[0]
-# No kernel divides by what may be 0, so there need be no code that raises for it.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# No kernel divides by what may be 0, so there need be no code that raises for it. None is called from C.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 # Flat arrays are not counted, and what has none but these needs no code that counts.
 _FLAT_OPTIONS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
@@ -61,7 +61,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call: without what Python and C would need to call it."""
-    return njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, **_OPTIONS)(function)
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
