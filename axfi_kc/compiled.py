@@ -12,7 +12,6 @@ Imported by modules of kernels only, because it imports numba. What keeps compil
 
 from __future__ import annotations
 
-import gc
 import inspect
 import logging
 import os
@@ -39,8 +38,8 @@ __all__ = ["flat_kernel", "kernel", "part"]
 
 _log = logging.getLogger("axfi_kc")
 _OURS = __name__.partition(".")[0]
-# No kernel divides by what may be 0, so there need be no code that raises for it. None is called from C.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# No kernel divides by what may be 0, so there need be no code that raises for it.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Flat arrays are not counted, and what has none but these needs no code that counts.
 _FLAT_OPTIONS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
@@ -61,7 +60,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call: without what Python and C would need to call it."""
-    return njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, **_OPTIONS)(function)
+    return njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -212,36 +211,16 @@ def _say_once(text: str) -> None:
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Says so when a kernel of ours is compiled, and not merely loaded, and collects no garbage meanwhile.
-
-    There is next to none in numba's work, and looking for it takes a tenth of the time.
-    """
-
-    def __init__(self) -> None:
-        self._depth, self._collected = 0, False
+    """Says so when a kernel of ours is compiled, and not merely loaded."""
 
     def on_start(self, event: Any) -> None:
         """Say so, the first time."""
-        if not _is_ours(event):
-            return
-        _say_once("compiling kernels, once for each kind of model; `axfi-kc warm-up` does it for all")
-        if not self._depth:
-            self._collected = gc.isenabled()
-            gc.disable()
-        self._depth += 1
+        function = getattr(event.data.get("dispatcher"), "py_func", None)
+        if getattr(function, "__module__", "").partition(".")[0] == _OURS:
+            _say_once("compiling kernels, once for each kind of model; `axfi-kc warm-up` does it for all")
 
     def on_end(self, event: Any) -> None:
-        """Go back to normal."""
-        if not _is_ours(event):
-            return
-        self._depth -= 1
-        if not self._depth and self._collected:
-            gc.enable()
-
-
-def _is_ours(event: Any) -> bool:
-    function = getattr(event.data.get("dispatcher"), "py_func", None)
-    return getattr(function, "__module__", "").partition(".")[0] == _OURS
+        """Say nothing: the answer follows."""
 
 
 event.register("numba:compile", _Compiling())

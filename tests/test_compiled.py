@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import tempfile
@@ -14,7 +13,6 @@ import pytest
 
 pytest.importorskip("numba")
 import numba
-from numba.core import event
 from numba.core.caching import CacheImpl, UserProvidedCacheLocator
 
 from axfi_kc import compiled
@@ -125,36 +123,6 @@ def test_compiling_says_so_once(
         kernel(np.arange(3)), kernel(np.arange(3.0))
     assert sum("compiling kernels" in r.getMessage() for r in caplog.records) == 1
     assert capsys.readouterr() == ("", "")  # nothing on what is no terminal
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_garbage_is_collected_as_before_once_compiled(enabled: bool) -> None:
-    before, seen = gc.isenabled(), []
-
-    def unfit(numbers: Any) -> Any:
-        return numbers.unknown
-
-    unfit.__module__ = "axfi_kc.toy_kernels"
-    (gc.enable if enabled else gc.disable)()
-    try:
-        with pytest.raises(numba.TypingError), event.install_listener("numba:run_pass", _Seen(seen)):
-            compiled.flat_kernel()(unfit)(np.arange(3))
-        assert seen
-        assert not any(seen)
-        assert gc.isenabled() is enabled
-    finally:
-        (gc.enable if before else gc.disable)()
-
-
-class _Seen(event.Listener):
-    def __init__(self, seen: list[bool]) -> None:
-        self._seen = seen
-
-    def on_start(self, event: Any) -> None:
-        self._seen.append(gc.isenabled())
-
-    def on_end(self, event: Any) -> None:
-        pass
 
 
 def test_warm_up_goes_through_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
