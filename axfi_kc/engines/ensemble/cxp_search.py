@@ -37,7 +37,7 @@ _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
 _FEW_SETS = 4096  # not worth thinning out
 _FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
-_ROUND = 1 << 13  # nodes of each thread until they share what they have found
+_ROUND = 1 << 15  # nodes of each thread until they share what they have found: some hundredths of a second
 
 
 def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
@@ -372,10 +372,9 @@ class CxpSearch:
         rest = self._meter.rest().nodes
         return _FIRST_TURN if rest is None else max(1, min(_FIRST_TURN, rest // 8))
 
-    @property
-    def _climbing_share(self) -> int:
-        """How many nodes the climb gets for each one of the sweep: more where small sets are all that is wanted."""
-        return 3 if self._limit < len(self._around.v) else 1
+    def _climbing_turn(self, turn: int) -> int:
+        """Return how many nodes the climb gets after so many of the sweep: more where only small sets are wanted."""
+        return 3 * turn if self._limit < len(self._around.v) else -(-turn // 2)
 
     def cxps(self) -> list[int]:
         """Return the CXps of at most :attr:`radius` features, as masks."""
@@ -397,7 +396,7 @@ class CxpSearch:
         with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
             while not self._swept(turn, pool):
                 turn = turn or _FIRST_TURN
-                yield from self.climb(turn * self._climbing_share)
+                yield from self.climb(self._climbing_turn(turn))
                 if self.radius == self._limit:
                     return
                 turn += turn // 2
