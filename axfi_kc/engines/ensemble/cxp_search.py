@@ -127,14 +127,11 @@ def _new_family(m: int, rows: int = _FIRST_SETS) -> Family:
 
 def _minimal(sets: Words, m: int) -> Words:
     """Return the sets that have no other one inside, as they come."""
-    bits = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")[:, :m]
-    seldom = np.argsort(np.argsort(bits.sum(axis=0, dtype=np.int64), kind="stable"), kind="stable")
-    rarest = np.argmin(np.where(bits, seldom, m), axis=1)
-    start = np.concatenate([[0], np.cumsum(np.bincount(rarest, minlength=m))])[:-1].astype(np.int64)
-    kept = np.zeros(len(sets), np.uint8)
-    order = np.argsort(bits.sum(axis=1), kind="stable")
-    family_kernels.minimal(sets, order, rarest, start, start.copy(), np.empty_like(sets), kept)
-    return sets[kept.astype(np.bool_)]
+    size, order, rarest = np.empty((3, len(sets)), np.int64)
+    often, place, start, end = np.zeros(m + 1, np.int64), np.zeros(m + 2, np.int64), *np.empty((2, m + 1), np.int64)
+    kept = np.empty(len(sets), np.bool_)
+    family_kernels.minimal(sets, size, order, rarest, often, place, start, end, np.empty_like(sets), kept)
+    return sets[kept]
 
 
 @dataclass(eq=False)
@@ -379,8 +376,9 @@ class CxpSearch:
     def cxps(self) -> list[int]:
         """Return the CXps of at most :attr:`radius` features, as masks."""
         sets = self._sweep.workers[0].sets
-        sizes = np.bitwise_count(sets).sum(axis=1)
-        return masks_of_words(_minimal(sets[sizes <= self.radius], len(self._around.v)))
+        if self.radius < len(self._around.v):
+            sets = sets[np.bitwise_count(sets).sum(axis=1) <= self.radius]
+        return masks_of_words(_minimal(sets, len(self._around.v)))
 
     def radii(self, *, climbing: bool) -> Iterator[int]:
         """Search, and yield each radius as it is finished; the last is `max_size`.

@@ -139,21 +139,49 @@ def _holds_one(sets, first, last, W, row):
     return False
 
 
-@flat_kernel()
-def minimal(sets, order, rarest, start, end, shelf, kept):
-    """Tell in `kept` which sets have no other one inside; of equal ones the first.
+@part
+def _has(sets, row, i):
+    return sets[row, i >> 6] >> np.uint64(i & 63) & np.uint64(1)
 
-    `order` goes by size, so a set can only hold earlier ones. `rarest` names a feature of each set, in which it is
-    looked for: what lies inside a set has its rarest feature there. Sets with feature i go to `start[i]` and behind on
-    the `shelf`, which is empty: `end` is `start`.
+
+@flat_kernel()
+def minimal(sets, size, order, rarest, often, place, start, end, shelf, kept):
+    """Tell in `kept` which sets have no other one inside; of equal ones the first. All else is room for the work.
+
+    Sets are gone through by size, so that each can only hold earlier ones, and put on the `shelf` under their rarest
+    feature: what lies inside a set has its rarest feature there. `often` and `place` begin with zeros, one each per
+    feature and one and two more.
     """
-    m = start.size
-    for k in range(order.size):
-        row = order[k]
-        kept[row] = 1
+    m = often.size - 1
+    for row in range(sets.shape[0]):
+        size[row] = 0
         for i in range(m):
-            if sets[row, i >> 6] >> np.uint64(i & 63) & np.uint64(1) and _holds_one(shelf, start[i], end[i], sets, row):
-                kept[row] = 0
+            if _has(sets, row, i):
+                often[i] += 1
+                size[row] += 1
+        place[size[row] + 1] += 1
+    for i in range(m + 1):
+        start[i] = 0
+        place[i + 1] += place[i]
+    for row in range(sets.shape[0]):
+        order[place[size[row]]] = row
+        place[size[row]] += 1
+        rarest[row] = 0
+        least = sets.shape[0] + 1
+        for i in range(m):
+            if _has(sets, row, i) and often[i] < least:
+                rarest[row] = i
+                least = often[i]
+        start[rarest[row] + 1] += 1
+    for i in range(m):
+        start[i + 1] += start[i]
+        end[i] = start[i]
+    for k in range(sets.shape[0]):
+        row = order[k]
+        kept[row] = True
+        for i in range(m):
+            if _has(sets, row, i) and _holds_one(shelf, start[i], end[i], sets, row):
+                kept[row] = False
                 break
         if kept[row]:
             i = rarest[row]
