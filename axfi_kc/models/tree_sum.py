@@ -368,34 +368,14 @@ class TreeSum(GriddedModel):
 
         Notes
         -----
-        Depth times trees per point; all trees take a step together.
+        Depth times trees per point.
         """
-        feature, mask_offset, left_mask, children = self._walk
-        flat, starts = cells.reshape(-1), np.arange(len(cells))[:, np.newaxis] * cells.shape[1]
-        nodes = np.tile(self.tree_offset[:-1], (len(cells), 1))
-        while True:
-            tested = flat.take(starts + feature.take(nodes))
-            # Children are stored as (right, left), so the mask's bit picks one without a branch.
-            after = children.take(2 * nodes + left_mask.take(mask_offset.take(nodes) + tested))
-            # Leaves are their own children: the walk is over when no point of any tree moves.
-            if (after == nodes).all():
-                return self.leaf[nodes]
-            nodes = after
+        from axfi_kc.models.tree_walk_kernels import walk
 
-    @cached_property
-    def _walk(self) -> tuple[npt.NDArray[np.int64], ...]:
-        """Tested feature, start of its mask, masks, and (right, left) children; a leaf's are itself."""
-        is_leaf, own = self.feature < 0, np.arange(len(self.feature), dtype=np.int64)
-        widest = max(self.grid.n_cells)
-        children = np.stack([np.where(is_leaf, own, self.right), np.where(is_leaf, own, self.left)], axis=1)
-        return (
-            np.where(is_leaf, 0, self.feature).astype(np.int64),
-            np.where(is_leaf, 0, self.mask_offset),
-            # At a leaf, mask 0 is read at a cell of feature 0. The padding keeps that inside the array; what
-            # is read there does not matter.
-            np.concatenate([self.left_mask, np.zeros(widest, np.uint8)]).astype(np.int64),
-            children.reshape(-1),
-        )
+        found = np.empty((len(cells), self.n_trees), np.int32)
+        tests = (self.feature, self.left, self.right, self.mask_offset, self.left_mask)
+        walk(np.ascontiguousarray(cells), self.tree_offset, *tests, self.leaf, found)
+        return found
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each."""
