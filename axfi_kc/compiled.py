@@ -1,32 +1,47 @@
-"""How hot loops are compiled: one decorator for kernels, one for their parts, and a word while numba is at it.
+"""How hot loops are compiled: decorators for kernels and their parts, and a word while numba is at it.
 
-Imported by modules of kernels only, because it imports numba. What keeps compiling short, in kernels themselves: plain
-loops over flat arrays that the caller has made. A slice that is assigned or copied, a sort or an allocation makes numba
-compile its own library too, error messages included, for seconds.
+Imported by modules of kernels only, because it imports numba. What keeps compiling short, in kernels themselves:
+
+- Plain loops over flat arrays that the caller has made. A slice that is assigned or copied, a sort or an allocation
+  makes numba compile its own library too, error messages included, for seconds.
+- Kernels of many arrays are :func:`flat_kernel`: a tenth of the instructions, and faster ones.
+- A part is compiled for each mixture of types that it is called with, literals included: ``np.int64(0)`` and
+  ``np.bool_(True)`` are of one type with what is read from arrays, ``0`` and ``True`` are not.
+- A kernel is compiled when the question that needs it is asked.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba import njit
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.typed_passes import NopythonTypeInference
 
-__all__ = ["kernel", "part"]
+from axfi_kc.flat_arrays import flat
+
+__all__ = ["flat_kernel", "kernel", "part"]
 
 
 _log = logging.getLogger("axfi_kc")
 _OURS = __name__.partition(".")[0]
 # No kernel divides by what may be 0, so there need be no code that raises for it.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Flat arrays are not counted, and what has none but these needs no code that counts.
+_FLAT_OPTIONS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -40,29 +55,132 @@ def kernel(function: Callable[..., Any]) -> Any:
     >>> double(21)
     42
     """
-    try:
-        return njit(cache=True, **_OPTIONS)(function)
-    except RuntimeError:  # neither the installation nor the user's own cache can be written
-        return _kept_elsewhere(function)
+    return _kept(function, _OPTIONS)
 
 
 def part(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call: without what Python and C would need to call it."""
-    return njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
 
 
-def _kept_elsewhere(function: Callable[..., Any]) -> Any:
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is only linked into that of kernels: optimised and made into machine code there, once.
+
+    numba does both for each function by itself, too, with all that it calls: what is called at depth four, five times.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    @property
+    def codegen(self) -> _PartLibrary:
+        """Whom numba asks to set the environment."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Leave out what only code that runs by itself has."""
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _AsPart(AnalysisPass):  # type: ignore[misc]
+    _name = "axfi_kc_part"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        return False
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.add_pass_after(_AsPart, NopythonTypeInference)
+            pipeline.finalize()
+        return pipelines
+
+
+def flat_kernel(**records: type) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function that Python calls, and that sees its arrays as :mod:`axfi_kc.flat_arrays`.
+
+    Parameters
+    ----------
+    **records
+        Which parameters are named tuples, and of which class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from typing import NamedTuple
+    >>> class Pair(NamedTuple):
+    ...     a: np.ndarray
+    ...     b: np.ndarray
+    >>> @flat_kernel(P=Pair)
+    ... def add(P, n):
+    ...     for i in range(n):
+    ...         P.a[i] += P.b[i]
+    >>> pair = Pair(np.arange(3), np.arange(3))
+    >>> add(pair, 2)
+    >>> pair.a.tolist()
+    [0, 2, 2]
+
+    Notes
+    -----
+    Python passes each array by itself: numba knows the type of an array at once, and finds out that of a named tuple
+    of arrays at every call, in tenths of a millisecond.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        if numba.config.DISABLE_JIT:
+            return function
+        given, passed, built = list(inspect.signature(function).parameters), [], []
+        for name in given:
+            fields = [f"{name}_{field}" for field in getattr(records.get(name), "_fields", ())]
+            passed += fields or [name]
+            inside = ", ".join(f"flat({field})" for field in fields or [name])
+            built.append(f"{name}_class({inside})" if fields else inside)
+        names = {"flat": flat, "inner": part(function)} | {f"{name}_class": kind for name, kind in records.items()}
+        outer = _written(function, f"({', '.join(passed)}): return inner({', '.join(built)})", names)
+        names["outer"] = _kept(outer, _FLAT_OPTIONS)
+        spread = ", ".join(f"*{name}" if name in records else name for name in given)
+        return wraps(function)(_written(function, f"({', '.join(given)}): return outer({spread})", names))
+
+    return decorate
+
+
+def _written(function: Callable[..., Any], text: str, names: dict[str, Any]) -> Callable[..., Any]:
+    """Return a function as `text` says, which for numba's cache stands where `function` does."""
+    names = names | {"__name__": function.__module__}
+    exec(compile(f"def {function.__name__}{text}", function.__code__.co_filename, "exec"), names)  # noqa: S102
+    written: Callable[..., Any] = names[function.__name__]
+    return written
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the installation nor the user's own cache can be written
+        return _kept_elsewhere(function, options)
+
+
+def _kept_elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     before, folder = numba.config.CACHE_DIR, _private_folder()
     try:
         if folder is not None:
             numba.config.CACHE_DIR = folder
-            return njit(cache=True, **_OPTIONS)(function)
+            return njit(cache=True, **options)(function)
     except RuntimeError:  # not even there, as for what was typed in and is in no file
         pass
     finally:
         numba.config.CACHE_DIR = before  # it is no setting of ours, and others may compile too
     _say_once("kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder")
-    return njit(**_OPTIONS)(function)
+    return njit(**options)(function)
 
 
 def _private_folder() -> str | None:

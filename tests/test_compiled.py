@@ -6,7 +6,7 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -59,6 +59,56 @@ def test_a_folder_that_others_can_write_is_not_used(nowhere: Path, caplog: pytes
     assert [r.getMessage() for r in caplog.records if "kept on disk" in r.getMessage()] == [
         "kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder"
     ]
+
+
+class _Pair(NamedTuple):
+    table: Any
+    flags: Any
+
+
+def _visit(P: Any, at: Any, out: Any) -> Any:
+    # rows, sizes, entries of every kind of index, narrow and wide, read and written
+    row = P.table[at[0]]
+    for k in range(row.size):
+        row[k] += 2**33 + k - 2**33
+        P.flags[k] = row[k] > at[1]
+    out[0] = P.table.shape[1] * P.table[np.uint8(1), 2] * 2**20
+    out[1] = P.table.size + P.flags[np.uint64(2)]
+    return P.table[0, at[2]]
+
+
+@pytest.mark.parametrize("narrow", [np.int8, np.int32, np.int64, np.uint16])
+@pytest.mark.parametrize("flag", [np.bool_, np.uint8, np.float64])
+def test_flat_kernels_do_what_python_does(narrow: type, flag: type) -> None:
+    at = np.array([1, 4, 2], narrow)
+    for kernel in (compiled.flat_kernel(P=_Pair), compiled.flat_kernel()):
+        found, expected = (
+            (_Pair(np.arange(6, dtype=np.int32).reshape(2, 3), np.zeros(3, flag)), np.zeros(2, np.int64))
+            for _ in range(2)
+        )
+        assert kernel(_visit)(found[0], at, found[1]) == _visit(expected[0], at.astype(np.int64), expected[1])
+        assert [a.tolist() for a in (*found[0], found[1])] == [a.tolist() for a in (*expected[0], expected[1])]
+
+
+def test_flat_kernels_take_contiguous_arrays_only() -> None:
+    kernel = compiled.flat_kernel()(_total)
+    assert kernel(np.arange(6)) == 15
+    with pytest.raises(numba.TypingError):
+        kernel(np.arange(6)[::2])
+
+
+def _third(numbers: Any) -> Any:
+    return numbers[2]
+
+
+def test_flat_kernels_are_kept_under_their_own_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    kernels = [compiled.flat_kernel()(function) for function in (_total, _third)]
+    assert [kernel(np.arange(3, 9)) for kernel in kernels] == [33, 5]
+    names = {path.name.partition("-")[0] for path in tmp_path.rglob("*.nbi")}
+    assert names == {"test_compiled._total", "test_compiled._third"}
+    again = [compiled.flat_kernel()(function) for function in (_third, _total)]
+    assert [kernel(np.arange(3, 9)) for kernel in again] == [5, 33]
 
 
 def test_compiling_says_so_once(

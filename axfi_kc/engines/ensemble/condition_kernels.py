@@ -83,8 +83,8 @@ def condition(F, G, v, free, todo, parent, seen):
     """
     m = F.n_cells.size
     scores = F.base.shape[0]
-    at = 0
-    count = 0
+    at = np.int64(0)
+    count = np.int64(0)
     other = G.node.shape[0] // 2
     for j in range(scores):
         G.start[j] = count

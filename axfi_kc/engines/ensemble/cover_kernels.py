@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from axfi_kc.budget import ALLOWANCE, DONE, LIMIT, NODES, STACK_FULL, STORE_FULL
-from axfi_kc.compiled import kernel, part
-from axfi_kc.engines.ensemble.bound_kernels import best_leaf, cut_point, exceeds, fork_of
+from axfi_kc.compiled import flat_kernel, part
+from axfi_kc.engines.ensemble.bound_kernels import Ensemble, best_leaf, cut_point, exceeds, fork_of
 from axfi_kc.engines.ensemble.condition_kernels import condition
+from axfi_kc.engines.ensemble.search_kernels import Scratch
 
 __all__ = ["ANY_SET", "CXP", "N_OUT", "REGISTERS", "TOP", "Boxes", "cover"]
 
@@ -123,7 +124,7 @@ def _open(F, B, v, features, first, last, whole, todo):
             B.high[0, t] = F.root[t]
             B.low[0, t] = F.root[t] + half
             B.fork[0, t] = -1
-    _update(F, B, 0, np.int64(-1), todo)
+    _update(F, B, np.int64(0), np.int64(-1), todo)
 
 
 @part
@@ -290,7 +291,7 @@ def _split(F, B, p, v, features, first, last, gain, node, weight, todo):
     return p + 2 if lower and upper else p + 1
 
 
-@kernel
+@flat_kernel(whole=Ensemble, F=Ensemble, B=Boxes, T=Scratch)
 def cover(whole, F, v, offsets, features, B, out, n_boxes, T, reg):
     """Cover the dissimilar points of each CXp by disjoint boxes.
 

@@ -26,8 +26,8 @@ __all__ = ["EnsembleEngine"]
 
 
 @cache
-def _compile_kernels(*, climbing: bool) -> None:
-    """Compile the kernels on two stumps, or load them from disk, before a budget's clock starts."""
+def _compile_kernels(question: str) -> None:
+    """Compile the kernels of a question on two stumps, or load them from disk, before a budget's clock starts."""
     from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness
     from axfi_kc.engines.ensemble.search import lay_out_trees, weigh
 
@@ -38,11 +38,14 @@ def _compile_kernels(*, climbing: bool) -> None:
     model = TreeSum.of(domain, [stump, stump], rule=Positive((0, 1)))
     ensemble = lay_out_trees(model, *Margins.of(model, 0, None).limbs())
     v, meter = np.zeros(1, np.int32), Meter()
-    if climbing:
+    if question == "all CXps":
+        find_cxps(ensemble, v, max_size=1, meter=meter)
+    elif question == "CXps by size":
         list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1))
-        return
-    find_witness(ensemble, v, 1, meter=meter)
-    weigh(ensemble, v, [(0,) for _ in find_cxps(ensemble, v, max_size=1, meter=meter)], [[1, 1]], meter=meter)
+    elif question == "a witness":
+        find_witness(ensemble, v, 1, meter=meter)
+    else:
+        weigh(ensemble, v, [(0,)], [[1, 1]], meter=meter)
 
 
 class EnsembleEngine(InstanceEngine):
@@ -68,9 +71,8 @@ class EnsembleEngine(InstanceEngine):
         return self._model.decide(anywhere)[0]
 
     def _prepare(self, *, by_size: bool = False) -> None:
-        _compile_kernels(climbing=False)
-        if by_size:
-            _compile_kernels(climbing=True)
+        for question in ("all CXps", "weights", *(["CXps by size"] if by_size else [])):
+            _compile_kernels(question)
 
     def _explain_one(
         self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter
@@ -121,7 +123,7 @@ class EnsembleEngine(InstanceEngine):
         """Return boxes of cells that cover the adversarial examples of CXps; see :func:`.search.cover_sets`."""
         from axfi_kc.engines.ensemble.search import cover_sets
 
-        _compile_kernels(climbing=False)
+        _compile_kernels("weights")
         cells, outputs = self.locate(code[np.newaxis])
         return cover_sets(self._at(outputs[0]), cells[0].astype(np.int32), cxps, meter=meter)
 
@@ -138,7 +140,7 @@ class EnsembleEngine(InstanceEngine):
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
         from axfi_kc.engines.ensemble.cxp_search import find_witness
 
-        _compile_kernels(climbing=False)
+        _compile_kernels("a witness")
         cells, outputs = self.locate(code[np.newaxis])
         ensemble = self._at(outputs[0])
         meter = Meter(budget)

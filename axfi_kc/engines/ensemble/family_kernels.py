@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from axfi_kc.compiled import kernel, part
+from axfi_kc.compiled import flat_kernel, part
 
 __all__ = ["Family", "absorb", "completing", "minimal", "store"]
 
@@ -65,7 +65,7 @@ def store(C, sets, row, n):
             C.held[i] += 1
 
 
-@kernel
+@flat_kernel(C=Family)
 def absorb(C, sets, first, last, n):
     """Add rows of `sets` to a family of n, which has room for them; return its new size."""
     for row in range(first, last):
@@ -92,7 +92,7 @@ def _holds_one(sets, first, last, W, row):
     return False
 
 
-@kernel
+@flat_kernel()
 def minimal(sets, order, rarest, start, end, shelf, kept):
     """Tell in `kept` which sets have no other one inside; of equal ones the first.
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from axfi_kc.compiled import kernel
+from axfi_kc.compiled import flat_kernel
 
 __all__ = ["fill_ranks", "lay_out", "left_cells"]
 
 
-@kernel
-def left_cells(n_cells, feature, mask_offset, left_mask):
-    """Threshold or table of every inner node; see `Forest.node`.
+@flat_kernel()
+def left_cells(n_cells, feature, mask_offset, left_mask, code, counts):
+    """Fill in the threshold or table of every inner node; see `Forest.node`.
 
-    Returns the codes and the prefix counts of the masks that are no prefix.
+    Returns how many of `counts`, the prefix counts of the masks that are no prefix, there are.
     """
     size = 0
-    code = np.zeros(feature.size, np.int32)
     for n in range(feature.size):
         if feature[n] < 0:
             continue
@@ -34,24 +31,21 @@ def left_cells(n_cells, feature, mask_offset, left_mask):
                 # One more entry than cells: the count of left cells among the first 0..k.
                 size += k + 1
                 break
-    counts = np.zeros(size, np.int32)
     for n in range(feature.size):
         if code[n] < 0:
             o = -1 - code[n]
+            counts[o] = 0
             for c in range(n_cells[feature[n]]):
                 counts[o + c + 1] = counts[o + c] + (left_mask[mask_offset[n] + c] != 0)
-    return code, counts
+    return size
 
 
-@kernel
-def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
-    """Append the trees with the given roots at row `at`, left child first.
+@flat_kernel()
+def lay_out(roots, feature, left, right, code, leaf, values, at, node, value, starts, todo, parent):
+    """Append the trees with the given roots at row `at`, left child first, and fill in the new roots.
 
-    Returns the new roots and the end.
+    Returns the end.
     """
-    starts = np.empty(roots.size, np.int32)
-    todo = np.empty(feature.size + 1, np.int64)
-    parent = np.empty(feature.size + 1, np.int64)
     for t in range(roots.size):
         starts[t] = at
         todo[0] = roots[t]
@@ -79,10 +73,10 @@ def lay_out(roots, feature, left, right, code, leaf, values, at, node, value):
                 for k in range(values.shape[1]):
                     value[at, k] = values[leaf[n], k]
             at += 1
-    return starts, at
+    return at
 
 
-@kernel
+@flat_kernel()
 def fill_ranks(node):
     """Best rank below every inner node, from those of the leaves."""
     # Preorder puts children behind their parents, so going backwards they are ready first.

@@ -223,14 +223,14 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
     node = np.zeros((2 * half, 4), np.int32)
     value = np.zeros((2 * half, limbs), np.int64)
     cells = np.array(model.grid.n_cells, np.int64)
-    code, counts = left_cells(cells, model.feature, model.mask_offset, model.left_mask)
-    roots, at = [], 0
+    code, counts = _left_cells(model, cells)
+    todo, parent = np.empty((2, len(model.feature) + 1), np.int64)
+    roots, at = [np.empty(len(trees), np.int32) for trees in varying], 0
     for j, trees in enumerate(varying):
-        new, at = lay_out(
+        at = lay_out(
             model.tree_offset[trees], model.feature, model.left, model.right, code, model.leaf,
-            np.ascontiguousarray(values[:, j]), at, node, value,
+            np.ascontiguousarray(values[:, j]), at, node, value, roots[j], todo, parent,
         )  # fmt: skip
-        roots.append(new)
     # Two copies of every tree: with reversed ranks the same kernel finds least instead of largest leaves.
     _mirror(node, value, half)
     roots += [r + np.int32(half) for r in roots]
@@ -240,6 +240,14 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
         n_cells=cells.astype(np.int32), start=start, root=np.concatenate(roots), node=node, counts=counts,
         value=value, base=np.array(bases, np.int64), touch_start=touch_start, touch=touch,
     )  # fmt: skip
+
+
+def _left_cells(model: TreeSum, cells: Ints) -> tuple[Cells, Cells]:
+    """Return the threshold or table of every inner node, and the prefix counts of the tables."""
+    code = np.zeros(len(model.feature), np.int32)
+    counts = np.empty(int((cells[model.feature[model.feature >= 0]] + 1).sum()), np.int32)
+    size = left_cells(cells, model.feature, model.mask_offset, model.left_mask, code, counts)
+    return code, counts[:size].copy()
 
 
 def _plus(a: Ints, b: Ints) -> Ints:

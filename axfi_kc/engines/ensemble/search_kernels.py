@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from axfi_kc.budget import ALLOWANCE, DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL
-from axfi_kc.compiled import kernel, part
-from axfi_kc.engines.ensemble.bound_kernels import best_leaf, cut_point, exceeds, fork_of
-from axfi_kc.engines.ensemble.family_kernels import completing, store
+from axfi_kc.compiled import flat_kernel, part
+from axfi_kc.engines.ensemble.bound_kernels import Ensemble, best_leaf, cut_point, exceeds, fork_of
+from axfi_kc.engines.ensemble.family_kernels import Family, completing, store
 
 __all__ = [
     "LAST",
@@ -152,7 +152,7 @@ def open_box(F, S, j, p, v, free, todo):
         S.fork[p, t] = -1
     S.total[p] = F.base[j, 0]
     S.value[p] = F.base[j, 0]
-    return _update(F, S, j, p, np.int64(-1), True, v, todo)
+    return _update(F, S, j, p, np.int64(-1), np.bool_(True), v, todo)
 
 
 @part
@@ -239,8 +239,8 @@ def _split(F, S, j, p, v, n, todo):
     if lo <= v[f] < hi:
         S.changed[q, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
         S.latest[q] = f
-    here = _update(F, S, j, p, f, False, v, todo)
-    there = _update(F, S, j, q, f, True, v, todo)
+    here = _update(F, S, j, p, f, np.bool_(False), v, todo)
+    there = _update(F, S, j, q, f, np.bool_(True), v, todo)
     if here and there:
         return q + 1
     if there:
@@ -260,7 +260,7 @@ def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed, todo):
         return True
     for w in range(fixed.size):
         fixed[w] = 0
-    if latest >= 0 and completing(C.under[latest], 0, C.held[latest], S.changed, p, fixed):
+    if latest >= 0 and completing(C.under[latest], np.int64(0), C.held[latest], S.changed, p, fixed):
         return False
     if completing(C.member, S.known[p], n_sets, S.changed, p, fixed):
         return False
@@ -285,7 +285,7 @@ def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed, todo):
             narrowed += 1
             last = i
     # Several features at once: refreshing all trees is simpler than a union of their lists.
-    return narrowed == 0 or _update(F, S, j, p, last if narrowed == 1 else np.int64(-1), False, v, todo)
+    return narrowed == 0 or _update(F, S, j, p, last if narrowed == 1 else np.int64(-1), np.bool_(False), v, todo)
 
 
 @part
@@ -339,7 +339,7 @@ def _shrink(F, S, j, p, v, W, x, at):
                 at[1, F.touch[e]] = at[0, F.touch[e]]
 
 
-@kernel
+@flat_kernel(F=Ensemble, C=Family, S=Stack, T=Scratch)
 def sweep(F, v, C, S, free, T, reg):
     """Look at every point whose changed features contain no set of `C`, and add the weak CXps found to it.
 
@@ -354,7 +354,7 @@ def sweep(F, v, C, S, free, T, reg):
             if reg[SCORE] == reg[LAST]:
                 return DONE
             reg[SCORE] += 1
-            if open_box(F, S, reg[SCORE], 0, v, free, todo):
+            if open_box(F, S, reg[SCORE], np.int64(0), v, free, todo):
                 reg[TOP] = 1
             continue
         # Asked before the box is touched, so that the next call looks at it as if nothing had happened.
@@ -375,7 +375,7 @@ def sweep(F, v, C, S, free, T, reg):
         if _is_hit(F, S, j, p):
             # Done: every point of the box changes at least the features in which the nearest differs from v.
             _shrink(F, S, j, p, v, T.W, T.x, T.at)
-            store(C, T.W, 0, reg[N_SETS])
+            store(C, T.W, np.int64(0), reg[N_SETS])
             reg[N_SETS] += 1
             continue
         n = _vote(F, S, j, p, T.gain, T.weight, T.node)
@@ -402,7 +402,7 @@ def ask(F, S, j, v, T, reg):
     return DONE
 
 
-@kernel
+@flat_kernel(F=Ensemble, S=Stack, T=Scratch)
 def witness(F, v, S, free, x, T, reg):
     """Look for a dissimilar point as v outside `free`: FOUND with its cells in `x`, or DONE if there is none."""
     m = F.n_cells.size
@@ -411,7 +411,7 @@ def witness(F, v, S, free, x, T, reg):
             if reg[SCORE] == reg[LAST]:
                 return DONE
             reg[SCORE] += 1
-            if open_box(F, S, reg[SCORE], 0, v, free, T.todo):
+            if open_box(F, S, reg[SCORE], np.int64(0), v, free, T.todo):
                 reg[TOP] = 1
         status = ask(F, S, reg[SCORE], v, T, reg)
         if status == FOUND:

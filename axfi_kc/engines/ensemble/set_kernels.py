@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from axfi_kc.budget import ALLOWANCE, DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL
-from axfi_kc.compiled import kernel, part
+from axfi_kc.compiled import flat_kernel, part
+from axfi_kc.engines.ensemble.bound_kernels import Ensemble
 from axfi_kc.engines.ensemble.condition_kernels import condition
-from axfi_kc.engines.ensemble.family_kernels import completing, store
-from axfi_kc.engines.ensemble.search_kernels import N_SETS, SCORE, TOP, ask, open_box
+from axfi_kc.engines.ensemble.family_kernels import Family, completing, store
+from axfi_kc.engines.ensemble.search_kernels import N_SETS, SCORE, TOP, Scratch, Stack, ask, open_box
 
 __all__ = ["ASKED", "DEPTH", "REGISTERS", "SIZE", "Deviations", "Walk", "climb", "deviations"]
 
@@ -46,7 +47,7 @@ class Walk(NamedTuple):
     free: np.ndarray  # uint64[1, words], the set asked about
 
 
-@kernel
+@flat_kernel(F=Ensemble)
 def deviations(F, v, j, start, needs, gain, scratch, todo, slack):
     """Fill in the useful leaves of the trees of score j; return U of the empty set, which is not too small either.
 
@@ -230,7 +231,7 @@ def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
             X.chosen[0, w] = 0
             X.barred[0, w] = 0
         X.place[0] = 0
-        _appraise(D, X, 0, base, size, place_of, m, stamp, best)
+        _appraise(D, X, np.int64(0), base, size, place_of, m, stamp, best)
     while d >= 0:
         if reg[NODES] >= reg[LIMIT]:
             break
@@ -257,7 +258,7 @@ def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
             X.chosen[d + 1, w] = X.chosen[d, w]
             X.barred[d + 1, w] = X.barred[d, w]
         X.chosen[d + 1, f >> 6] |= bit
-        if completing(C.under[f], 0, C.held[f], X.chosen, d + 1, X.barred[d + 1]):
+        if completing(C.under[f], np.int64(0), C.held[f], X.chosen, d + 1, X.barred[d + 1]):
             continue
         d += 1
         X.place[d] = k + 1
@@ -266,7 +267,7 @@ def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
     return False
 
 
-@kernel
+@flat_kernel(F=Ensemble, G=Ensemble, D=Deviations, X=Walk, C=Family, S=Stack, T=Scratch)
 def climb(F, G, v, D, base, X, order, place_of, C, S, T, reg):
     """Ask about every set of reg[SIZE] features that may raise score reg[SCORE] above 0 and contains no known set.
 
@@ -282,12 +283,12 @@ def climb(F, G, v, D, base, X, order, place_of, C, S, T, reg):
                 return ALLOWANCE if reg[DEPTH] >= 0 else DONE
             reg[ASKED] += 1
             condition(F, G, v, X.free[0], T.todo, T.parent, T.seen)
-            reg[TOP] = 1 if open_box(G, S, j, 0, v, X.free[0], T.todo) else 0
+            reg[TOP] = 1 if open_box(G, S, j, np.int64(0), v, X.free[0], T.todo) else 0
             reg[ASKING] = 1
         status = ask(G, S, j, v, T, reg)
         if status in (ALLOWANCE, STACK_FULL):
             return status
         reg[ASKING] = 0
         if status == FOUND:
-            store(C, X.free, 0, reg[N_SETS])
+            store(C, X.free, np.int64(0), reg[N_SETS])
             reg[N_SETS] += 1
