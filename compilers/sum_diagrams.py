@@ -34,8 +34,8 @@ Amount = tuple[int, int]  # what is added, and the residual tree
 _LIMB = 52  # bits of every limb but the first, as in the kernels
 _ONE_LIMB = 62  # bits that a single limb holds
 _FIRST_LIMB = 60  # bits of the first of several: carries go there
-_SMALLEST = 1 << 8  # states and groups at first
-_ENTRIES = 1 << 12  # of lists of intervals at first
+_SMALLEST = 1 << 12  # states and groups at first
+_ENTRIES = 1 << 15  # of lists of intervals at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +229,6 @@ class _Search:
             at=np.zeros(len(residuals), np.int64),
         )
         self._groups, self._states, self._lists = self._empty(len(residuals), widest)
-        arrays = self._trees, self._groups, self._states, self._frames, self._registers
-        sum_kernels.begin(*arrays, len(residuals), self._limbs)
 
     def node(self) -> int:
         metered(self._registers, self._run, self._make_room, self._account)
@@ -255,7 +253,7 @@ class _Search:
         limits[kernels.N_GROUP_KEYS] = len(groups.keys) - n_trees
         limits[kernels.N_GROUP_RUNS] = len(groups.ends) - self._widest - 1
         limits[kernels.N_CHILDREN] = len(groups.children) - self._widest * n_trees
-        limits[kernels.N_ENTRIES] = len(self._lists.lows) - self._most_entries()
+        limits[kernels.N_ENTRIES] = len(self._lists.entries) - self._most_entries()
         limits[kernels.N_BLOCKS] = len(self._lists.blocks) - 2
         limits[kernels.LARGEST] = len(self._lists.free)
         limits[kernels.REGISTERS :] = self._table.limits
@@ -300,8 +298,7 @@ class _Search:
             table=np.zeros(4 * n, np.int64),
         )
         lists = kernels.Lists(
-            lows=np.zeros((_ENTRIES, limbs), np.int64),
-            data=np.zeros((_ENTRIES, limbs + 1), np.int64),
+            entries=np.zeros((_ENTRIES, 2 * limbs + 1), np.int64),
             blocks=np.zeros((n, 3), np.int64),
             free=np.zeros(64, np.int64),
         )
@@ -313,7 +310,7 @@ class _Search:
         kernels, used = self._kernels, self._registers.tolist()
         widest, n_trees = self._widest, len(self._frames.trees)
         n_states, n_groups = used[kernels.N_STATES] + 2, used[kernels.N_GROUPS] + 2
-        lists = self._with_room(self._lists, used[kernels.N_ENTRIES] + self._most_entries(), ("lows", "data"))
+        lists = self._with_room(self._lists, used[kernels.N_ENTRIES] + self._most_entries(), ("entries",))
         self._lists = self._with_room(lists, used[kernels.N_BLOCKS] + 2, ("blocks",))
         states = self._with_room(self._states, n_states, ("rows",))
         states = self._with_room(states, used[kernels.N_REST] + n_trees, ("rest",))

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.budget import ALLOWANCE, DONE, LIMIT, NODES, STORE_FULL
-from axfi_kc.circuits.targets.mdd_kernels import N_NODES, N_RUNS, make_node, mixed, tag_of
+from axfi_kc.circuits.targets.mdd_kernels import N_NODES, N_RUNS, FlatNodes, make_node, mixed, tag_of
+from axfi_kc.compiled import flat_kernel, part
 
 __all__ = [
     "DEPTH",
@@ -39,7 +39,6 @@ __all__ = [
     "Lists",
     "States",
     "Trees",
-    "begin",
     "search",
 ]
 
@@ -97,7 +96,8 @@ class States(NamedTuple):
     table: np.ndarray
 
 
-_GROUP, _REST, _LINKS, _LEVEL, _LIST, _REST_MOST = 0, 1, 2, 3, 4, 7  # columns of a state's row
+# columns of a state's row; as int64, since parts are compiled for each literal apart
+_GROUP, _REST, _LINKS, _LEVEL, _LIST, _REST_MOST = map(np.int64, (0, 1, 2, 3, 4, 7))
 STATE_WORDS = 7  # without the number
 
 
@@ -105,20 +105,19 @@ class Lists(NamedTuple):
     """Sorted lists of intervals, each with the sub-diagram that is right for it.
 
     A list is three words, where its entries start, how many there are, and of which class it is: class c has room for
-    4 * 2**c. Entry k begins at ``lows[k]``; ``data[k]`` is the first number beyond it, and the node. A longer list than
-    `LONGEST` is cut into rows of `blocks`: then its own entries (level 1) are the first numbers of these, and the
-    blocks. Room of lists that grew is used again: ``free[c]`` is the first of class c plus 1, its low the next.
+    4 * 2**c. A row of `entries` is the first number of an interval, the first beyond it, and the node. A list that is
+    longer than `LONGEST` is cut into rows of `blocks`: then its own entries (level 1) are the first numbers of these,
+    and the blocks. Room of lists that grew is used again: ``free[c]`` is the first of class c plus 1, its low the next.
     """
 
-    lows: np.ndarray
-    data: np.ndarray
+    entries: np.ndarray
     blocks: np.ndarray
     free: np.ndarray
 
 
 _START, _COUNT, _CLASS = range(3)
-_LONGEST_CLASS = 7
-LONGEST = 4 << _LONGEST_CLASS
+_LONGEST_CLASS = np.int64(7)
+LONGEST = int(4 << _LONGEST_CLASS)
 
 
 class Frames(NamedTuple):
@@ -135,11 +134,13 @@ class Frames(NamedTuple):
     at: np.ndarray
 
 
+_ROW = np.int64(0)  # the column of a number that is a row by itself
+
 # Numbers stand in rows from a column on. `limbs` is a tuple as long as a number: its length is part of its type, so
 # that loops over the limbs are unrolled, and one limb costs what an integer does.
 
 
-@njit(cache=True, nogil=True)
+@part
 def _add(a, i, p, b, j, q, out, k, limbs):
     """Set the first number of out[k] to the sum of those at a[i, p] and b[j, q]."""
     carry = np.int64(0)
@@ -150,7 +151,7 @@ def _add(a, i, p, b, j, q, out, k, limbs):
     out[k, 0] = a[i, p] + b[j, q] + carry
 
 
-@njit(cache=True, nogil=True)
+@part
 def _subtract(a, i, b, j, out, k, limbs):
     """Set out[k] = a[i] - b[j]."""
     carry = np.int64(0)
@@ -161,13 +162,13 @@ def _subtract(a, i, b, j, out, k, limbs):
     out[k, 0] = a[i, 0] - b[j, 0] + carry
 
 
-@njit(cache=True, nogil=True)
+@part
 def _copy(a, i, p, out, k, q, limbs):
     for limb in range(len(limbs)):
         out[k, q + limb] = a[i, p + limb]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _is_less(a, i, p, b, j, q, limbs):
     for limb in range(len(limbs)):
         if a[i, p + limb] != b[j, q + limb]:
@@ -176,10 +177,10 @@ def _is_less(a, i, p, b, j, q, limbs):
 
 
 # rows of Frames.numbers
-_FAR, _MINUS_FAR, _ONE, _AT, _FIRST, _END = range(6)
+_FAR, _MINUS_FAR, _ONE, _AT, _FIRST, _END = map(np.int64, range(6))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _tag(first, values, begin, end):
     h = mixed(np.uint64(first), end - begin)
     for k in range(begin, end):
@@ -187,7 +188,7 @@ def _tag(first, values, begin, end):
     return tag_of(h)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _are_same(values, begin, end, others, at):
     for k in range(end - begin):  # noqa: SIM110  # numba compiles loops
         if values[begin + k] != others[at + k]:
@@ -195,22 +196,28 @@ def _are_same(values, begin, end, others, at):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _merged(a, a_begin, a_end, b, b_begin, b_end, out):
     """Write two sorted lists as one, and return its length."""
     n = 0
-    while a_begin < a_end or b_begin < b_end:
-        if b_begin == b_end or (a_begin < a_end and a[a_begin] < b[b_begin]):
-            out[n] = a[a_begin]
-            a_begin += 1
-        else:
-            out[n] = b[b_begin]
-            b_begin += 1
+    while a_begin < a_end and b_begin < b_end:
+        # Without a branch, which no processor would guess: the lower one is written, and its list goes on.
+        one, other = a[a_begin], b[b_begin]
+        out[n] = min(one, other)
+        takes = np.int64(one < other)
+        a_begin += takes
+        b_begin += 1 - takes
+        n += 1
+    for k in range(a_begin, a_end):
+        out[n] = a[k]
+        n += 1
+    for k in range(b_begin, b_end):
+        out[n] = b[k]
         n += 1
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _front(places, trees, n):
     """Return how many of n sorted trees test the first feature: numbers grow with the place."""
     place = places[trees[0]]
@@ -220,20 +227,20 @@ def _front(places, trees, n):
     return found
 
 
-@njit(cache=True, nogil=True)
+@part
 def _group_slot(table, starts, keys, trees, n, tag):
     """Return where the group of the first n trees is in its table, or would be."""
     slot = tag & (table.shape[0] - 1)
     while table[slot]:
         if table[slot] >> 32 == tag:
             g = (table[slot] & 0xFFFFFFFF) - 1
-            if starts[g + 1] - starts[g] == n and _are_same(trees, 0, n, keys, starts[g]):
+            if starts[g + 1] - starts[g] == n and _are_same(trees, np.int64(0), n, keys, starts[g]):
                 break
         slot = (slot + 1) & (table.shape[0] - 1)
     return slot
 
 
-@njit(cache=True, nogil=True)
+@part
 def _state_slot(table, rows, rest, g, trees, first, n, tag):
     """Return where the state of group g and the trees from `first` on is in its table, or would be."""
     slot = tag & (table.shape[0] - 1)
@@ -251,7 +258,7 @@ def _state_slot(table, rows, rest, g, trees, first, n, tag):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@part
 def _new_group(trees, groups, frames, reg, n, limbs):
     """Make the group of the first n trees of `frames.trees`.
 
@@ -276,10 +283,10 @@ def _new_group(trees, groups, frames, reg, n, limbs):
         for k in range(n):
             arc = at[k]
             end = min(end, np.int64(tree_ends[arc]))
-            _add(amounts, run, 0, tree_amounts, arc, 0, amounts, run, limbs)
+            _add(amounts, run, _ROW, tree_amounts, arc, _ROW, amounts, run, limbs)
             left = tree_children[arc]
             if left:
-                _add(mosts, run, 0, tree_mosts, left, 0, mosts, run, limbs)
+                _add(mosts, run, _ROW, tree_mosts, left, _ROW, mosts, run, limbs)
                 place = child
                 while place > begin and children[place - 1] > left:
                     children[place] = children[place - 1]
@@ -299,14 +306,14 @@ def _new_group(trees, groups, frames, reg, n, limbs):
     return g
 
 
-@njit(cache=True, nogil=True)
+@part
 def _state(trees, groups, states, frames, reg, n, limbs):
     """Return the state of the n sorted trees in `frames.trees`; there must be room for one more."""
     places, tree_mosts = trees.places, trees.mosts
     given, group_table, numbers = frames.trees, groups.table, frames.numbers
     rows, rest, below, table = states
     first = _front(places, given, n)
-    tag = _tag(0, given, 0, first)
+    tag = _tag(np.int64(0), given, np.int64(0), first)
     slot = _group_slot(group_table, groups.key_starts, groups.keys, given, first, tag)
     if not group_table[slot]:
         group_table[slot] = tag << 32 | (_new_group(trees, groups, frames, reg, first, limbs) + 1)
@@ -322,9 +329,9 @@ def _state(trees, groups, states, frames, reg, n, limbs):
         numbers[_END, limb] = 0
     for k in range(first, n):
         rest[at] = given[k]
-        _add(numbers, _END, 0, tree_mosts, given[k], 0, numbers, _END, limbs)
+        _add(numbers, _END, _ROW, tree_mosts, given[k], _ROW, numbers, _END, limbs)
         at += 1
-    _copy(numbers, _END, 0, rows, s, _REST_MOST, limbs)
+    _copy(numbers, _END, _ROW, rows, s, _REST_MOST, limbs)
     link = reg[N_BELOW]
     for _ in range(groups.run_starts[g + 1] - groups.run_starts[g]):
         below[link] = -1
@@ -340,94 +347,84 @@ def _state(trees, groups, states, frames, reg, n, limbs):
     return s
 
 
-@njit(cache=True, nogil=True)
-def begin(trees, groups, states, frames, reg, n, limbs):
-    """Begin with the n sorted trees in `frames.trees`, and the sum in the first frame's total."""
-    frames.states[0] = _state(trees, groups, states, frames, reg, n, limbs)
-    _copy(frames.numbers, _MINUS_FAR, 0, frames.lows, 0, 0, limbs)
-    _copy(frames.numbers, _FAR, 0, frames.highs, 0, 0, limbs)
-
-
-@njit(cache=True, nogil=True)
-def _position(lows, start, count, numbers, at, limbs):
+@part
+def _position(entries, start, count, numbers, at, limbs):
     """Return how many of the entries from `start` on begin at or below a number."""
     # Without branches that depend on what is compared: no processor guesses them.
     first = start
     n = count
     while n > 1:
         half = n >> 1
-        first += half * np.int64(not _is_less(numbers, at, 0, lows, first + half - 1, 0, limbs))
+        first += half * np.int64(not _is_less(numbers, at, _ROW, entries, first + half - 1, _ROW, limbs))
         n -= half
-    if n == 1 and not _is_less(numbers, at, 0, lows, first, 0, limbs):
+    if n == 1 and not _is_less(numbers, at, _ROW, entries, first, _ROW, limbs):
         first += 1
     return first - start
 
 
-@njit(cache=True, nogil=True)
-def _allocate(lows, free, reg, c):
+@part
+def _allocate(entries, free, reg, c):
     """Return where a list of class c has room."""
     if free[c]:
         start = free[c] - 1
-        free[c] = lows[start, 0]
+        free[c] = entries[start, 0]
         return start
     start = reg[N_ENTRIES]
     reg[N_ENTRIES] = start + (4 << c)
     return start
 
 
-@njit(cache=True, nogil=True)
-def _move(lows, data, a, b, limbs):
+@part
+def _move(entries, a, b, limbs):
     """Copy entry a to b."""
-    for limb in range(len(limbs)):
-        lows[b, limb] = lows[a, limb]
-        data[b, limb] = data[a, limb]
-    data[b, len(limbs)] = data[a, len(limbs)]
+    for word in range(2 * len(limbs) + 1):
+        entries[b, word] = entries[a, word]
 
 
-@njit(cache=True, nogil=True)
-def _put(heads, h, p, lows, data, free, reg, at, low, i, high, j, node, limbs):
+@part
+def _put(heads, h, p, entries, free, reg, at, low, i, high, j, node, limbs):
     """Insert an entry into the list heads[h, p:] at position `at`; a full list moves to where there is more room."""
     start, count, c = heads[h, p + _START], heads[h, p + _COUNT], heads[h, p + _CLASS]
     if c < 0 or count == 4 << c:
-        old, start = start, _allocate(lows, free, reg, c + 1)
+        old, start = start, _allocate(entries, free, reg, c + 1)
         for k in range(count):
-            _move(lows, data, old + k, start + k, limbs)
+            _move(entries, old + k, start + k, limbs)
         if c >= 0:
-            lows[old, 0] = free[c]
+            entries[old, 0] = free[c]
             free[c] = old + 1
         heads[h, p + _START] = start
         heads[h, p + _CLASS] = c + 1
     for k in range(start + count, start + at, -1):
-        _move(lows, data, k - 1, k, limbs)
-    _copy(low, i, 0, lows, start + at, 0, limbs)
-    _copy(high, j, 0, data, start + at, 0, limbs)
-    data[start + at, len(limbs)] = node
+        _move(entries, k - 1, k, limbs)
+    _copy(low, i, _ROW, entries, start + at, _ROW, limbs)
+    _copy(high, j, _ROW, entries, start + at, np.int64(len(limbs)), limbs)
+    entries[start + at, 2 * len(limbs)] = node
     heads[h, p + _COUNT] = count + 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _split(rows, s, at, lists, reg, limbs):
     """Give the upper half of the block at position `at` of a state's list to a new block behind it."""
-    lows, data, blocks, free = lists
-    b = data[rows[s, _LIST + _START] + at, len(limbs)]
+    entries, blocks, free = lists
+    b = entries[rows[s, _LIST + _START] + at, 2 * len(limbs)]
     new = reg[N_BLOCKS]
     reg[N_BLOCKS] = new + 1
-    start = _allocate(lows, free, reg, _LONGEST_CLASS)
+    start = _allocate(entries, free, reg, _LONGEST_CLASS)
     half = LONGEST // 2
     for k in range(half):
-        _move(lows, data, blocks[b, _START] + half + k, start + k, limbs)
+        _move(entries, blocks[b, _START] + half + k, start + k, limbs)
     blocks[b, _COUNT] = half
     blocks[new, _START] = start
     blocks[new, _COUNT] = half
     blocks[new, _CLASS] = _LONGEST_CLASS
-    _put(rows, s, _LIST, lows, data, free, reg, at + 1, lows, start, lows, start, new, limbs)
+    _put(rows, s, _LIST, entries, free, reg, at + 1, entries, start, entries, start, new, limbs)
     reg[LARGEST] = max(reg[LARGEST], rows[s, _LIST + _CLASS])
 
 
-@njit(cache=True, nogil=True)
+@part
 def _insert_long(rows, s, lists, reg, low, high, i, node, limbs):
     """Insert an entry into a list of a state that is, or must be, cut into blocks."""
-    lows, data, blocks, free = lists
+    entries, blocks, free = lists
     if not rows[s, _LEVEL]:
         new = reg[N_BLOCKS]
         reg[N_BLOCKS] = new + 1
@@ -438,25 +435,26 @@ def _insert_long(rows, s, lists, reg, low, high, i, node, limbs):
         rows[s, _LIST + _START] = -1
         rows[s, _LIST + _COUNT] = 0
         rows[s, _LIST + _CLASS] = -1
-        _put(rows, s, _LIST, lows, data, free, reg, 0, lows, start, lows, start, new, limbs)
-    at = max(_position(lows, rows[s, _LIST + _START], rows[s, _LIST + _COUNT], low, i, limbs) - 1, 0)
-    if blocks[data[rows[s, _LIST + _START] + at, len(limbs)], _COUNT] == LONGEST:
+        _put(rows, s, _LIST, entries, free, reg, np.int64(0), entries, start, entries, start, new, limbs)
+    at = max(_position(entries, rows[s, _LIST + _START], rows[s, _LIST + _COUNT], low, i, limbs) - 1, 0)
+    if blocks[entries[rows[s, _LIST + _START] + at, 2 * len(limbs)], _COUNT] == LONGEST:
         _split(rows, s, at, lists, reg, limbs)
-        at = max(_position(lows, rows[s, _LIST + _START], rows[s, _LIST + _COUNT], low, i, limbs) - 1, 0)
+        at = max(_position(entries, rows[s, _LIST + _START], rows[s, _LIST + _COUNT], low, i, limbs) - 1, 0)
     entry = rows[s, _LIST + _START] + at
-    b = data[entry, len(limbs)]
-    place = _position(lows, blocks[b, _START], blocks[b, _COUNT], low, i, limbs)
-    _put(blocks, b, 0, lows, data, free, reg, place, low, i, high, i, node, limbs)
+    b = entries[entry, 2 * len(limbs)]
+    place = _position(entries, blocks[b, _START], blocks[b, _COUNT], low, i, limbs)
+    _put(blocks, b, np.int64(0), entries, free, reg, place, low, i, high, i, node, limbs)
     if place == 0:
-        _copy(low, i, 0, lows, entry, 0, limbs)
+        _copy(low, i, _ROW, entries, entry, _ROW, limbs)
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(trees=Trees, nodes=FlatNodes, groups=Groups, states=States, lists=Lists, frames=Frames)
 def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     """Return DONE with the node of the first frame in reg[VALUE]; call again after any other answer.
 
-    `limits` has for each register up to which value one more of what it counts fits, whatever it is, and behind them
-    the same for nodes and their runs.
+    It begins with the sorted trees in `frames.trees`, and the sum in the first frame's total. `limits` has for each
+    register up to which value one more of what it counts fits, whatever it is, and behind them the same for nodes and
+    their runs.
     """
     # Taken out once: a tuple of arrays that is opened in a loop costs more than what is done with it.
     places, offsets, node_ends, node_children, node_table, used = nodes
@@ -464,9 +462,13 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     rows, rest, below_states, state_table = states
     frame_states, frame_runs, totals, lows, highs, children, numbers, merged, _ = frames
     tree_places = trees.places
-    starts_at, data, blocks, free = lists
-    n_limbs = len(limbs)
+    entries, blocks, free = lists
+    n_limbs = np.int64(len(limbs))
     widest = children.shape[0] // frame_runs.shape[0]
+    if reg[N_STATES] == 0:
+        frame_states[0] = _state(trees, groups, states, frames, reg, merged.shape[0], limbs)
+        _copy(numbers, _MINUS_FAR, _ROW, lows, _ROW, _ROW, limbs)
+        _copy(numbers, _FAR, _ROW, highs, _ROW, _ROW, limbs)
     depth = reg[DEPTH]
     is_fresh = False
     while depth >= 0:
@@ -486,14 +488,14 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
         # Children found earlier stay: a frame that was left is taken up where it stopped.
         while run < n:
             arc = first + run
-            _add(totals, depth, 0, amounts, arc, 0, numbers, _AT, limbs)
-            if _is_less(numbers, _AT, 0, numbers, _ONE, 0, limbs):
-                _add(mosts, arc, 0, rows, s, _REST_MOST, numbers, _END, limbs)
+            _add(totals, depth, _ROW, amounts, arc, _ROW, numbers, _AT, limbs)
+            if _is_less(numbers, _AT, _ROW, numbers, _ONE, _ROW, limbs):
+                _add(mosts, arc, _ROW, rows, s, _REST_MOST, numbers, _END, limbs)
                 _subtract(numbers, _ONE, numbers, _END, numbers, _END, limbs)
-                if _is_less(numbers, _AT, 0, numbers, _END, 0, limbs):
+                if _is_less(numbers, _AT, _ROW, numbers, _END, _ROW, limbs):
                     # False as long as sum and most do not exceed 0; intervals end before their second number.
                     child = np.int64(0)
-                    _copy(numbers, _MINUS_FAR, 0, numbers, _FIRST, 0, limbs)
+                    _copy(numbers, _MINUS_FAR, _ROW, numbers, _FIRST, _ROW, limbs)
                 else:
                     link = rows[s, _LINKS] + run
                     below = np.int64(below_states[link])
@@ -501,7 +503,9 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                         a, a_end = child_starts[arc], child_starts[arc + 1]
                         n_trees = _merged(left_trees, a, a_end, rest, rows[s, _REST], rows[s + 1, _REST], merged)
                         front = _front(tree_places, merged, n_trees)
-                        slot = _group_slot(group_table, key_starts, keys, merged, front, _tag(0, merged, 0, front))
+                        slot = _group_slot(
+                            group_table, key_starts, keys, merged, front, _tag(np.int64(0), merged, np.int64(0), front)
+                        )
                         if group_table[slot]:
                             inner = (group_table[slot] & 0xFFFFFFFF) - 1
                             tag = _tag(inner, merged, front, n_trees)
@@ -513,41 +517,41 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                     if is_fresh:  # what was just finished for this run need not be looked for
                         is_fresh = False
                         child = reg[VALUE]
-                        _copy(lows, depth + 1, 0, numbers, _FIRST, 0, limbs)
-                        _copy(highs, depth + 1, 0, numbers, _END, 0, limbs)
+                        _copy(lows, depth + 1, _ROW, numbers, _FIRST, _ROW, limbs)
+                        _copy(highs, depth + 1, _ROW, numbers, _END, _ROW, limbs)
                     else:
                         start = rows[below, _LIST + _START]
-                        k = start - 1 + _position(starts_at, start, rows[below, _LIST + _COUNT], numbers, _AT, limbs)
+                        k = start - 1 + _position(entries, start, rows[below, _LIST + _COUNT], numbers, _AT, limbs)
                         if rows[below, _LEVEL] and k >= start:
-                            b = data[k, n_limbs]
+                            b = entries[k, 2 * n_limbs]
                             start = blocks[b, _START]
-                            k = start - 1 + _position(starts_at, start, blocks[b, _COUNT], numbers, _AT, limbs)
-                        if k < start or not _is_less(numbers, _AT, 0, data, k, 0, limbs):
+                            k = start - 1 + _position(entries, start, blocks[b, _COUNT], numbers, _AT, limbs)
+                        if k < start or not _is_less(numbers, _AT, _ROW, entries, k, n_limbs, limbs):
                             frame_runs[depth] = run
                             depth += 1
                             frame_states[depth] = below
                             frame_runs[depth] = 0
-                            _copy(numbers, _AT, 0, totals, depth, 0, limbs)
-                            _copy(numbers, _MINUS_FAR, 0, lows, depth, 0, limbs)
-                            _copy(numbers, _FAR, 0, highs, depth, 0, limbs)
+                            _copy(numbers, _AT, _ROW, totals, depth, _ROW, limbs)
+                            _copy(numbers, _MINUS_FAR, _ROW, lows, depth, _ROW, limbs)
+                            _copy(numbers, _FAR, _ROW, highs, depth, _ROW, limbs)
                             break
-                        child = data[k, n_limbs]
-                        _copy(starts_at, k, 0, numbers, _FIRST, 0, limbs)
-                        _copy(data, k, 0, numbers, _END, 0, limbs)
+                        child = entries[k, 2 * n_limbs]
+                        _copy(entries, k, _ROW, numbers, _FIRST, _ROW, limbs)
+                        _copy(entries, k, n_limbs, numbers, _END, _ROW, limbs)
             else:
                 # True for every sum from 1 on, as nothing below can take anything away.
                 child = np.int64(1)
-                _copy(numbers, _ONE, 0, numbers, _FIRST, 0, limbs)
-                _copy(numbers, _FAR, 0, numbers, _END, 0, limbs)
+                _copy(numbers, _ONE, _ROW, numbers, _FIRST, _ROW, limbs)
+                _copy(numbers, _FAR, _ROW, numbers, _END, _ROW, limbs)
             children[depth * widest + run] = child
             # Seen from here, a child's interval lies lower by what the arc adds. The node holds where all of
             # its children do.
             _subtract(numbers, _FIRST, amounts, arc, numbers, _FIRST, limbs)
-            if _is_less(lows, depth, 0, numbers, _FIRST, 0, limbs):
-                _copy(numbers, _FIRST, 0, lows, depth, 0, limbs)
+            if _is_less(lows, depth, _ROW, numbers, _FIRST, _ROW, limbs):
+                _copy(numbers, _FIRST, _ROW, lows, depth, _ROW, limbs)
             _subtract(numbers, _END, amounts, arc, numbers, _END, limbs)
-            if _is_less(numbers, _END, 0, highs, depth, 0, limbs):
-                _copy(numbers, _END, 0, highs, depth, 0, limbs)
+            if _is_less(numbers, _END, _ROW, highs, depth, _ROW, limbs):
+                _copy(numbers, _END, _ROW, highs, depth, _ROW, limbs)
             run += 1
         if run == n:
             reg[NODES] += 1
@@ -560,8 +564,8 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
             if rows[s, _LEVEL] or count == LONGEST:
                 _insert_long(rows, s, lists, reg, lows, highs, depth, made, limbs)
             else:
-                k = _position(starts_at, start, count, lows, depth, limbs)
-                _put(rows, s, _LIST, starts_at, data, free, reg, k, lows, depth, highs, depth, made, limbs)
+                k = _position(entries, start, count, lows, depth, limbs)
+                _put(rows, s, _LIST, entries, free, reg, k, lows, depth, highs, depth, made, limbs)
             reg[VALUE] = made
             is_fresh = True
             depth -= 1

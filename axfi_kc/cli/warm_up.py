@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -75,7 +76,7 @@ def _small_table() -> _Made:
     return ax.TableModel.from_outputs(domain, [int(sum(p) > 2) for p in domain.points()]), domain
 
 
-def _trees() -> _Made:
+def _trees(number: int) -> _Made:
     import numpy as np
 
     from axfi_kc.domain.grid import Cut
@@ -84,7 +85,7 @@ def _trees() -> _Made:
 
     child, values = (np.array([1, -1, -1]), np.array([2, -1, -1])), np.array([[0.0], [-1.0], [0.75]])
     splits = [Cut(0.5, closed=True), None, None]
-    trees = [TreeNodes(np.array([i, -1, -1]), splits, *child, values) for i in range(_FEATURES)]
+    trees = [TreeNodes(np.array([i, -1, -1]), splits, *child, values) for i in range(number)]
     return TreeSum.of(_domain(), trees, rule=Positive((0, 1))), _domain()
 
 
@@ -109,9 +110,10 @@ def _circuit() -> _Made:
 
 
 _KINDS: dict[str, Callable[[], _Made]] = {
-    "tree or table": _small_table,
-    "tree or table, wide integers": _table,
-    "ensemble of trees": _trees,
+    "tree": partial(_trees, 1),
+    "table": _small_table,
+    "table, wide integers": _table,
+    "ensemble of trees": partial(_trees, _FEATURES),
     "linear": _linear,
     "circuit": _circuit,
 }

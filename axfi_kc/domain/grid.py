@@ -393,7 +393,18 @@ class Grid:
 
     def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cells of points given by their codes, a row each."""
+        from axfi_kc.domain.grid_kernels import locate
+
         cells = np.empty(codes.shape, dtype=np.int64)
-        for i, axis in enumerate(self.axes):
-            cells[:, i] = axis.locate(codes[:, i])
+        locate(np.ascontiguousarray(codes, dtype=np.float64), *self._ends, cells)
         return cells
+
+    @cached_property
+    def _ends(self) -> tuple[npt.NDArray[Any], ...]:
+        """Where the cuts of each feature lie in a list of the last floats left of all, that list, and missing cells."""
+        cut = [not isinstance(axis.feature, Categorical) for axis in self.axes]
+        ends = np.cumsum([0, *(len(axis._last_left) * is_cut for axis, is_cut in zip(self.axes, cut, strict=True))])
+        starts = np.stack([np.where(cut, ends[:-1], -1), ends[1:]], axis=1).astype(np.int64)
+        last_left = [np.zeros(0), *(axis._last_left for axis, is_cut in zip(self.axes, cut, strict=True) if is_cut)]
+        missing = [-1 if axis.missing_cell is None else axis.missing_cell for axis in self.axes]
+        return starts, np.concatenate(last_left).astype(np.float64), np.array(missing, dtype=np.int64)

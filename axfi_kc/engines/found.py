@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
-from itertools import accumulate, chain, combinations, pairwise
+from itertools import accumulate, chain, combinations, pairwise, repeat
 from math import gcd, lcm, prod
 from operator import or_
 from typing import Any
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget, Watch, paced
 from axfi_kc.domain.features import Feature, Real
 from axfi_kc.domain.grid import Grid
-from axfi_kc.engines.limbs import Limbs, integers_of, limbs_for, limbs_of, short_integers, without_zeros
+from axfi_kc.engines.limbs import Limbs, integers_of, limbs_for, limbs_of
 from axfi_kc.errors import WeightError
 from axfi_kc.families import SetFamily, WeightedDag
 from axfi_kc.families.masks import features_of, sorted_sets
@@ -56,6 +56,7 @@ _WHOLE = 2**53  # up to here whole numbers are floats
 _LIMB = 32
 _ZERO = Fraction(0)
 _new: Callable[[type[Fraction]], Any] = object.__new__
+_set_numerator, _set_denominator = (vars(Fraction)[name].__set__ for name in ("_numerator", "_denominator"))
 
 Share = Callable[[int], Fraction]
 """What each member of a CXp of so many features gets of its weight."""
@@ -612,19 +613,23 @@ class Found:
         return numerators, [whole * (n or 1) for whole, n in zip(denominators, self.counts, strict=True)]
 
     def mean_fractions(self, share: Share) -> npt.NDArray[np.object_]:
-        """Return :meth:`mean` as Fractions."""
+        """Return :meth:`mean` as Fractions, made without its integers where kernels can do that."""
         parts, common = self._shares(share)
-        if self._large or not self._is_wide(parts, common):
+        if self._large or not self._is_in_limbs(parts):
             return fractions_of(*self.mean(share))
-        found = np.full(self._relevant.shape, _ZERO, dtype=object)
-        divisors = [common * n for n in self.counts]
-        found[self._relevant] = _fractions(*self._gains(parts), np.nonzero(self._relevant)[0], divisors)
-        return found
+        counts = np.diff(self.starts)
+        is_short = common * int(counts.max(initial=1)) < _INT64
+        divisors = _short_limbs(counts * common) if is_short else limbs_of([common * n for n in counts.tolist()])
+        place, tops, bottoms = self._means(parts, divisors)
+        found = np.full(len(self) * len(self.wholes), _ZERO, dtype=object)
+        # Not of a list, whose entries NumPy would ask whether they are arrays.
+        found[place] = np.fromiter(_fractions(tops, bottoms), dtype=object, count=len(place))
+        return found.reshape(len(self), len(self.wholes))
 
     def mean_floats(self, share: Share) -> npt.NDArray[np.float64]:
-        """Return the floats nearest to :meth:`mean`, made without its integers where these are long."""
+        """Return the floats nearest to :meth:`mean`, likewise."""
         parts, common = self._shares(share)
-        if self._large or common > _WHOLE or not self._is_wide(parts, common):
+        if self._large or common > _WHOLE or not self._is_in_limbs(parts):
             return nearest_floats(*self.mean(share))
         from axfi_kc.engines import limb_kernels
 
@@ -638,18 +643,15 @@ class Found:
         return found
 
     @cached_property
-    def _sizes(self) -> tuple[npt.NDArray[np.int64], list[int]]:
+    def _sizes(self) -> tuple[npt.NDArray[np.int64], tuple[int, ...]]:
         """The size of each CXp, and the sizes that there are."""
         sizes = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
-        return sizes, np.flatnonzero(np.bincount(sizes)).tolist()
+        return sizes, tuple(np.flatnonzero(np.bincount(sizes)).tolist())
 
     def _shares(self, share: Share) -> tuple[npt.NDArray[Any], int]:
         """Return for each CXp what `share` gives a member as an integer, and what these are divided by."""
         sizes, distinct = self._sizes
-        part_of, common = parts_of_sizes(distinct, share)
-        table = np.zeros(max(part_of, default=0) + 1, dtype=np.uint64 if common < _INT64 else object)
-        for size, part in part_of.items():
-            table[size] = part
+        table, common = _table_of_parts(distinct, share)
         return table[sizes], common
 
     def _is_listed(self) -> bool:
@@ -663,17 +665,17 @@ class Found:
         # No weight is more than `most`, and no instance has more CXps than this, so no sum is more than the product.
         return prod(self.wholes) * common * most * int(np.diff(self.starts).max(initial=1)) < _INT64
 
-    def _is_wide(self, parts: npt.NDArray[Any], common: int) -> bool:
-        """Tell whether sums need limbs, and shares fit into one."""
+    def _is_in_limbs(self, parts: npt.NDArray[Any]) -> bool:
+        """Tell whether kernels can add up: totals are, or can be, rows of limbs, and shares fit into one."""
         fits = parts.dtype == np.uint64 and int(parts.max(initial=0)) >> _LIMB == 0
-        return fits and not self._is_listed() and not self._is_narrow(common)
+        return fits and not self._is_listed()
 
     def spread(self, share: Share) -> Numerators:
         """Divide the weight of each CXp of each instance among its features; see :meth:`CxpSets.spread`."""
         parts, common = self._shares(share)
         if self._is_narrow(common):
             numerators, denominators = self._narrow_spread(parts, common)
-        elif self._is_wide(parts, common):
+        elif self._is_in_limbs(parts):
             numerators, denominators = self._wide_spread(parts, common)
         else:
             numerators, denominators = self._listed_spread(parts, common)
@@ -703,35 +705,48 @@ class Found:
 
     @property
     def _total_limbs(self) -> Limbs:
-        return self.totals if self.totals.ndim == 2 else limbs_of(self.totals.tolist())
+        return self.totals if self.totals.ndim == 2 else _short_limbs(self.totals)
 
-    @cached_property
-    def _relevant(self) -> npt.NDArray[np.bool_]:
-        """Tell for each instance and feature whether the feature is in a CXp in the arrays."""
-        return members_of_words(_unions(self.starts, self.words), len(self.wholes))
+    def _means(
+        self, parts: npt.NDArray[np.uint64], divisors: Limbs
+    ) -> tuple[npt.NDArray[np.int64], list[int], list[int]]:
+        """Return what each relevant feature of each instance gets, in parts over the instance's divisor.
 
-    def _gains(self, parts: npt.NDArray[np.uint64]) -> tuple[Limbs, Limbs]:
-        """Return what each relevant feature of each instance gets, in parts: numerators and denominators."""
+        That is: where it stands in a table of instances and features, its numerators, and its denominators.
+        """
         from axfi_kc.engines import limb_kernels
 
-        relevant, totals, wholes = self._relevant, self._total_limbs, limbs_of(self._divided)
-        # A product has no more bits than its factors together.
-        bits = relevant @ np.array(list(map(int.bit_length, self._divided)))
-        below = limbs_for(int(bits.max(initial=1)))
+        totals, (wholes, lengths) = self._total_limbs, _as_limbs(self._divided)
+        # A product has no more bits than its factors together; kernels write as many limbs as these have.
+        below = limbs_for(int(lengths.sum())) + wholes.shape[1] + divisors.shape[1]
         above = below + totals.shape[1] + limbs_for(_LIMB + len(totals).bit_length())
-        row_of = np.where(relevant, np.cumsum(relevant).reshape(relevant.shape) - 1, -1)
-        size = int(row_of.max(initial=-1)) + 1
-        numerators, denominators = np.zeros((size, above), np.uint32), np.zeros((size, below), np.uint32)
-        limb_kernels.spread(self.starts, self.words, totals, wholes, parts, row_of, numerators, denominators)
-        return without_zeros(numerators), without_zeros(denominators)
+        scratch = [np.empty(shape, np.uint32) for shape in (above + wholes.shape[1], (1, above), below)]
+        union = np.empty((1, self.words.shape[1]), np.uint64)
+        most = int(self._sizes[0].sum())  # a feature of an instance is in a CXp
+        place, spans, shorts = np.empty(most, np.int64), np.empty((3, most), np.int64), np.empty((2, most), np.int64)
+        limbs = np.empty(2 * len(self.wholes) * (above + below), np.uint32)
+        task = (self.starts, self.words, totals, wholes, lengths, parts, divisors, tuple(scratch), union)
+        n, n_entries, n_limbs = 0, 0, 0
+        while True:
+            found = limb_kernels.means(*task, n, place, spans, shorts, limbs, (n_entries, n_limbs))
+            n, n_entries, n_limbs = found
+            if n == len(self):
+                break
+            limbs = np.concatenate([limbs, np.empty_like(limbs)])
+        tops, bottoms = shorts[:, :n_entries].tolist()
+        _lengthen(tops, bottoms, shorts[1, :n_entries], spans, limbs[:n_limbs])
+        return place[:n_entries], tops, bottoms
 
     def _wide_spread(self, parts: npt.NDArray[np.uint64], common: int) -> Numerators:
-        wholes = [prod([self._divided[i] for i in mine]) for mine in features_of_members(self._relevant)]
-        owner, (tops, bottoms) = np.nonzero(self._relevant)[0].tolist(), map(integers_of, self._gains(parts))
+        place, tops, bottoms = self._means(parts, np.ones((len(self), 1), np.uint32))
+        relevant = members_of_words(_unions(self.starts, self.words), len(self.wholes))
+        wholes = [prod([self._divided[i] for i in mine]) for mine in features_of_members(relevant)]
+        owner = (place // len(self.wholes)).tolist()
+        # What was reduced is over a divisor of the product of the wholes.
         lifted = [t * (wholes[n] // d) for n, t, d in zip(owner, tops, bottoms, strict=True)]
-        numerators = np.zeros(self._relevant.shape, dtype=object)
-        numerators[self._relevant] = lifted
-        return numerators, [whole * common for whole in wholes]
+        numerators = np.zeros(relevant.size, dtype=object)
+        numerators[place] = lifted
+        return numerators.reshape(relevant.shape), [whole * common for whole in wholes]
 
     def _listed_spread(self, parts: npt.NDArray[Any], common: int) -> Numerators:
         weights, denominators = self.scaled
@@ -765,39 +780,36 @@ def fractions_of(numerators: npt.NDArray[Any], denominators: Sequence[int]) -> n
     return found
 
 
-def _fractions(
-    numerators: Limbs, denominators: Limbs, owner: npt.NDArray[np.int64], divisors: list[int]
-) -> npt.NDArray[np.object_]:
-    """Return numerators over denominators, and over the divisor of what owns each, as Fractions."""
-    tops, bottoms, most = short_integers(numerators), short_integers(denominators), max(divisors, default=1)
-    # What fits into a word is NumPy's to reduce, and most does.
-    is_short = (tops >= 0) & (bottoms >= 0) & (bottoms <= (_INT64 - 1) // most)
-    found = np.empty(len(owner), dtype=object)
-    if is_short.any():
-        own = np.array(divisors, dtype=np.int64)[owner[is_short]]
-        found[is_short] = _reduced(tops[is_short], bottoms[is_short] * own)
-    long = np.flatnonzero(~is_short)
-    pairs = zip(long.tolist(), integers_of(numerators[long]), integers_of(denominators[long]), strict=True)
-    for k, top, bottom in pairs:
-        whole = bottom * divisors[owner[k]]
-        common = gcd(top, whole)
-        found[k] = _fraction(top // common, whole // common)
-    return found
+def _lengthen(
+    tops: list[int],
+    bottoms: list[int],
+    shorts: npt.NDArray[np.int64],
+    spans: npt.NDArray[np.int64],
+    limbs: Limbs,
+) -> None:
+    """Put what is too long for a word, whose short denominator is 0, into lists of reduced fractions."""
+    long = np.flatnonzero(shorts == 0)
+    data = limbs.astype("<u4", copy=False).tobytes()
+    for k, (start, above, below) in zip(long.tolist(), (4 * spans[:, long].T).tolist(), strict=True):
+        top = int.from_bytes(data[start : start + above], "little")
+        bottom = int.from_bytes(data[start + above : start + above + below], "little")
+        common = gcd(top, bottom)
+        tops[k], bottoms[k] = top // common, bottom // common
 
 
 def _reduced(numerators: npt.NDArray[np.int64], denominators: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
     """Return positive fractions; NumPy reduces them."""
     common = np.gcd(numerators, denominators)
-    pairs = map(_fraction, (numerators // common).tolist(), (denominators // common).tolist())
+    found = _fractions((numerators // common).tolist(), (denominators // common).tolist())
     # Not of a list, whose entries NumPy would ask whether they are arrays.
-    return np.fromiter(pairs, dtype=object, count=len(common))
+    return np.fromiter(found, dtype=object, count=len(common))
 
 
-def _fraction(numerator: int, denominator: int) -> Fraction:
-    """Return a fraction that is reduced, without the look that its constructor takes, which is most of its time."""
-    found = _new(Fraction)
-    found._numerator = numerator
-    found._denominator = denominator
+def _fractions(numerators: list[int], denominators: list[int]) -> list[Fraction]:
+    """Return fractions that are reduced, without the look that their constructor takes, and no call in Python each."""
+    found = list(map(_new, repeat(Fraction, len(numerators))))
+    deque(map(_set_numerator, found, numerators), maxlen=0)
+    deque(map(_set_denominator, found, denominators), maxlen=0)
     return found
 
 
@@ -828,6 +840,27 @@ def _joined_totals(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     joined = np.empty(len(found), dtype=object)
     joined[:] = found
     return joined
+
+
+@lru_cache(maxsize=64)
+def _table_of_parts(sizes: tuple[int, ...], share: Share) -> tuple[npt.NDArray[Any], int]:
+    """Return :func:`parts_of_sizes` as an array, by size."""
+    part_of, common = parts_of_sizes(sizes, share)
+    table = np.zeros(max(part_of, default=0) + 1, dtype=np.uint64 if common < _INT64 else object)
+    for size, part in part_of.items():
+        table[size] = part
+    return table, common
+
+
+def _short_limbs(integers: npt.NDArray[np.int64]) -> Limbs:
+    """Return non-negative integers of a word as rows of two limbs."""
+    return np.ascontiguousarray(integers, dtype="<i8").view("<u4").astype(np.uint32, copy=False).reshape(-1, 2)
+
+
+@lru_cache(maxsize=16)
+def _as_limbs(wholes: tuple[int, ...]) -> tuple[Limbs, npt.NDArray[np.int64]]:
+    """Return positive integers as rows of limbs, and how many bits each has."""
+    return limbs_of(wholes), np.array(list(map(int.bit_length, wholes)), dtype=np.int64)
 
 
 @lru_cache(maxsize=16)

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba.cpython.unsafe.numbers import leading_zeros, trailing_zeros
 
 from axfi_kc.compiled import kernel, part
 
-__all__ = ["add", "mean_floats", "multiply", "spread"]
+__all__ = ["add", "mean_floats", "means", "multiply"]
 
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_LARGEST = np.uint64(2**63 - 1)
 _BASE = 2.0**32
 _SPLIT = 2.0**27 + 1.0
 _LOSS = 2.0**-95
@@ -81,41 +83,162 @@ def _holds(words, s, i):
     return (words[s, i >> 6] >> np.uint64(i & 63)) & np.uint64(1) != 0
 
 
-@kernel
-def spread(starts, words, totals, wholes, parts, row_of, numerators, denominators):
-    """Fill the rows of limbs ``row_of[n, i]`` with what feature i gets of the sets of instance n, as a fraction.
+@part
+def _gain(first, last, words, totals, wholes, parts, i, union, row, numerator, denominator):
+    """Write what feature i gets of the sets from `first` to `last` as a fraction; return the lengths of both numbers.
 
     A set is worth its total over the product of the wholes of its features, and each member gets ``parts`` times that.
-    Sums are over one denominator for each instance and feature: the wholes of all features beside which the feature
-    is in a set, which are far fewer than those of the instance.
+    Sums are over one denominator: the wholes of `union`, all features beside which the feature is in a set, which are
+    far fewer than those of the instance.
     """
     n_features = wholes.shape[0]
-    row = np.empty(numerators.shape[1] + wholes.shape[1], np.uint32)
-    union = np.empty(n_features, np.uint8)
-    for n in range(starts.shape[0] - 1):
-        for i in range(n_features):
-            at = row_of[n, i]
-            if at < 0:
-                continue
+    denominator[0] = below = 1
+    for j in range(n_features):
+        if _holds(union, 0, j):
+            below = multiply(denominator, below, wholes, j)
+    for k in range(numerator.shape[1]):
+        numerator[0, k] = 0
+    for s in range(first, last):
+        if _holds(words, s, i):
+            used = _loaded(row, totals, s)
             for j in range(n_features):
-                union[j] = 0
-            for s in range(starts[n], starts[n + 1]):
-                if _holds(words, s, i):
-                    for j in range(n_features):
-                        union[j] |= _holds(words, s, j)
-            row[0] = used = 1
-            for j in range(n_features):
-                if union[j]:
+                if _holds(union, 0, j) and not _holds(words, s, j):
                     used = multiply(row, used, wholes, j)
-            for k in range(used):
-                denominators[at, k] = row[k]
-            for s in range(starts[n], starts[n + 1]):
+            add(numerator, 0, row, used, parts[s])
+    above = numerator.shape[1]
+    while above > 0 and numerator[0, above - 1] == 0:
+        above -= 1
+    return above, below
+
+
+@part
+def _word(rows, s):
+    """Return the number in ``rows[s]`` if it is below 2**63, and otherwise the largest word."""
+    found = np.uint64(rows[s, 0])
+    if rows.shape[1] > 1:
+        found |= np.uint64(rows[s, 1]) << _HALF
+    for k in range(2, rows.shape[1]):
+        if rows[s, k] != 0:
+            found = _LARGEST
+    return min(found, _LARGEST)
+
+
+@part
+def _length(word):
+    """Return how many bits a word has."""
+    return 64 - leading_zeros(word)
+
+
+@part
+def _gain_in_words(first, last, words, totals, wholes, lengths, parts, i, union):
+    """Return the same fraction as two words; 0 as a denominator where they might not hold a number on the way."""
+    n_features = wholes.shape[0]
+    # A product has no more bits than its factors together, and a sum of k numbers no more than k has beside theirs.
+    whole = 0
+    below = np.uint64(1)
+    for j in range(n_features):
+        if _holds(union, 0, j):
+            whole += lengths[j]
+            below *= _word(wholes, j)
+    above = np.uint64(0)
+    if whole > 63:
+        return above, above
+    count = _length(np.uint64(last - first))
+    for s in range(first, last):
+        if _holds(words, s, i):
+            gained = _word(totals, s)
+            length = _length(gained) + _length(parts[s]) + count + whole
+            gained *= parts[s]
+            for j in range(n_features):
+                if _holds(union, 0, j):
+                    if _holds(words, s, j):
+                        length -= lengths[j]
+                    else:
+                        gained *= _word(wholes, j)
+            if length > 63:
+                return above, np.uint64(0)
+            above += gained
+    return above, below
+
+
+@part
+def _gcd(a, b):
+    """Return the greatest common divisor of two positive integers, which takes no division."""
+    shift = trailing_zeros(a | b)
+    a >>= trailing_zeros(a)
+    while b != 0:
+        b >>= trailing_zeros(b)
+        if a > b:
+            a, b = b, a
+        b -= a
+    return a << shift
+
+
+@kernel
+def means(
+    starts, words, totals, wholes, lengths, parts, divisors, scratch, union, n, place, spans, shorts, limbs, done
+):
+    """Write the mean over the sets of each instance from `n` on of what each feature gets, as fractions.
+
+    Of each instance and feature that is in a set: where it is in ``place``, and in ``shorts`` numerator and
+    denominator, reduced, if both are below 2**63. Otherwise a denominator of 0 stands there, and in ``limbs`` both as
+    they are, one after the other; ``spans`` says where they begin and how long they are. What an instance has is
+    divided by its row of ``divisors``, and ``lengths`` are the bits of the wholes. Returns up to which instance that
+    is done, how many fractions there are, and how many limbs, from `done` on; it ends where `limbs` has no room for all
+    features of one more.
+    """
+    row, numerator, denominator = scratch
+    entries, used = done
+    n_features = wholes.shape[0]
+    while n < starts.shape[0] - 1:
+        if used + n_features * (numerator.shape[1] + denominator.shape[0]) > limbs.shape[0]:
+            break
+        first, last = starts[n], starts[n + 1]
+        divisor = _word(divisors, n)
+        for i in range(n_features):
+            for w in range(union.shape[1]):
+                union[0, w] = 0
+            for s in range(first, last):
                 if _holds(words, s, i):
-                    used = _loaded(row, totals, s)
-                    for j in range(n_features):
-                        if union[j] and not _holds(words, s, j):
-                            used = multiply(row, used, wholes, j)
-                    add(numerators, at, row, used, parts[s])
+                    for w in range(union.shape[1]):
+                        union[0, w] |= words[s, w]
+            if not _holds(union, 0, i):
+                continue
+            place[entries] = n * n_features + i
+            a, b = _gain_in_words(first, last, words, totals, wholes, lengths, parts, i, union)
+            is_short = b != 0 and _length(b) + _length(divisor) <= 63
+            if is_short:
+                b *= divisor
+            else:
+                above, below = _gain(first, last, words, totals, wholes, parts, i, union, row, numerator, denominator)
+                below = multiply(denominator, below, divisors, n)
+                a, b = _word(numerator, 0), _LARGEST
+                if below <= 2:
+                    b = np.uint64(denominator[0])
+                    if below == 2:
+                        b |= np.uint64(denominator[1]) << _HALF
+                is_short = a < _LARGEST and b < _LARGEST
+            if a == 0:
+                shorts[0, entries] = 0
+                shorts[1, entries] = 1
+            elif is_short:
+                common = _gcd(a, b)
+                shorts[0, entries] = np.int64(a // common)
+                shorts[1, entries] = np.int64(b // common)
+            else:
+                shorts[0, entries] = shorts[1, entries] = 0
+                spans[0, entries] = used
+                spans[1, entries] = above
+                spans[2, entries] = below
+                for k in range(above):
+                    limbs[used + k] = numerator[0, k]
+                used += above
+                for k in range(below):
+                    limbs[used + k] = denominator[k]
+                used += below
+            entries += 1
+        n += 1
+    return n, entries, used
 
 
 @part

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Limbs", "integers_of", "limbs_for", "limbs_of", "short_integers", "without_zeros"]
+__all__ = ["Limbs", "integers_of", "limbs_for", "limbs_of"]
 
 
 _BITS = 32
@@ -50,30 +50,3 @@ def integers_of(limbs: Limbs) -> list[int]:
     rows = np.ascontiguousarray(limbs, dtype="<u4").view(f"S{4 * limbs.shape[1]}")
     # NumPy takes zeros off the end of text, which are those before the number.
     return [int.from_bytes(row, "little") for row in rows.reshape(-1).tolist()]
-
-
-def without_zeros(limbs: Limbs) -> Limbs:
-    """Return rows without the limbs that are 0 in all of them, but one at least.
-
-    Examples
-    --------
-    >>> without_zeros(limbs_of([5, 7], 6)).shape
-    (2, 1)
-    """
-    used = np.flatnonzero(limbs.any(axis=0))
-    return np.ascontiguousarray(limbs[:, : used.max(initial=0) + 1])
-
-
-def short_integers(limbs: Limbs) -> npt.NDArray[np.int64]:
-    """Return the integers that fit into int64; -1 for the others.
-
-    Examples
-    --------
-    >>> short_integers(limbs_of([5, 2**40, 2**63, 2**90])).tolist()
-    [5, 1099511627776, -1, -1]
-    """
-    found = limbs[:, 0].astype(np.int64)
-    if limbs.shape[1] > 1:
-        found |= limbs[:, 1].astype(np.int64) << _BITS
-    found[limbs[:, 2:].any(axis=1)] = -1
-    return np.maximum(found, -1)

@@ -66,10 +66,19 @@ class Batch(BatchViews, Sequence[Explanation]):
     skipped: Mapping[Any, str] = field(default_factory=dict, repr=False)
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
     within: Region | None = None
+    _indexes: list[Any] = field(default_factory=list, repr=False)  # of the rows, once pandas has made one
 
     def __len__(self) -> int:
         """Return the number of instances."""
         return len(self._found)
+
+    def _row_index(self) -> Any:
+        # A view, as of columns: the name of an index belongs to its table.
+        return self._indexes[0].view() if self._indexes else list(self.rows)
+
+    def _keep_row_index(self, index: Any) -> None:
+        if not self._indexes:
+            self._indexes.append(index.view())
 
     @overload
     def __getitem__(self, position: int) -> Explanation: ...

@@ -504,7 +504,16 @@ class BatchViews:
         found = self.score_fractions(kind) if exact else self.score_floats(kind)
         # A view, since people give the columns of their tables a name.
         columns = _columns(self.domain.names).view()
-        return pd.DataFrame(found, columns=columns, index=list(self.rows), dtype=found.dtype)
+        table = pd.DataFrame(found, columns=columns, index=self._row_index(), dtype=found.dtype)
+        self._keep_row_index(table.index)
+        return table
+
+    def _row_index(self) -> Any:
+        """Return the rows' labels for a table: as pandas made an index of them before, where that is kept."""
+        return list(self.rows)
+
+    def _keep_row_index(self, index: Any) -> None:
+        """Keep what pandas has made of the labels, where there is a place; it takes longer than a small table."""
 
     def shares(self, kind: str = "shapley") -> pd.DataFrame:
         """Return the shares of a score, each row's divided by their sum, as a DataFrame of Fractions."""

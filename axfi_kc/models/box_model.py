@@ -43,6 +43,8 @@ class Boxes(ListedModel):
         The position in `outputs` of each box's output.
     outputs
         The distinct outputs.
+    nodes
+        Which leaf of a tree each box is, as its position among the nodes; None where they come from no tree.
     """
 
     grid: Grid
@@ -51,6 +53,7 @@ class Boxes(ListedModel):
     subsets: dict[int, npt.NDArray[np.bool_]]
     output: npt.NDArray[np.int32]
     outputs: tuple[Hashable, ...]
+    nodes: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of boxes."""
@@ -166,6 +169,7 @@ def _of_tree(model: TreeSum) -> Boxes:
         {i: inside[kept] for i, inside in subsets.items()},
         np.array(output, dtype=np.int32),
         tuple(position),
+        kept,
     )
 
 

@@ -363,7 +363,7 @@ def possible_boxes(boxes: Boxes, support: Support | None) -> Boxes:
     for inside in merged.values():
         alive &= inside.any(axis=1)
     subsets = {i: inside[alive] for i, inside in merged.items()}
-    return replace(boxes, first=first[alive], last=last[alive], output=output[alive], subsets=subsets)
+    return replace(boxes, first=first[alive], last=last[alive], output=output[alive], subsets=subsets, nodes=None)
 
 
 def _cut_boxes(boxes: Boxes, box: dict[int, list[int]], scope: int) -> Boxes:

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 import axfi_kc as ax
-from axfi_kc.circuits.targets import mdd_of
-from axfi_kc.compilers import compile_linear, compile_mdd
+from axfi_kc.circuits.queries import count
+from axfi_kc.circuits.targets import mdd_of, mdd_table
+from axfi_kc.compilers import compile_linear, compile_mdd, sum_diagrams
 from axfi_kc.compilers.sum_kernels import LONGEST
 from axfi_kc.models import LinearModel, Positive, Similarity, TableModel
 from tests.support.strategies import Case, ensemble_cases
@@ -41,6 +42,20 @@ def test_numbers_of_any_width(scale: int) -> None:
     circuit = compile_linear(model, lambda y: y == 1)
     assert circuit.size.nodes == mdd_of(circuit).size.nodes
     assert ax.compile_model(model, bits(n), output=1).count() == sum(comb(n, k) for k in range(n // 2, n + 1))
+
+
+def test_arrays_grow_as_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 16
+    weights = np.random.default_rng(1).integers(1, 10**6, n).tolist()
+    model = LinearModel.of_columns(bits(n), [weights], intercepts=[-sum(weights) // 2], rule=Positive((0, 1)))
+    roomy = compile_linear(model, lambda y: y == 1)
+    monkeypatch.setattr(sum_diagrams, "_SMALLEST", 4)
+    monkeypatch.setattr(sum_diagrams, "_ENTRIES", 8)
+    monkeypatch.setattr(mdd_table, "_SMALLEST", 4)
+    grown = compile_linear(model, lambda y: y == 1)
+    assert grown.size == roomy.size
+    assert grown.size.nodes > 100
+    assert count(grown) == count(roomy)
 
 
 def sums(weights: list[int]) -> np.ndarray:

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 
 import axfi_kc as ax
-from axfi_kc.domain.grid import Axis, Cut
+from axfi_kc.domain.grid import Axis, Cut, Grid
 
 
 def test_cells_of_a_real_feature() -> None:
@@ -30,3 +30,23 @@ def test_cells_of_an_integer_feature() -> None:
     assert axis.counts == (3, 2, 1, 4)
     assert axis.describe([2]) == "n = 5"
     assert axis.describe([1]) == "n >= 3 and n <= 4"
+
+
+def test_points_are_located_as_their_features_are() -> None:
+    """All at once, in a kernel, and feature by feature: cuts, codes of categories, and missing values."""
+    features = [
+        ax.Real("r", 0, 1),
+        ax.Integer("i", 0, 9),
+        ax.Categorical("c", "xyz"),
+        ax.Real("m", -1, 1, missing=F(1, 3)),
+    ]
+    cuts = [[Cut(0.25, closed=True), Cut(0.25, closed=False), Cut(0.5, closed=True)], [Cut(3.0, closed=False)], [], []]
+    cuts[3] = [Cut(0.0, closed=False), Cut(0.5, closed=True)]
+    grid = Grid.of(ax.Domain(features), cuts)
+    edges = [0.0, 0.25, np.nextafter(0.25, 0), np.nextafter(0.25, 1), 0.5, 1.0]
+    codes = np.array([[r, i, i % 3, m] for r in edges for i in range(10) for m in [-1.0, -0.0, 0.0, 0.5, 1.0, np.nan]])
+    located = grid.locate(codes)
+    expected = np.stack([axis.locate(codes[:, i]) for i, axis in enumerate(grid.axes)], axis=1)
+    assert located.tolist() == expected.tolist()
+    assert {tuple(column) for column in map(set, located.T.tolist())} == {tuple(range(n)) for n in grid.n_cells}
+    assert grid.locate(codes[::2]).tolist() == expected[::2].tolist()

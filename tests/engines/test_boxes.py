@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 from random import Random
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.models import Positive, TreeNodes, TreeSum
+from axfi_kc.domain.grid import Cut
+from axfi_kc.engines.boxes.engine import BoxEngine
+from axfi_kc.models import Positive, Score, Similarity, TreeNodes, TreeSum, boxes_of
 from tests.support.oracle import Judge, space_of, subsets
 from tests.support.small_trees import all_of, any_of, tree_of
 
@@ -90,3 +93,40 @@ def test_trees_that_split_several_features_by_sets(n: int, seed: int) -> None:
             assert (e.prediction, found) == (model(v), expected)
     for S in subsets(3):
         assert ax.is_wcxp(e.problem, [f"c{where[i]}" for i in S]) == judge.is_wcxp(S)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("max_size", [None, 1, 2])
+def test_the_walk_over_a_tree_finds_what_its_list_of_boxes_has(seed: int, max_size: int | None) -> None:
+    """Large trees, by thresholds and by sets, with classes and with numbers; some paths hold no point."""
+    rng = Random(seed)
+    n, depth = rng.choice([3, 12, 64]), rng.choice([3, 8])
+    features = [ax.Categorical(f"c{i}", range(5)) if i % 3 == 2 else ax.Integer(f"c{i}", 0, 9) for i in range(n)]
+    domain = ax.Domain(features)
+    test_of = {i: (lambda i=i: _random_test(rng, features[i])) for i in range(n)}
+    columns, splits, left, right, values = [], [], [], [], []
+
+    def grow(level: int) -> int:
+        node, is_leaf = len(columns), level == depth or (level > 2 and rng.random() < 0.15)
+        i = -1 if is_leaf else rng.randrange(min(n, 12)) if rng.random() < 0.8 else n - 1
+        columns.append(i)
+        splits.append(None if is_leaf else test_of[i]())
+        left.append(-1), right.append(-1), values.append([float(rng.randrange(4))])
+        if not is_leaf:
+            left[node], right[node] = grow(level + 1), grow(level + 1)
+        return node
+
+    grow(0)
+    nodes = TreeNodes(np.array(columns), splits, np.array(left), np.array(right), np.array(values))
+    model = TreeSum.of(domain, [nodes], rule=Score())
+    codes = np.array([[rng.randrange(5) for _ in range(n)] for _ in range(40)], dtype=np.float64)
+    similarity = Similarity(Fraction(rng.randrange(2)))
+    engines = [BoxEngine(model, similarity), BoxEngine(boxes_of(model), similarity)]
+    walked, listed = (list(engine.explain(codes, max_size=max_size)) for engine in engines)
+    assert [sets.weights for sets in walked] == [sets.weights for sets in listed]
+
+
+def _random_test(rng: Random, feature: Any) -> Any:
+    if isinstance(feature, ax.Categorical):
+        return frozenset(map(float, rng.sample(range(5), 2)))
+    return Cut(rng.randrange(10) - 0.5, closed=True)

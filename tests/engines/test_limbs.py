@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import gcd, prod
 from random import Random
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from axfi_kc.engines import limb_kernels
 from axfi_kc.engines.found import Found, Share, fractions_of, nearest_floats
-from axfi_kc.engines.limbs import integers_of, limbs_of, short_integers, without_zeros
+from axfi_kc.engines.limbs import integers_of, limbs_of
 from axfi_kc.scores import SCORES
 
 WIDE = st.integers(min_value=0, max_value=2**300)
@@ -24,8 +25,6 @@ SHARES = [score.share for score in SCORES.values() if score.share is not None]
 def test_limbs_hold_integers(integers: list[int]) -> None:
     limbs = limbs_of(integers, 10)
     assert integers_of(limbs) == integers
-    assert integers_of(without_zeros(limbs)) == integers
-    assert short_integers(limbs).tolist() == [n if n < 2**63 else -1 for n in integers]
 
 
 @settings(deadline=None)  # the first call compiles
@@ -79,10 +78,13 @@ def means(found: Found, share: Share) -> list[list[Fraction]]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(120))
 def test_scores_of_wide_integers(seed: int) -> None:
     random = Random(seed)
     found = found_at_random(random, bits=random.choice([2, 20, 70, 200]), features=random.choice([4, 13, 20, 70]))
+    totals = found.listed_totals
+    if max(totals, default=0) < 2**63 and random.random() < 0.5:  # as engines give what fits into words
+        found = replace(found, totals=np.array(totals, dtype=np.int64))
     for share in SHARES:
         expected = means(found, share)
         numerators, denominators = found.mean(share)

@@ -84,3 +84,14 @@ def test_float_tables_are_the_fractions_rounded() -> None:
             assert floats.equals(exact.astype(float))
             assert {dtype.kind for dtype in floats.dtypes} == {"f"}
             assert list(floats.columns) == list(exact.columns)
+
+
+def test_tables_of_one_batch_have_indexes_of_their_own() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 2)])
+    batch = ax.Explainer(lambda p: p[0] and p[1] > 0, domain).explain_batch([(1, 2), (0, 1)])
+    first = batch.scores("shapley")
+    first.index.name, first.columns.name = "row", "feature"
+    second = batch.scores("banzhaf", exact=False)
+    assert second.index.tolist() == [0, 1]
+    assert second.index.name is None
+    assert second.columns.name is None

@@ -8,11 +8,11 @@ is irregular, in a text or in a circuit, is refused, and the slow way says what 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.budget import DONE, STORE_FULL
 from axfi_kc.circuits.circuit import AND, DECISION, OR
 from axfi_kc.circuits.targets.mdd_kernels import mixed, tag_of
+from axfi_kc.compiled import flat_kernel, part
 
 __all__ = [
     "CONJUNCTION",
@@ -38,14 +38,16 @@ __all__ = [
 ]
 
 
-LITERAL, CONJUNCTION, DISJUNCTION = range(3)
+# As int64, since parts are compiled for each literal apart.
+LITERAL, CONJUNCTION, DISJUNCTION = map(np.int64, range(3))
+_DECISION, _AND, _OR, _NONE, _ONE = map(np.int64, (DECISION, AND, OR, -1, 1))
 REFUSED = 9  # what a kernel answers, besides DONE and STORE_FULL
 
 # registers: what of each array is in use, the next node to be built, how many entries it may need, and the root
 N_NODES, N_ARCS, N_WAITING, N_SETS, N_OTHERS, N_REMAINDERS, POSITION, NEED, ROOT = range(9)
 REGISTERS = 9
 
-_FALSE, _TRUE = 0, 1
+_FALSE, _TRUE = map(np.int64, range(2))
 _KIND, _FEATURE, _ARC, _COUNT, _IS_FORK = range(5)  # columns of a node
 _SET, _N_SETS, _OTHER, _N_OTHERS, _BUILT = range(5)  # columns of a waiting conjunction
 _MOST_PARTS, _FEW_PARTS = 1_000, 8  # as in nnf_nodes
@@ -53,7 +55,7 @@ _MOST_CELLS = 62
 _LARGEST = 1 << 40  # of numbers in a text
 
 
-@njit(cache=True, nogil=True)
+@part
 def _number(text, at, end):
     """Return the integer that begins at a place of a text, and where it ends; the same place if there is none."""
     is_negative = at < end and text[at] == 45
@@ -67,7 +69,7 @@ def _number(text, at, end):
     return (-value if is_negative else value), k
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def scan_c2d(text, at, n_variables, kinds, offsets, parts):
     """Read lines of nodes from a place of a text on; return the numbers of nodes and of parts, -1 if some line is odd.
 
@@ -119,7 +121,7 @@ def scan_c2d(text, at, n_variables, kinds, offsets, parts):
     return node, n
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def mark_parts(kinds, offsets, parts, marks):
     """Mark the nodes below the last one."""
     marks[kinds.shape[0] - 1] = 1
@@ -129,7 +131,7 @@ def mark_parts(kinds, offsets, parts, marks):
                 marks[parts[k]] = 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _make(nodes, arcs, table, reg, kind, feature, first, n):
     """Return the node whose n arcs stand behind those in use, from `first` on; they stay if it is new."""
     h = mixed(np.uint64(kind), feature)
@@ -161,14 +163,14 @@ def _make(nodes, arcs, table, reg, kind, feature, first, n):
     return node
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decision(nodes, arcs, table, reg, feature, n, whole):
     """Return the decision whose n arcs (cells, child) stand behind those in use; -1 if two share a cell.
 
     Arcs to one child are joined, those to false and without a cell dropped, and the others sorted by their first cells.
     """
     first = reg[N_ARCS]
-    kept, named = 0, np.int64(0)
+    kept, named = np.int64(0), np.int64(0)
     for k in range(n):
         mask, child = arcs[first + k, 0], arcs[first + k, 1]
         if child == _FALSE or mask == 0:
@@ -199,10 +201,10 @@ def _decision(nodes, arcs, table, reg, feature, n, whole):
         return np.int64(_FALSE)
     if kept == 1 and arcs[first, 0] == whole[feature]:
         return arcs[first, 1]
-    return _make(nodes, arcs, table, reg, DECISION, feature, first, kept)
+    return _make(nodes, arcs, table, reg, _DECISION, feature, first, kept)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _fork(nodes, arcs, table, reg, feature, n, whole):
     """Return the decision whose n arcs stand behind those in use; children that decide its feature are taken apart."""
     first = reg[N_ARCS]
@@ -225,10 +227,10 @@ def _fork(nodes, arcs, table, reg, feature, n, whole):
     return made
 
 
-@njit(cache=True, nogil=True)
+@part
 def _gate(nodes, arcs, table, reg, kind, parts, n):
     """Return the gate of n parts: sorted, once each, without what changes nothing."""
-    neutral, absorbing = (_TRUE, _FALSE) if kind == AND else (_FALSE, _TRUE)
+    neutral, absorbing = (_TRUE, _FALSE) if kind == _AND else (_FALSE, _TRUE)
     # Shell's sort: short lists mostly, but no quadratic time for the others.
     gap = 1
     while 3 * gap + 1 < n:
@@ -243,7 +245,7 @@ def _gate(nodes, arcs, table, reg, kind, parts, n):
             parts[j] = part
         gap //= 3
     first = reg[N_ARCS]
-    kept = 0
+    kept = np.int64(0)
     for k in range(n):
         part = parts[k]
         if part == neutral or (k and parts[k - 1] == part):
@@ -256,13 +258,13 @@ def _gate(nodes, arcs, table, reg, kind, parts, n):
     for k in range(kept):
         if arcs[first + k, 1] == absorbing:
             return np.int64(absorbing)
-    return _make(nodes, arcs, table, reg, kind, -1, first, kept)
+    return _make(nodes, arcs, table, reg, kind, _NONE, first, kept)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _joined(nodes, arcs, table, reg, sets, s, n_sets, skipped, others, o, n_others, scratch, whole):
     """Return the conjunction of sets of cells, by feature but for one, and other nodes; -1 if that is refused."""
-    n = 0
+    n = np.int64(0)
     used = scratch.shape[0] // 2  # behind it a flag for each set that went into a decision
     for k in range(n_sets):
         scratch[used + k] = sets[s + k, 0] == skipped
@@ -289,12 +291,12 @@ def _joined(nodes, arcs, table, reg, sets, s, n_sets, skipped, others, o, n_othe
             first = reg[N_ARCS]
             arcs[first, 0] = sets[s + k, 1]
             arcs[first, 1] = _TRUE
-            scratch[n] = _decision(nodes, arcs, table, reg, sets[s + k, 0], 1, whole)
+            scratch[n] = _decision(nodes, arcs, table, reg, sets[s + k, 0], _ONE, whole)
             n += 1
-    return scratch[0] if n == 1 else _gate(nodes, arcs, table, reg, AND, scratch, n)
+    return scratch[0] if n == 1 else _gate(nodes, arcs, table, reg, _AND, scratch, n)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _built(nodes, arcs, table, reg, waiting, sets, others, node, scratch, whole):
     """Return a node of the circuit for one that may wait; -1 if that is refused."""
     if node >= 0:
@@ -302,14 +304,14 @@ def _built(nodes, arcs, table, reg, waiting, sets, others, node, scratch, whole)
     w = -1 - node
     if not waiting[w, _BUILT]:
         s, n_sets, o, n_others = waiting[w, _SET], waiting[w, _N_SETS], waiting[w, _OTHER], waiting[w, _N_OTHERS]
-        made = _joined(nodes, arcs, table, reg, sets, s, n_sets, -1, others, o, n_others, scratch, whole)
+        made = _joined(nodes, arcs, table, reg, sets, s, n_sets, _NONE, others, o, n_others, scratch, whole)
         if made < 0:
             return made
         waiting[w, _BUILT] = made + 1
     return waiting[w, _BUILT] - 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _wait(waiting, reg, n_sets, n_others):
     """Return the conjunction whose sets and others stand behind those in use."""
     w = reg[N_WAITING]
@@ -324,7 +326,7 @@ def _wait(waiting, reg, n_sets, n_others):
     return -1 - w
 
 
-@njit(cache=True, nogil=True)
+@part
 def _set(waiting, sets, set_table, reg, feature, mask, whole):
     """Return the node of "the feature lies in the cells of a mask"."""
     if mask == 0:
@@ -341,12 +343,12 @@ def _set(waiting, sets, set_table, reg, feature, mask, whole):
         slot = (slot + 1) & (set_table.shape[0] - 1)
     sets[reg[N_SETS], 0] = feature
     sets[reg[N_SETS], 1] = mask
-    made = _wait(waiting, reg, 1, 0)
+    made = _wait(waiting, reg, _ONE, np.int64(0))
     set_table[slot] = tag << 32 | -made
     return made
 
 
-@njit(cache=True, nogil=True)
+@part
 def _mask_in(waiting, sets, w, feature):
     """Return the cells of a feature that a waiting conjunction demands; 0 if it says nothing of it."""
     for k in range(waiting[w, _SET], waiting[w, _SET] + waiting[w, _N_SETS]):
@@ -355,7 +357,7 @@ def _mask_in(waiting, sets, w, feature):
     return np.int64(0)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _are_disjoint(waiting, sets, parts, n, feature):
     """Tell whether every conjunction names cells of `feature`, and no two the same."""
     seen = np.int64(0)
@@ -367,14 +369,14 @@ def _are_disjoint(waiting, sets, parts, n, feature):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def _conjoined(
     nodes, arcs, table, waiting, sets, others, set_table, reg, found, parts, begin, end, scratch, place_of, whole
 ):
     """Return the conjunction of the nodes found for parts; -2**40 if it is refused."""
     # Written behind what is in use, where they stay if the conjunction waits.
     s, o = reg[N_SETS], reg[N_OTHERS]
-    n_sets, n_others = 0, 0
+    n_sets, n_others = np.int64(0), np.int64(0)
     result = np.int64(1)  # open
     for at in range(begin, end):
         part = found[parts[at]]
@@ -423,12 +425,12 @@ def _conjoined(
     if n_sets == 0 or n_others + n_sets > _MOST_PARTS:
         if n_sets + n_others == 0:
             return np.int64(_TRUE)
-        made = _joined(nodes, arcs, table, reg, sets, s, n_sets, -1, others, o, n_others, scratch, whole)
+        made = _joined(nodes, arcs, table, reg, sets, s, n_sets, _NONE, others, o, n_others, scratch, whole)
         return made if made >= 0 else np.int64(-_LARGEST)
     return _wait(waiting, reg, n_sets, n_others)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _without(
     nodes, arcs, table, waiting, sets, others, remainders, remainder_table, reg, part, feature, scratch, whole
 ):
@@ -438,7 +440,7 @@ def _without(
     if n_sets == 1:
         for k in range(n_others):
             scratch[k] = others[o + k]
-        return others[o] if n_others == 1 else _gate(nodes, arcs, table, reg, AND, scratch, n_others)
+        return others[o] if n_others == 1 else _gate(nodes, arcs, table, reg, _AND, scratch, n_others)
     tag = tag_of(mixed(mixed(np.uint64(11), w), feature))
     slot = tag & (remainder_table.shape[0] - 1)
     while remainder_table[slot]:
@@ -458,10 +460,10 @@ def _without(
     return made
 
 
-@njit(cache=True, nogil=True)
+@part
 def _kept(found, parts, begin, end, kept, seen_nodes, seen_waiting, stamp):
     """Write the nodes found for parts, once each and without false; return how many, or -1 if one is true."""
-    n = 0
+    n = np.int64(0)
     for at in range(begin, end):
         part = found[parts[at]]
         if part == _TRUE:
@@ -478,7 +480,7 @@ def _kept(found, parts, begin, end, kept, seen_nodes, seen_waiting, stamp):
     return n
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decided(
     nodes,
     arcs,
@@ -531,7 +533,7 @@ def _decided(
     return made if made >= 0 else np.int64(-_LARGEST)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _disjoined(
     nodes,
     arcs,
@@ -579,10 +581,10 @@ def _disjoined(
         if made < 0:
             return np.int64(-_LARGEST)
         ends[k] = made
-    return _gate(nodes, arcs, table, reg, OR, ends, n)
+    return _gate(nodes, arcs, table, reg, _OR, ends, n)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _need(waiting, found, parts, begin, end):
     """Return how many nodes, at most, the gate of some parts can need."""
     n = np.int64(16)
@@ -594,7 +596,7 @@ def _need(waiting, found, parts, begin, end):
     return n
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def build(
     kinds,
     offsets,
@@ -679,7 +681,7 @@ def build(
     return DONE
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def mark_reached(nodes, arcs, root, marks):
     """Mark the nodes of the circuit below the root."""
     marks[root] = 1
@@ -690,7 +692,7 @@ def mark_reached(nodes, arcs, root, marks):
                 marks[arcs[k, 1]] = 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _written_node(kinds, offsets, parts, table, used, kind, first, n):
     """Return the node whose n parts stand behind those in use, and stay if it is new; `used` counts nodes and parts."""
     h = mixed(np.uint64(kind), n)
@@ -719,12 +721,12 @@ def _written_node(kinds, offsets, parts, table, used, kind, first, n):
     return node
 
 
-@njit(cache=True, nogil=True)
+@part
 def _written_gate(kinds, offsets, parts, table, used, kind, first, n, seen, stamp):
     """Return the gate of the n parts behind those in use: each once, without what changes nothing."""
     # nodes 0 and 1 are true and false here, as nnf_nodes makes them
     neutral, absorbing = (0, 1) if kind == CONJUNCTION else (1, 0)
-    kept = 0
+    kept = np.int64(0)
     for k in range(n):
         part = parts[first + k]
         if part == absorbing:
@@ -738,13 +740,13 @@ def _written_gate(kinds, offsets, parts, table, used, kind, first, n, seen, stam
     return _written_node(kinds, offsets, parts, table, used, kind, first, kept)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _written_literal(kinds, offsets, parts, table, used, literal):
     parts[used[1]] = literal
-    return _written_node(kinds, offsets, parts, table, used, LITERAL, used[1], 1)
+    return _written_node(kinds, offsets, parts, table, used, LITERAL, used[1], _ONE)
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def write_nodes(
     node_kinds,
     features,
@@ -799,7 +801,7 @@ def write_nodes(
                 parts[first] = positive if cells == 2 else negative
                 parts[first + 1] = below
                 way = _written_gate(
-                    kinds, offsets, parts, table, used, CONJUNCTION, first, 2, seen, 4 * node + 2 + ways
+                    kinds, offsets, parts, table, used, CONJUNCTION, first, np.int64(2), seen, 4 * node + 2 + ways
                 )
             if ways == 0:
                 first_way = way
@@ -812,7 +814,7 @@ def write_nodes(
         found[node] = _written_gate(kinds, offsets, parts, table, used, DISJUNCTION, first, ways, seen, 4 * node + 4)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _write_number(text, at, number):
     """Write an integer and return where it ends."""
     value = number
@@ -830,7 +832,7 @@ def _write_number(text, at, number):
     return at + n
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def format_c2d(kinds, offsets, parts, choices, text):
     """Write the lines of nodes in c2d's dialect and return how many bytes they are; there must be room."""
     at = 0

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from axfi_kc.budget import ALLOWANCE, DONE, LIMIT, NODES, STORE_FULL
+from axfi_kc.compiled import flat_kernel, part
 
 __all__ = [
     "DEPTH",
@@ -58,7 +58,7 @@ class FlatNodes(NamedTuple):
     used: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@part
 def mixed(h, x):
     """Return the hash of what was hashed to h, followed by x."""
     # Products wrap modulo 2**64, as they should: an odd factor loses no bit.
@@ -66,13 +66,13 @@ def mixed(h, x):
     return h ^ (h >> np.uint64(29))
 
 
-@njit(cache=True, nogil=True)
+@part
 def tag_of(h):
     """Return the 31 bits of a hash that a table keeps."""
     return np.int64((h * np.uint64(0xBF58476D1CE4E5B9)) >> np.uint64(33))
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel()
 def move_entries(old, table, first, end):
     """Enter what is in the slots from `first` to `end` of a table of tagged entries into a larger one."""
     for k in range(first, end):
@@ -83,7 +83,7 @@ def move_entries(old, table, first, end):
             table[slot] = old[k]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _tag(place, ends, children, first, last):
     h = mixed(np.uint64(place), last - first)
     for k in range(first, last):
@@ -91,7 +91,7 @@ def _tag(place, ends, children, first, last):
     return tag_of(h)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _are_same(ends, children, a, b, n):
     for k in range(n):  # noqa: SIM110  # numba compiles loops
         if children[a + k] != children[b + k] or ends[a + k] != ends[b + k]:
@@ -99,7 +99,7 @@ def _are_same(ends, children, a, b, n):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def make_node(places, offsets, ends, children, table, used, place, given_ends, at, given_children, below, n):
     """Return the node with the n runs that begin at given_ends[at] and given_children[below].
 
@@ -138,13 +138,15 @@ def make_node(places, offsets, ends, children, table, used, place, given_ends, a
     return node
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(nodes=FlatNodes)
 def make_nodes(nodes, place, ends, rows, made):
     """Make the node of each row of children; there must be room for all."""
     places, offsets, node_ends, children, table, used = nodes
     width = ends.shape[0]
     for k in range(made.shape[0]):
-        made[k] = make_node(places, offsets, node_ends, children, table, used, place, ends, 0, rows, k * width, width)
+        made[k] = make_node(
+            places, offsets, node_ends, children, table, used, place, ends, np.int64(0), rows, k * width, width
+        )
 
 
 class Unions(NamedTuple):
@@ -166,7 +168,7 @@ class Unions(NamedTuple):
     scratch: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@part
 def _set_tag(row, k):
     h = np.uint64(0)
     for j in range(row.shape[1]):
@@ -174,7 +176,7 @@ def _set_tag(row, k):
     return tag_of(h)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _set_slot(sets, table, rows, k, tag):
     """Return where the set rows[k] is in a table of sets, or would be."""
     slot = tag & (table.shape[0] - 1)
@@ -192,7 +194,7 @@ def _set_slot(sets, table, rows, k, tag):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@part
 def _settled(row, n):
     """Sort n nodes of row 0, once each and without false; return the node they are, or -1 for a set of several."""
     kept = 0
@@ -216,7 +218,7 @@ def _settled(row, n):
     return np.int64(row[0, 0])
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(nodes=FlatNodes, unions=Unions)
 def unite(nodes, unions, reg, limits, last_ends):
     """Return DONE with the union of the first frame's set in reg[VALUE]; call again after any other answer.
 
@@ -292,7 +294,7 @@ def unite(nodes, unions, reg, limits, last_ends):
     return DONE
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(nodes=FlatNodes)
 def mark_reached(nodes, root, marks):
     """Mark the nodes below `root`, which come before it."""
     _, offsets, _, children, _, _ = nodes
@@ -312,7 +314,7 @@ class CellSets(NamedTuple):
     used: np.ndarray  # how many sets
 
 
-@njit(cache=True, nogil=True)
+@part
 def _set_hash(bounds, first, last, size):
     h = np.uint64(last - first)
     for k in range(first, last):
@@ -320,7 +322,7 @@ def _set_hash(bounds, first, last, size):
     return np.int64((h ^ (h >> np.uint64(32))) & np.uint64(size - 1))
 
 
-@njit(cache=True, nogil=True)
+@part
 def _label(starts, bounds, table, used, first, last):
     """Return the number of the set in bounds[first:last], which follow those in use; it is new if not yet known."""
     slot = _set_hash(bounds, first, last, table.shape[0])
@@ -343,7 +345,7 @@ def _label(starts, bounds, table, used, first, last):
     return known
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(sets=CellSets)
 def relabel(sets):
     """Enter all sets into a table after growth."""
     starts, bounds, table, used = sets
@@ -354,7 +356,7 @@ def relabel(sets):
         table[slot] = known + 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _is_first(children, begin, k):
     """Tell whether no run from `begin` on leads where run k does."""
     for j in range(begin, k):  # noqa: SIM110  # numba compiles loops
@@ -363,7 +365,7 @@ def _is_first(children, begin, k):
     return True
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(nodes=FlatNodes)
 def fill_arcs(nodes, number, absent, offsets, children, features, kinds, order, kind):
     """Write each numbered node's feature, and its distinct children but `absent` in the order of their first cells.
 
@@ -389,7 +391,7 @@ def fill_arcs(nodes, number, absent, offsets, children, features, kinds, order, 
     return n
 
 
-@njit(cache=True, nogil=True)
+@flat_kernel(nodes=FlatNodes, sets=CellSets)
 def label_arcs(nodes, number, absent, sets, labels, cursor):
     """Label the arcs that `fill_arcs` wrote; stop where the sets are full.
 

@@ -22,7 +22,7 @@ __all__ = ["MddTable"]
 
 
 _FALSE, _TRUE = 0, 1
-_SMALLEST = 1 << 10  # nodes at first
+_SMALLEST = 1 << 12  # nodes at first
 _MOVED_AT_ONCE = 1 << 18  # slots of a table that grows, between two looks at the clock
 _MOST_NODES = 2**31 - 1
 _CACHE_LINE = 64  # bytes

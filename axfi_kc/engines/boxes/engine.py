@@ -52,6 +52,19 @@ class _Literals(NamedTuple):
     inside: npt.NDArray[np.uint8]
 
 
+class _Tree(NamedTuple):
+    """The tree whose leaves the boxes are; see :class:`TreeSum`. A leaf that holds no point has no output."""
+
+    feature: npt.NDArray[np.int32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    mask_offset: npt.NDArray[np.int64]
+    left_mask: npt.NDArray[np.uint8]
+    lowest: npt.NDArray[np.int64]  # of the ranks of the outputs below each node
+    highest: npt.NDArray[np.int64]
+    box: npt.NDArray[np.int64]  # of each leaf
+
+
 class BoxEngine:
     """Explains instances of a model given as boxes: a single tree, a truth table, or boxes.
 
@@ -68,6 +81,9 @@ class BoxEngine:
         self._literals = _literals_of(self.boxes)
         self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
         self._rank_of_box = self._rank[self.boxes.output]
+        self._tree, self._depth = None, 0
+        if self.boxes.nodes is not None and isinstance(model, TreeSum) and len(model.grid.axes) <= _WORD:
+            self._tree, self._depth = _tree_of(model, self.boxes.nodes, self._rank_of_box)
         self._cells: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[int]]] = {}
         self._worths: dict[tuple[str, bool], Any] = {}
 
@@ -182,7 +198,10 @@ class BoxEngine:
         task = self._rank_of_box, self._literals
         if not _is_limited(budget) or not len(cells):
             # What is similar depends on the output only, and that is the home box's.
-            return *_all_misses(cells, (self._low[home], self._high[home]), *task, words, limit), account
+            spans = self._low[home], self._high[home]
+            if self._tree is not None:
+                return *_tree_misses(cells, spans, self._tree, self._depth, len(self.boxes), limit), account
+            return *_all_misses(cells, spans, *task, words, limit), account
         span = int(self._low[home[0]]), int(self._high[home[0]])
         return *_misses_within(account, cells, span, *task, words, limit), account
 
@@ -245,16 +264,35 @@ def _all_misses(
     from axfi_kc.engines.boxes import kernels as box_kernels
 
     kernel = box_kernels.misses_in_a_word if words == 1 else box_kernels.misses_in_words
-    n_points, n_boxes = len(cells), len(rank)
+    n_boxes = len(rank)
     scratch = (np.empty(n_boxes, np.int64), np.empty((n_boxes, words), np.uint64), *np.empty((2, n_boxes), np.int64))
+    return _collected(kernel, (cells, *spans, rank, lits, max_size, *scratch), len(cells), n_boxes, words)
+
+
+def _tree_misses(
+    cells: Cells, spans: tuple[Cells, Cells], tree: _Tree, depth: int, n_boxes: int, max_size: int
+) -> tuple[Cells, npt.NDArray[np.uint64], Cells]:
+    """Return the same of a tree; see the kernel ``misses_in_a_tree``."""
+    from axfi_kc.engines.boxes import kernels as box_kernels
+
+    alive, place = np.empty((2, n_boxes), np.int64)
+    scratch = (np.empty((depth + 1, 3), np.int64), np.empty((n_boxes, 1), np.uint64), alive, place)
+    task = (cells, *spans, tree, max_size, *scratch, np.empty((n_boxes, 2), np.int64))
+    return _collected(box_kernels.misses_in_a_tree, task, len(cells), n_boxes, 1)
+
+
+def _collected(
+    kernel: Any, task: tuple[Any, ...], n_points: int, n_boxes: int, words: int
+) -> tuple[Cells, npt.NDArray[np.uint64], Cells]:
+    """Return what a kernel finds for points, in arrays that grow as needed."""
     starts = np.zeros(n_points + 1, np.int64)
     # Guesses for a small family per point; both arrays grow when they prove too small.
-    sets = np.empty((4 * n_points + n_boxes, words), np.uint64)
-    pairs = np.empty((8 * n_points + n_boxes, 2), np.int64)
+    sets = np.empty((8 * n_points + n_boxes, words), np.uint64)
+    pairs = np.empty((16 * n_points + n_boxes, 2), np.int64)
     done, n_pairs = 0, 0
     while True:
         with interruptible():
-            done, n_pairs = kernel(cells, *spans, rank, lits, max_size, *scratch, done, starts, sets, pairs, n_pairs)
+            done, n_pairs = kernel(*task, done, starts, sets, pairs, n_pairs)
         if done == n_points:
             return starts, sets[: starts[-1]].copy(), pairs[:n_pairs].copy()
         # Doubling keeps all copies together linear in what is stored at the end.
@@ -310,6 +348,24 @@ def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tup
     low = [bisect_left(order, y - delta) for y in values]
     high = [bisect_right(order, y + delta) for y in values]
     return (np.array([bisect_left(order, y) for y in values]), np.array(low), np.array(high))
+
+
+def _tree_of(model: TreeSum, leaves: Cells, ranks: Cells) -> tuple[_Tree, int]:
+    """Return a tree with the ranks of the boxes at its leaves, and its depth."""
+    lowest, highest, box = np.full((3, len(model.feature)), -1, np.int64)
+    lowest[:] = _INT64 - 1  # what no leaf that holds a point is below has no rank, which is similar to everything
+    lowest[leaves] = highest[leaves] = ranks
+    box[leaves] = np.arange(len(leaves))
+    levels = [np.zeros(1, np.int64)]
+    while len(levels[-1]):
+        inner = levels[-1][model.feature[levels[-1]] >= 0]
+        levels.append(np.concatenate([model.left[inner], model.right[inner]]))
+    for level in reversed(levels):
+        inner = level[model.feature[level] >= 0]
+        lowest[inner] = np.minimum(lowest[model.left[inner]], lowest[model.right[inner]])
+        highest[inner] = np.maximum(highest[model.left[inner]], highest[model.right[inner]])
+    shape = (model.feature, model.left, model.right, model.mask_offset, model.left_mask)
+    return _Tree(*shape, lowest, highest, box), len(levels)
 
 
 def _literals_of(boxes: Boxes) -> _Literals:

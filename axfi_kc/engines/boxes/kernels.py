@@ -3,6 +3,7 @@
 One pass over the boxes of each instance keeps the antichain of minimal missed sets up to date,
 with no allocation per box. Up to 64 features a set is one word in a register, hence the two forms of
 that loop. The test of a literal is written out in each: inlined by numba it took four times as long.
+Boxes that are the leaves of a tree are met on a walk instead, which leaves out whole branches.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from axfi_kc.engines.limb_kernels import add, multiply
 __all__ = [
     "antichain_in_a_word",
     "antichain_in_words",
+    "misses_in_a_tree",
     "misses_in_a_word",
     "misses_in_words",
     "narrow_totals",
@@ -202,6 +204,96 @@ def misses_in_words(
             cells, n, low[n], high[n], rank, lits, max_size, slot_of, slots, alive, 0, n_boxes, 0, 0
         )
         n_pairs = _collect(starts[n], slot_of, slots, alive, place, n_slots, n_alive, sets, pairs, n_pairs)
+        starts[n + 1] = starts[n] + n_alive
+    return cells.shape[0], n_pairs
+
+
+@kernel
+def misses_in_a_tree(
+    cells: Any, low: Any, high: Any, tree: Any, max_size: int, stack: Any, slots: Any, alive: Any, place: Any, met: Any,
+    first: int, starts: Any, sets: Any, pairs: Any, n_pairs: int,
+) -> Any:  # fmt: skip
+    """Do the same for boxes that are the leaves of a tree over at most 64 features, without looking at all of them.
+
+    A walk from the root to the leaf of the point, and then to the leaves beside its way, nearest first. What lies below
+    a node misses the point wherever the way there does, so a branch is left out when that contains a set that was
+    found, or more features than are asked for; and when all of its outputs are similar, which ``lowest`` and
+    ``highest`` of its ranks say.
+    """
+    feature, left, right, mask_offset, left_mask, lowest, highest, box = tree
+    n_leaves = met.shape[0]
+    for n in range(first, cells.shape[0]):
+        if starts[n] + n_leaves > sets.shape[0] or n_pairs + n_leaves > pairs.shape[0]:
+            return n, n_pairs
+        n_slots = n_alive = n_met = depth = 0
+        node = 0
+        missed = np.uint64(0)
+        size = 0
+        while True:
+            # Down to a leaf, always to the side of the point; the other side is left for later.
+            while feature[node] >= 0 and not (low[n] <= lowest[node] and highest[node] < high[n]):
+                i = feature[node]
+                near = left[node]
+                far = right[node]
+                if left_mask[mask_offset[node] + cells[n, i]] == 0:
+                    near, far = far, near
+                bit = np.uint64(1) << np.uint64(i)
+                stack[depth, 0] = far
+                stack[depth, 1] = np.int64(missed | bit)
+                stack[depth, 2] = size + (missed & bit == 0)
+                depth += stack[depth, 2] <= max_size
+                node = near
+            if not (low[n] <= lowest[node] and highest[node] < high[n]):
+                # As in the forms for lists of boxes, which say why.
+                k = 0
+                fresh = True
+                while k < n_alive:
+                    other = slots[alive[k], 0]
+                    both = other & missed
+                    if both == other:
+                        fresh = False
+                        if other == missed:
+                            met[n_met, 0] = box[node]
+                            met[n_met, 1] = alive[k]
+                            n_met += 1
+                        break
+                    if both == missed:
+                        n_alive -= 1
+                        alive[k] = alive[n_alive]
+                    else:
+                        k += 1
+                if fresh:
+                    slots[n_slots, 0] = missed
+                    alive[n_alive] = n_slots
+                    met[n_met, 0] = box[node]
+                    met[n_met, 1] = n_slots
+                    n_slots += 1
+                    n_alive += 1
+                    n_met += 1
+            # Back to the last branch that was left and may have a minimal set.
+            wanted = False
+            while depth > 0 and not wanted:
+                depth -= 1
+                missed = np.uint64(stack[depth, 1])
+                wanted = True
+                for k in range(n_alive):
+                    other = slots[alive[k], 0]
+                    # An equal set is no reason: there may be boxes that miss no more.
+                    wanted &= (other & missed != other) | (other == missed)
+            if not wanted:
+                break
+            node = stack[depth, 0]
+            size = stack[depth, 2]
+        for k in range(n_slots):
+            place[k] = -1
+        for k in range(n_alive):
+            sets[starts[n] + k, 0] = slots[alive[k], 0]
+            place[alive[k]] = starts[n] + k
+        for k in range(n_met):
+            if place[met[k, 1]] >= 0:
+                pairs[n_pairs, 0] = met[k, 0]
+                pairs[n_pairs, 1] = place[met[k, 1]]
+                n_pairs += 1
         starts[n + 1] = starts[n] + n_alive
     return cells.shape[0], n_pairs
 
