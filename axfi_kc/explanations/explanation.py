@@ -285,7 +285,9 @@ class Explanation(Views):
         with showing_progress():
             return scores_of(self._found, names, score, max_size=self.radius, budget=self._budget)
 
-    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+    def interactions(
+        self, kind: str = "shapley", *, order: int = 2, up_to: int | None = None
+    ) -> dict[tuple[str, ...], Fraction]:
         """Return what features contribute together, beyond what each contributes alone, by their names.
 
         Interactions of the CXp-Forest's value: of two features never positive, as fixing the second of one CXp adds
@@ -294,9 +296,13 @@ class Explanation(Views):
         Parameters
         ----------
         kind
-            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends).
+            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends); or one whose
+            values of up to so many features add up to the game's: ``"k_shapley"`` (Bord and von Luxburg), ``"taylor"``
+            (Sundararajan, Dhamdhere and Agarwal) or ``"faith"`` (Tsai, Yeh and Ravikumar).
         order
             How many features; 1 gives the scores themselves, or the dividends of single features.
+        up_to
+            The largest order of the last three; `order` by default.
 
         Raises
         ------
@@ -314,7 +320,7 @@ class Explanation(Views):
         >>> Explainer(lambda p: sum(p) > 1, domain).explain((1, 1, 1)).interactions("moebius")
         {('a', 'b'): Fraction(-1, 18), ('a', 'c'): Fraction(-1, 12), ('b', 'c'): Fraction(-1, 18)}
         """
-        return interactions_of(self._found, self.domain.names, kind, order=order, budget=self._budget)
+        return interactions_of(self._found, self.domain.names, kind, order=order, up_to=up_to, budget=self._budget)
 
     def counterfactual(
         self,

@@ -268,14 +268,16 @@ class SavedData(UpToRadius):
             return dict(self.stated.scores[kind])
         return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.radius)
 
-    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+    def interactions(
+        self, kind: str = "shapley", *, order: int = 2, up_to: int | None = None
+    ) -> dict[tuple[str, ...], Fraction]:
         """Return what features contribute together; see :meth:`axfi_kc.Explanation.interactions`."""
         if isinstance(self.cxps, UnlistedCXps):
             find_interaction(kind)
-            if order != 2 or kind not in self.stated.interactions:
+            if (order, up_to or 2) != (2, 2) or kind not in self.stated.interactions:
                 raise self.cxps.unknown(f"{kind} interactions of {order} features, which were not written")
             return dict(self.stated.interactions[kind])
-        return interactions_of(self.forest.sets, self.domain.names, kind, order=order)
+        return interactions_of(self.forest.sets, self.domain.names, kind, order=order, up_to=up_to)
 
 
 _S = TypeVar("_S", bound=SavedData)
