@@ -57,6 +57,7 @@ from axfi_kc.explanations.cxps import (
     is_wcxp,
     relevant_features,
 )
+from axfi_kc.explanations.example_circuits import ExampleCircuit
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
@@ -150,6 +151,7 @@ __all__ = [
     "Counterfactual",
     "Distribution",
     "Domain",
+    "ExampleCircuit",
     "Explainer",
     "Explanation",
     "Fairness",

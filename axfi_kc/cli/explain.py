@@ -33,6 +33,7 @@ _EXAMPLES = """\
   axfi-kc explain tree.skops data.csv --target label --max-size 3
   axfi-kc explain tree.skops data.csv --target label --score wffa shapley_shubik
   axfi-kc explain regressor.skops data.csv --delta 1.5 --target price --pictures out/
+  axfi-kc explain tree.skops data.csv --target label --circuit examples.nnf --circuit-of age race
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
@@ -49,7 +50,16 @@ def add_explain(commands: Any) -> None:
     add_interactions(command)
     command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
     command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
+    _add_circuit(command)
     add_json(command)
+
+
+def _add_circuit(command: argparse.ArgumentParser) -> None:
+    """Add where to write the circuit of the adversarial examples, and of which CXp."""
+    about = "write the circuit of the adversarial examples there, to be counted by other programs: an .nnf"
+    command.add_argument("--circuit", type=Path, metavar="FILE", help=about)
+    about = "only those of the CXp of these features [all CXps]"
+    command.add_argument("--circuit-of", nargs="+", metavar="FEATURE", help=about)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -73,6 +83,9 @@ def _run(options: argparse.Namespace) -> None:
     if options.report is not None:
         write_report(explanation, options.report, kinds=options.score, interactions=options.interactions)
         print_written([options.report], quiet=options.json)
+    if options.circuit is not None:
+        explanation.circuit(options.circuit_of).save(options.circuit)
+        print_written([options.circuit], quiet=options.json)
 
 
 def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:

@@ -31,6 +31,7 @@ from axfi_kc.explanations.answers import (
 )
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of, improving_counterfactuals
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
+from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
@@ -405,19 +406,35 @@ class SavedExplanation(Views, SavedData):
 
     def counterfactuals(self) -> Iterator[Counterfactual]:
         """Iterate over ever nearer adversarial examples, as :meth:`axfi_kc.Explanation.counterfactuals` does."""
-        masks = [self.domain.mask(cxp.features) for cxp in self.cxps]
-        return improving_counterfactuals(self._problem(), masks)
+        problem = self._problem()
+        return improving_counterfactuals(problem, self._masks())
 
-    def _problem(self) -> Problem:
+    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+        """Return the adversarial examples of a CXp, or of all, as a circuit; see :meth:`axfi_kc.Explanation.circuit`.
+
+        Raises
+        ------
+        IncompleteError
+            If the explanation was read without its model.
+        """
+        problem, masks = self._problem("An adversarial example"), self._masks()
+        if cxp is not None:
+            return examples_of(problem, named_mask(self.domain, cxp, masks.__contains__))
+        return all_examples(problem, masks, self.domain.mask(self.relevant), radius=self.radius)
+
+    def _masks(self) -> list[int]:
+        return [self.domain.mask(cxp.features) for cxp in self.cxps]
+
+    def _problem(self, what: str = "A counterfactual") -> Problem:
         if self.problem is None:
             raise IncompleteError(
-                "A counterfactual has to be put to the model, but this explanation was read without one; read it with "
+                f"{what} has to be put to the model, but this explanation was read without one; read it with "
                 "Explanation.from_json(text, model=model)."
             )
         if not self.cxps:
             raise DomainError(no_cxp_words(self))
         if isinstance(self.cxps, UnlistedCXps):
-            raise self.cxps.unknown("a counterfactual")
+            raise self.cxps.unknown(f"{what[:1].lower()}{what[1:]}")
         return self.problem
 
 
