@@ -60,6 +60,7 @@ from axfi_kc.explanations.cxps import (
 from axfi_kc.explanations.example_circuits import ExampleCircuit
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.inspection import Inspection
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
@@ -156,6 +157,7 @@ __all__ = [
     "Explanation",
     "Fairness",
     "Histogram",
+    "Inspection",
     "Integer",
     "Mixture",
     "Problem",

@@ -189,6 +189,7 @@ _BATCH_EXAMPLES = """\
   axfi-kc batch model.json data.csv
   axfi-kc batch model.json data.csv --out results.jsonl --n-jobs 2     (run it again, and it goes on where it stopped)
   axfi-kc batch tree.skops data.parquet --target label --out results.parquet --rows 1000
+  axfi-kc batch tree.skops data.csv --target label --by prediction
 """
 
 
@@ -203,6 +204,8 @@ def add_batch(commands: Any) -> None:
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    about = "show the mean shares by output ('prediction') or by the value of a feature as well"
+    command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
     add_on_error(command)
     add_json(command)
@@ -227,6 +230,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     names = inputs.domain.names
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
+    groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
@@ -234,7 +238,8 @@ def _run_batch(options: argparse.Namespace) -> None:
         known = {str(label): radius_words(radius) for label, radius in batch.stopped_rows.items()}
         completeness = {"completeness": known} if known else {}
         made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
-        print_json({**made, **averages, "mean_share": shares})
+        by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
+        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})})
         return
     ranked = [name for name in sorted(shares, key=lambda name: -shares[name]) if any(m[name] for m in means.values())]
     rows = [(n, f"{shares[n]:.1%}", *(amount(found[n], digits=6) for found in means.values())) for n in ranked]
@@ -247,7 +252,17 @@ def _run_batch(options: argparse.Namespace) -> None:
         sep=", ",
     )
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
+    _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
+
+
+def _print_groups(groups: Any, ranked: Sequence[str], limit: int) -> None:
+    """Print the mean share of each feature in each group, if there are any."""
+    if groups:
+        means = [dict(zip(own.feature_names, own.importances_mean.tolist(), strict=True)) for own in groups.values()]
+        rows = [(name, *(f"{mean[name]:.1%}" for mean in means)) for name in ranked]
+        head = [f"{plain(group)} ({counted(own.importances.shape[1], 'row')})" for group, own in groups.items()]
+        print("", *text_table(("mean share", *head), rows[:limit], total=len(rows)), sep="\n")
 
 
 def _print_skipped(batch: Any, limit: int) -> None:

@@ -30,7 +30,7 @@ from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in,
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
-from axfi_kc.scores import SCORES, check_complete, find_score, find_scores, scores_of
+from axfi_kc.scores import DEFAULT_SCORES, SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
 from axfi_kc.scores.interactions import INTERACTIONS, find_interaction, interactions_of
 
@@ -274,6 +274,8 @@ class SavedData(UpToRadius):
         """Return what features contribute together; see :meth:`axfi_kc.Explanation.interactions`."""
         if isinstance(self.cxps, UnlistedCXps):
             find_interaction(kind)
+            if order == 1 and kind in DEFAULT_SCORES:  # single features have their scores
+                return {(name,): score for name, score in self.scores(kind).items() if score}
             if (order, up_to or 2) != (2, 2) or kind not in self.stated.interactions:
                 raise self.cxps.unknown(f"{kind} interactions of {order} features, which were not written")
             return dict(self.stated.interactions[kind])
