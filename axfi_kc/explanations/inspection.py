@@ -34,7 +34,7 @@ class Inspection(Mapping[str, Any]):
     importances_mean: npt.NDArray[np.float64]
     importances_std: npt.NDArray[np.float64]
     importances: npt.NDArray[np.float64]
-    feature_names: npt.NDArray[np.object_]
+    feature_names: npt.NDArray[Any]
 
     @classmethod
     def of(cls, values: npt.NDArray[np.float64], names: Sequence[str]) -> Inspection:
