@@ -108,7 +108,7 @@ def against_definitions(number: int) -> dict[str, Any]:
     """Return how many random forests have exactly the interactions that the definitions say, of every index."""
     rng, equal, sets = Random(SEED), 0, 0
     for _ in range(number):
-        forest = random_forest(rng, rng.randint(2, 6))
+        forest = random_forest(rng, rng.randint(2, 5))
         n = len(forest.features)
         up_to = rng.randint(1, min(n, 3))
         same = True

@@ -309,8 +309,6 @@ class Explanation(Views):
         ------
         WeightError
             If there is no such kind or order.
-        IncompleteError
-            For more than two features of a linear model with too many CXps to list.
         BudgetError
             If the explainer's budget was spent.
 

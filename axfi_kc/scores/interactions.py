@@ -153,13 +153,11 @@ def interactions_of(
         If there is no such index, or no such order.
     BudgetError
         If the budget was spent.
-    IncompleteError
-        For more than two features, if the CXps are only counted.
 
     Notes
     -----
     Linear in the CXps' sets of `order` features, in machine arithmetic; on a diagram, a pass over it for each set of
-    one feature less.
+    one feature less; of a linear model's CXps that are only counted, another count for each set of two features less.
 
     Examples
     --------
