@@ -24,6 +24,7 @@ __all__ = ["CountedCxps", "cover_family", "covers_of"]
 
 
 _ONE = Fraction(1)
+_FASTER_LISTED = 1_000_000  # CXps, for sums of more than two features
 _ADVICE = "allow more, or ask for small CXps with max_size"
 
 
@@ -104,10 +105,11 @@ class CountedCxps(CxpSets):
         """Give each set of features a share of each CXp without listing one.
 
         Pairs are added up when they are first asked for, and kept; larger sets by inclusion and exclusion, which takes
-        the pairs once more for each set of features that is left over.
+        the pairs once more for each set of features that is left over. Up to a million CXps are listed for that.
         """
         if order > 2:
-            return self._larger(share, order, account)
+            listed = self.listed(_FASTER_LISTED, account=account)
+            return self._larger(share, order, account) if listed is None else listed.joint(share, order, account)
         sums = self._pair_sums(account) if order == 2 else self.sums
         part_of, common = parts_of_sizes((size for size in sums.numerators if size >= order), share)
         totals: dict[int, int] = {}
