@@ -35,7 +35,7 @@ from axfi_kc.explanations.problem import Problem
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel, Model, Samples, Similarity
-from axfi_kc.models.joint import circuit_share
+from axfi_kc.models.joint import Box, circuit_share
 from axfi_kc.models.support import possible_share
 
 __all__ = ["ExampleCircuit", "all_examples", "examples_of", "named_mask"]
@@ -340,11 +340,16 @@ class _Examples:
         others = (i for i in range(len(self._own)) if not mask >> i & 1)
         kept = build.conjunction([build.literal(i, [self._own[i]]) for i in others])
         boxes = self._engine.dissimilar_boxes(self._old, self._problem.output, mask, budget=self._account.rest())
-        parts = []
-        for box in boxes:
+        tested = _Tested(build, members, boxes, self._cells_of).node
+        return build.conjunction([kept, self._listed(members, boxes) if tested is None else tested])
+
+    def _listed(self, members: Sequence[int], boxes: Sequence[Box]) -> int:
+        """Return the node of disjoint boxes, one by one."""
+        build, parts = self._build, []
+        for box in self._account.paced(boxes):
             pairs = zip(members, box, strict=True)
             parts.append(build.conjunction([build.literal(i, self._cells_of(i, cells)) for i, cells in pairs]))
-        return build.conjunction([kept, build.disjunction(parts)])
+        return build.disjunction(parts)
 
     def _cells_of(self, i: int, cells: Iterable[int] | None) -> list[int]:
         """Return the new cells that some old ones are, without the instance's; for None the instance's own value."""
@@ -360,6 +365,52 @@ class _Examples:
         note_deterministic(made)
         problem = self._problem
         return ExampleCircuit(made, problem.instance, features, is_single, tuple(problem.codes.tolist()))
+
+
+class _Tested:
+    """Disjoint boxes as a diagram that tests their features one after the other, which merges what can be merged.
+
+    Attributes
+    ----------
+    node
+        Its node; None if it would be larger than a list of the boxes.
+    """
+
+    def __init__(
+        self,
+        build: CircuitBuilder,
+        members: Sequence[int],
+        boxes: Sequence[Box],
+        cells_of: Callable[[int, Iterable[int]], list[int]],
+    ) -> None:
+        self._build, self._members, self._boxes, self._cells_of = build, members, boxes, cells_of
+        self._known: dict[tuple[int, tuple[int, ...]], int | None] = {}
+        self._most = len(boxes) * len(members)
+        self.node = self._at(0, tuple(range(len(boxes))))
+
+    def _at(self, k: int, inside: tuple[int, ...]) -> int | None:
+        """Return the node of what the boxes with these numbers say of the features from place k on."""
+        if k == len(self._members):
+            return self._build.true if inside else self._build.false
+        key = k, inside
+        if key not in self._known and len(self._known) < self._most:
+            self._known[key] = None
+            arcs = [(cells, self._at(k + 1, own)) for own, cells in self._alike(k, inside)]
+            named = [(self._cells_of(self._members[k], cells), child) for cells, child in arcs if child is not None]
+            if len(named) == len(arcs):
+                self._known[key] = self._build.decision(self._members[k], named)
+        return self._known.get(key)
+
+    def _alike(self, k: int, inside: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+        """Iterate over cells of a feature that lie in the same boxes, with the numbers of these."""
+        boxes_of: dict[int, list[int]] = {}
+        for n in inside:
+            for cell in self._boxes[n][k]:
+                boxes_of.setdefault(cell, []).append(n)
+        found: dict[tuple[int, ...], list[int]] = {}
+        for cell, own in boxes_of.items():
+            found.setdefault(tuple(own), []).append(cell)
+        yield from found.items()
 
 
 def _around(problem: Problem) -> Grid:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from axfi_kc.errors import (
     UnsupportedModelError,
     WeightError,
 )
+from axfi_kc.explanations import example_circuits
 from axfi_kc.explanations.cxps import covered_points
 from axfi_kc.models import LinearModel, Positive
 from axfi_kc.plots import circuit_dot, plot_circuit
@@ -276,3 +278,15 @@ def test_the_command_line_writes_circuits(tmp_path: Path, capsys: pytest.Capture
         assert counted_by_dd(NnfText.read(tmp_path / "out.nnf"))[1] == weight
     assert main([*run, "--circuit", str(tmp_path / "out.nnf"), "--circuit-of", "a", "c"]) == 1
     assert "none of the CXps" in capsys.readouterr().err
+
+
+def test_boxes_are_listed_where_testing_them_would_be_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(11)
+    problems = [e for _ in range(6) for e in explanations(rng, rng.choice(["table", "tree", "ensemble"]))]
+    small = [e.circuit(cxp).size.nodes for e in problems for cxp in e.cxps]
+    monkeypatch.setattr(example_circuits, "_Tested", lambda *_: SimpleNamespace(node=None))
+    listed = [(e.circuit(cxp), cxp) for e in problems for cxp in e.cxps]
+    for made, cxp in listed:
+        check_structure(made)
+        assert made.weight() == cxp.weight
+    assert sum(small) < sum(made.size.nodes for made, _ in listed)
