@@ -340,7 +340,7 @@ class _Examples:
         others = (i for i in range(len(self._own)) if not mask >> i & 1)
         kept = build.conjunction([build.literal(i, [self._own[i]]) for i in others])
         boxes = self._engine.dissimilar_boxes(self._old, self._problem.output, mask, budget=self._account.rest())
-        tested = _Tested(build, members, boxes, self._cells_of).node
+        tested = _Tested(build, members, boxes, self._cells_of, self._account).node
         return build.conjunction([kept, self._listed(members, boxes) if tested is None else tested])
 
     def _listed(self, members: Sequence[int], boxes: Sequence[Box]) -> int:
@@ -382,8 +382,10 @@ class _Tested:
         members: Sequence[int],
         boxes: Sequence[Box],
         cells_of: Callable[[int, Iterable[int]], list[int]],
+        account: Account,
     ) -> None:
         self._build, self._members, self._boxes, self._cells_of = build, members, boxes, cells_of
+        self._account = account
         self._known: dict[tuple[int, tuple[int, ...]], int | None] = {}
         self._most = len(boxes) * len(members)
         self.node = self._at(0, tuple(range(len(boxes))))
@@ -404,7 +406,7 @@ class _Tested:
     def _alike(self, k: int, inside: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[int]]]:
         """Iterate over cells of a feature that lie in the same boxes, with the numbers of these."""
         boxes_of: dict[int, list[int]] = {}
-        for n in inside:
+        for n in self._account.paced(inside):
             for cell in self._boxes[n][k]:
                 boxes_of.setdefault(cell, []).append(n)
         found: dict[tuple[int, ...], list[int]] = {}
