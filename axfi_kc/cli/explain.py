@@ -65,6 +65,8 @@ def _add_circuit(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
+    if options.circuit_of and options.circuit is None:
+        raise DomainError("--circuit-of says which CXp, but --circuit FILE does not say where to write it; add that.")
     with working("reading"):
         inputs = given(options)
         row = inputs.row(options.row, options.data)

@@ -278,6 +278,8 @@ def test_the_command_line_writes_circuits(tmp_path: Path, capsys: pytest.Capture
         assert counted_by_dd(NnfText.read(tmp_path / "out.nnf"))[1] == weight
     assert main([*run, "--circuit", str(tmp_path / "out.nnf"), "--circuit-of", "a", "c"]) == 1
     assert "none of the CXps" in capsys.readouterr().err
+    assert main([*run, "--circuit-of", "a"]) == 1
+    assert "add that" in capsys.readouterr().err
 
 
 def test_boxes_are_listed_where_testing_them_would_be_larger(monkeypatch: pytest.MonkeyPatch) -> None:
