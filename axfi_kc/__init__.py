@@ -57,8 +57,10 @@ from axfi_kc.explanations.cxps import (
     is_wcxp,
     relevant_features,
 )
+from axfi_kc.explanations.example_circuits import ExampleCircuit
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.inspection import Inspection
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
@@ -150,10 +152,12 @@ __all__ = [
     "Counterfactual",
     "Distribution",
     "Domain",
+    "ExampleCircuit",
     "Explainer",
     "Explanation",
     "Fairness",
     "Histogram",
+    "Inspection",
     "Integer",
     "Mixture",
     "Problem",

@@ -33,6 +33,7 @@ _EXAMPLES = """\
   axfi-kc explain tree.skops data.csv --target label --max-size 3
   axfi-kc explain tree.skops data.csv --target label --score wffa shapley_shubik
   axfi-kc explain regressor.skops data.csv --delta 1.5 --target price --pictures out/
+  axfi-kc explain tree.skops data.csv --target label --circuit examples.nnf --circuit-of age race
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
@@ -49,12 +50,23 @@ def add_explain(commands: Any) -> None:
     add_interactions(command)
     command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
     command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
+    _add_circuit(command)
     add_json(command)
+
+
+def _add_circuit(command: argparse.ArgumentParser) -> None:
+    """Add where to write the circuit of the adversarial examples, and of which CXp."""
+    about = "write the circuit of the adversarial examples there, to be counted by other programs: an .nnf"
+    command.add_argument("--circuit", type=Path, metavar="FILE", help=about)
+    about = "only those of the CXp of these features [all CXps]"
+    command.add_argument("--circuit-of", nargs="+", metavar="FEATURE", help=about)
 
 
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
+    if options.circuit_of and options.circuit is None:
+        raise DomainError("--circuit-of says which CXp, but --circuit FILE does not say where to write it; add that.")
     with working("reading"):
         inputs = given(options)
         row = inputs.row(options.row, options.data)
@@ -73,6 +85,9 @@ def _run(options: argparse.Namespace) -> None:
     if options.report is not None:
         write_report(explanation, options.report, kinds=options.score, interactions=options.interactions)
         print_written([options.report], quiet=options.json)
+    if options.circuit is not None:
+        explanation.circuit(options.circuit_of).save(options.circuit)
+        print_written([options.circuit], quiet=options.json)
 
 
 def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
@@ -176,6 +191,7 @@ _BATCH_EXAMPLES = """\
   axfi-kc batch model.json data.csv
   axfi-kc batch model.json data.csv --out results.jsonl --n-jobs 2     (run it again, and it goes on where it stopped)
   axfi-kc batch tree.skops data.parquet --target label --out results.parquet --rows 1000
+  axfi-kc batch tree.skops data.csv --target label --by prediction
 """
 
 
@@ -190,6 +206,8 @@ def add_batch(commands: Any) -> None:
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    about = "show the mean shares by output ('prediction') or by the value of a feature as well"
+    command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
     add_on_error(command)
     add_json(command)
@@ -214,6 +232,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     names = inputs.domain.names
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
+    groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
@@ -221,7 +240,8 @@ def _run_batch(options: argparse.Namespace) -> None:
         known = {str(label): radius_words(radius) for label, radius in batch.stopped_rows.items()}
         completeness = {"completeness": known} if known else {}
         made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
-        print_json({**made, **averages, "mean_share": shares})
+        by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
+        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})})
         return
     ranked = [name for name in sorted(shares, key=lambda name: -shares[name]) if any(m[name] for m in means.values())]
     rows = [(n, f"{shares[n]:.1%}", *(amount(found[n], digits=6) for found in means.values())) for n in ranked]
@@ -234,7 +254,17 @@ def _run_batch(options: argparse.Namespace) -> None:
         sep=", ",
     )
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
+    _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
+
+
+def _print_groups(groups: Any, ranked: Sequence[str], limit: int) -> None:
+    """Print the mean share of each feature in each group, if there are any."""
+    if groups:
+        means = [dict(zip(own.feature_names, own.importances_mean.tolist(), strict=True)) for own in groups.values()]
+        rows = [(name, *(f"{mean[name]:.1%}" for mean in means)) for name in ranked]
+        head = [f"{plain(group)} ({counted(own.importances.shape[1], 'row')})" for group, own in groups.items()]
+        print("", *text_table(("mean share", *head), rows[:limit], total=len(rows)), sep="\n")
 
 
 def _print_skipped(batch: Any, limit: int) -> None:

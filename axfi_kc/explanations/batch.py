@@ -107,6 +107,11 @@ class Batch(BatchViews, Sequence[Explanation]):
         return self._model.domain
 
     @property
+    def instances(self) -> list[dict[str, Any]]:
+        """The instances, as ``{feature name: value}``."""
+        return [dict(zip(self.domain.names, self.domain.decode(row), strict=True)) for row in self._codes]
+
+    @property
     def predictions(self) -> list[Any]:
         """The model's output at each instance."""
         return list(self._found.outputs)
@@ -213,6 +218,11 @@ class SavedBatch(BatchViews):
             said = data.prediction, data.probability
             found.append(_Record(record.get("index"), *said, cxps, scores, data.stopped_at))
         return found
+
+    @cached_property
+    def instances(self) -> list[dict[str, Any]]:
+        """The instances, as ``{feature name: value}`` (cost: the file is read once)."""
+        return [e.instance for e in self]
 
     @property
     def rows(self) -> tuple[Any, ...]:  # type: ignore[override]

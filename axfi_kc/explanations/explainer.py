@@ -389,7 +389,7 @@ class Explainer(Manners):
         kinds
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         interactions
-            The interactions of two features to write as well: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
+            The interactions of two features to write as well, such as ``"shapley"`` or ``"moebius"``.
         n_jobs, progress, on_error
             As for :meth:`explain_batch`; the file, too, says which rows were skipped.
 

@@ -24,6 +24,7 @@ from axfi_kc.explanations.counterfactuals import (
     nearest_counterfactual,
 )
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
+from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import showing_progress
 from axfi_kc.explanations.radius import critical_radius
@@ -285,7 +286,9 @@ class Explanation(Views):
         with showing_progress():
             return scores_of(self._found, names, score, max_size=self.radius, budget=self._budget)
 
-    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+    def interactions(
+        self, kind: str = "shapley", *, order: int = 2, up_to: int | None = None
+    ) -> dict[tuple[str, ...], Fraction]:
         """Return what features contribute together, beyond what each contributes alone, by their names.
 
         Interactions of the CXp-Forest's value: of two features never positive, as fixing the second of one CXp adds
@@ -294,16 +297,18 @@ class Explanation(Views):
         Parameters
         ----------
         kind
-            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends).
+            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends); or one whose
+            values of up to so many features add up to the game's: ``"k_shapley"`` (Bord and von Luxburg), ``"taylor"``
+            (Sundararajan, Dhamdhere and Agarwal) or ``"faith"`` (Tsai, Yeh and Ravikumar).
         order
             How many features; 1 gives the scores themselves, or the dividends of single features.
+        up_to
+            The largest order of the last three; `order` by default.
 
         Raises
         ------
         WeightError
             If there is no such kind or order.
-        IncompleteError
-            For more than two features of a linear model with too many CXps to list.
         BudgetError
             If the explainer's budget was spent.
 
@@ -314,7 +319,7 @@ class Explanation(Views):
         >>> Explainer(lambda p: sum(p) > 1, domain).explain((1, 1, 1)).interactions("moebius")
         {('a', 'b'): Fraction(-1, 18), ('a', 'c'): Fraction(-1, 12), ('b', 'c'): Fraction(-1, 18)}
         """
-        return interactions_of(self._found, self.domain.names, kind, order=order, budget=self._budget)
+        return interactions_of(self._found, self.domain.names, kind, order=order, up_to=up_to, budget=self._budget)
 
     def counterfactual(
         self,
@@ -381,6 +386,37 @@ class Explanation(Views):
             If the explainer's budget was spent.
         """
         return precision_of(self.problem, features, budget=self._budget)
+
+    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+        """Return the adversarial examples of a CXp, or of all CXps, as a circuit: what the weights count.
+
+        Deterministic and decomposable, over the features of the domain; it can be counted, drawn
+        (:func:`axfi_kc.plots.plot_circuit`) and saved, so that others can count it again.
+
+        Parameters
+        ----------
+        cxp
+            One of the CXps, or the names of its features; None: all of them.
+
+        Raises
+        ------
+        DomainError
+            If the features are none of the CXps, or there is no CXp.
+        UnsupportedModelError
+            For a linear model over real features, for samples, and within an l1 ball over a real feature.
+        BudgetError
+            If the explainer's budget was spent.
+        """
+        self._check_changeable()
+        if cxp is None:
+            listed = self._found.listed(account=self._account())
+            masks, known = None if listed is None else listed.masks, self._found.support
+            return all_examples(self.problem, masks, known, radius=self.radius, budget=self._budget)
+        return examples_of(self.problem, named_mask(self.domain, cxp, self._is_cxp), budget=self._budget)
+
+    def _is_cxp(self, mask: int) -> bool:
+        listed = self._found.listed(0)
+        return mask in (self._found.family(self._budget) if listed is None else listed.masks)
 
     def plausibility(self, point: Any) -> Fraction | None:
         """Return how likely a point is: the probability of its cells where it differs, given the rest as it is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -31,14 +31,19 @@ from axfi_kc.explanations.answers import (
 )
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of, improving_counterfactuals
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
+from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
+from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_rows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.shap_objects import shap_explanation, shapiq_values
 from axfi_kc.families.masks import some_hitting_sets
 from axfi_kc.scores import DEFAULT_SCORES, share_numerators, shares_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import shap
+    import shapiq
 
     from axfi_kc.explanations.explanation import Explanation
 
@@ -118,7 +123,7 @@ def importance_frame(
     """
     pd = pandas_for("A table of importance")
     if not denominators:
-        raise _empty()
+        raise empty_batch()
     whole = lcm(*set(denominators))
     factors = [whole // d for d in denominators]
     columns = ([t * f for t, f in zip(column, factors, strict=True)] for column in zip(*numerators, strict=True))
@@ -136,7 +141,7 @@ def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
     """
     pd = pandas_for("A table of importance")
     if not scored[1]:
-        raise _empty()
+        raise empty_batch()
     rows = list(zip(scored[0].tolist(), scored[1], strict=True))
     found = []
     for i in range(len(names)):
@@ -145,10 +150,6 @@ def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
         distribution |= {name: np.quantile(column, float(at)) for name, at in _QUARTILES.items()}
         found.append({**distribution, "relevant": np.count_nonzero(column) / len(column)})
     return pd.DataFrame(found, index=pd.Index(list(names), name="feature"), dtype=float)
-
-
-def _empty() -> DomainError:
-    return DomainError("An importance is a mean over a batch, but this batch is empty; explain at least one row.")
 
 
 def _distribution(ordered: Sequence[int], whole: int, *, exact: bool) -> dict[str, Any]:
@@ -230,6 +231,47 @@ class Views(UpToRadius):
         columns = [f"feature_{k + 1}" for k in range(order)]
         rows = [(*names, value if exact else float(value)) for names, value in found]
         return pd.DataFrame(rows, columns=[*columns, kind])
+
+    def to_shap(self: Any, kind: str = "shapley", *, shares: bool = False) -> shap.Explanation:
+        """Return a score as a ``shap.Explanation``, which shap's plots draw; see :mod:`.shap_objects`.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        shares
+            Whether to divide by the sum of scores; what a waterfall ends in is then 1.
+
+        Raises
+        ------
+        MissingExtraError
+            If shap is not installed.
+        """
+        found = shares_of(self.scores(kind)) if shares else self.scores(kind)
+        row = np.array([[float(found[name]) for name in self.domain.names]])
+        return shap_explanation(row, self.domain, [self.instance])
+
+    def to_shapiq(self: Any, kind: str = "shapley", *, order: int = 2) -> shapiq.InteractionValues:
+        """Return interactions of one to `order` features as shapiq's ``InteractionValues``, which its plots draw.
+
+        Parameters
+        ----------
+        kind
+            ``"shapley"`` (SII in shapiq), ``"banzhaf"`` (BII), ``"moebius"``, ``"k_shapley"`` (k-SII), ``"taylor"``
+            (STII) or ``"faith"`` (FSII).
+        order
+            The largest number of features.
+
+        Raises
+        ------
+        MissingExtraError
+            If shapiq is not installed.
+        WeightError, IncompleteError, BudgetError
+            As :meth:`axfi_kc.Explanation.interactions` does.
+        """
+        largest = self.interactions(kind, order=order)  # first, as it looks at kind and order
+        found = [self.interactions(kind, order=size, up_to=order) for size in range(1, order)]
+        return shapiq_values([*found, largest], self.domain.names, kind)
 
     def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:
         """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
@@ -405,19 +447,35 @@ class SavedExplanation(Views, SavedData):
 
     def counterfactuals(self) -> Iterator[Counterfactual]:
         """Iterate over ever nearer adversarial examples, as :meth:`axfi_kc.Explanation.counterfactuals` does."""
-        masks = [self.domain.mask(cxp.features) for cxp in self.cxps]
-        return improving_counterfactuals(self._problem(), masks)
+        problem = self._problem()
+        return improving_counterfactuals(problem, self._masks())
 
-    def _problem(self) -> Problem:
+    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+        """Return the adversarial examples of a CXp, or of all, as a circuit; see :meth:`axfi_kc.Explanation.circuit`.
+
+        Raises
+        ------
+        IncompleteError
+            If the explanation was read without its model.
+        """
+        problem, masks = self._problem("An adversarial example"), self._masks()
+        if cxp is not None:
+            return examples_of(problem, named_mask(self.domain, cxp, masks.__contains__))
+        return all_examples(problem, masks, self.domain.mask(self.relevant), radius=self.radius)
+
+    def _masks(self) -> list[int]:
+        return [self.domain.mask(cxp.features) for cxp in self.cxps]
+
+    def _problem(self, what: str = "A counterfactual") -> Problem:
         if self.problem is None:
             raise IncompleteError(
-                "A counterfactual has to be put to the model, but this explanation was read without one; read it with "
+                f"{what} has to be put to the model, but this explanation was read without one; read it with "
                 "Explanation.from_json(text, model=model)."
             )
         if not self.cxps:
             raise DomainError(no_cxp_words(self))
         if isinstance(self.cxps, UnlistedCXps):
-            raise self.cxps.unknown("a counterfactual")
+            raise self.cxps.unknown(f"{what[:1].lower()}{what[1:]}")
         return self.problem
 
 
@@ -437,7 +495,7 @@ def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
 class BatchViews:
     """Gives a batch its tables and notebook display.
 
-    A batch has ``domain``, ``rows``, ``predictions``, ``cxp_counts`` and ``score_numerators``.
+    A batch has ``domain``, ``rows``, ``instances``, ``predictions``, ``cxp_counts`` and ``score_numerators``.
     """
 
     __slots__ = ()
@@ -468,6 +526,10 @@ class BatchViews:
         @property
         def radii(self) -> list[int | None]:
             """Up to how many features the CXps of each instance are complete; None: all that were asked for."""
+
+        @property
+        def instances(self) -> list[dict[str, Any]]:
+            """The instances, as ``{feature name: value}``."""
 
         def score_numerators(self, kind: str = "shapley") -> tuple[Any, list[int]]:
             """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
@@ -604,6 +666,75 @@ class BatchViews:
         if shares and not exact:
             return share_frame(self.domain.names, scored)
         return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
+
+    def inspection(
+        self, kind: str = "shapley", *, by: str | Sequence[Hashable] | None = None, shares: bool = True
+    ) -> Inspection | dict[Hashable, Inspection]:
+        """Return importances as ``sklearn.inspection.permutation_importance`` does: means, deviations and all values.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        by
+            In which groups: ``"prediction"`` (by output, under its name), a feature (by its value), or a group for each
+            row. None: all rows together.
+        shares
+            Whether each row's scores are divided by their sum; without, rows cannot be compared.
+
+        Returns
+        -------
+        Inspection or dict
+            With groups, one for each, by group.
+
+        Raises
+        ------
+        DomainError
+            If the batch is empty, or there is not one group per row.
+        UnknownFeatureError
+            If there is no such feature.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
+        >>> batch = explainer.explain_batch([(1, 2), (0, 2), (1, 0)])
+        >>> batch.inspection().importances_mean.round(3).tolist()
+        [0.533, 0.467]
+        >>> {group: found.importances_mean.tolist() for group, found in batch.inspection(by="a").items()}
+        {0: [1.0, 0.0], 1: [0.3, 0.7]}
+        """
+        values = nearest_floats(*(self.share_numerators if shares else self.score_numerators)(kind))
+        if by is None:
+            return Inspection.of(values, self.domain.names)
+        rows = grouped_rows(self._groups(by), len(self))
+        return {group: Inspection.of(values[own], self.domain.names) for group, own in rows.items()}
+
+    def _groups(self, by: str | Sequence[Hashable]) -> Sequence[Hashable]:
+        if not isinstance(by, str):
+            return list(by)
+        if by == "prediction":
+            return [name_of(y, self.class_names) for y in self.predictions]
+        self.domain.index(by)
+        return [instance[by] for instance in self.instances]
+
+    def to_shap(self, kind: str = "shapley", *, shares: bool = True) -> shap.Explanation:
+        """Return a score of all rows as a ``shap.Explanation``, which shap's plots draw; see :mod:`.shap_objects`.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        shares
+            Whether to divide the scores of each row by their sum, so that rows can be compared, as beeswarms do.
+
+        Raises
+        ------
+        MissingExtraError
+            If shap is not installed.
+        """
+        values = nearest_floats(*self.share_numerators(kind)) if shares else self.score_floats(kind)
+        return shap_explanation(values, self.domain, self.instances, labels=self.rows)
 
     def to_html(self, kind: str = "shapley") -> str:
         """Return the batch as HTML for a notebook: the features by the mean of their shares of a score."""

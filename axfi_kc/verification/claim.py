@@ -27,10 +27,12 @@ _UNCHECKED = {
     "model_kind": "the name of the model's neutral form",
     "rounding": "the bound on rounding",
     "counterfactual": "that no counterfactual is nearer, and the words of one",
+    "circuit": "circuits of adversarial examples, but for those of a few small CXps",
     "nodes": "the number of search nodes",
     "margin": "the exact scores of the classes",
     "class_names": "the names of the classes",
 }
+_OF_MODEL = ("counterfactual", "circuit")
 _MAY_BE_EMPTY = ("margin", "class_names")
 _NEEDED = ("domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "scores")
 
@@ -64,6 +66,7 @@ class Claim:
     probability: float | None = None  # what the model itself is said to give its prediction
     # For each kind of interaction, that of each two features where it is not 0.
     interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
+    circuit: Callable[[tuple[str, ...]], Any] | None = None  # gives the circuit of a CXp's adversarial examples
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -102,6 +105,7 @@ class Claim:
             unchecked=_unchecked(explanation, stated, has_model=has_model),
             probability=getattr(explanation, "probability", None),
             interactions={} if partial else _interactions(explanation, allowance),
+            circuit=getattr(explanation, "circuit", None) if has_model else None,
         )
 
     @property
@@ -167,7 +171,7 @@ def _scores(explanation: Any, allowance: Allowance | None, kinds: tuple[str, ...
 
 def _unchecked(explanation: Any, stated: Any, *, has_model: bool) -> tuple[str, ...]:
     """Return what is said, but not looked at."""
-    names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name != "counterfactual")]
+    names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name not in _OF_MODEL)]
     known = tuple(_UNCHECKED[n] for n in names if n not in _MAY_BE_EMPTY or getattr(explanation, n))
     others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
     return (*known, *others)

@@ -12,6 +12,7 @@ import numpy as np
 
 from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
+from axfi_kc.verification.example_circuits import circuit_holds, cut_elsewhere
 from axfi_kc.verification.linear_proofs import LinearProofs
 from axfi_kc.verification.possible import Possible, possible_rows, violated
 from axfi_kc.verification.reading import form_of
@@ -191,6 +192,31 @@ class Searches:
                 True, "proved", "predict at a point found by a proof", self.allowance.used, self._shown(codes)
             )
         return Answer(True, "proved", proofs.method, self.allowance.used, _ROUNDED)
+
+    def differs(self, free: Features, circuit: Any) -> tuple[str, int] | None:
+        """Return a point of a box at which a circuit of its dissimilar points is wrong, and how many were asked.
+
+        The text is empty if there is none; the result None if not every combination of cells can be asked.
+        """
+        space = self._space
+        if space is None or self.is_inexact or not space.has_floats(free) or space.n_boxes(free) > _FEW:
+            return None
+        axes = circuit.grid.axes
+        if any(cut_elsewhere(axes[i], space.pieces[i], float(self.claim.codes[i])) for i in free):
+            return None
+        drawn = self._drawn(free, _READ_AT)  # what is beside the instance in its own cell, too
+        blocks: list[tuple[Codes, Any]] = [*self._listed(free), (drawn, possible_rows(self.claim.domain, drawn))]
+        for codes, possible in blocks:
+            flags = self._flags(codes, possible)
+            rows = zip(codes, possible, flags, circuit_holds(circuit, codes), strict=True)
+            wrong = next((r for r, may, own, said in rows if own != said and not (may and self._may_be(r, said))), None)
+            if wrong is not None:
+                return self._shown(wrong) or "the instance", len(codes)
+        return "", sum(len(codes) for codes, _ in blocks)
+
+    def _may_be(self, codes: Codes, dissimilar: bool) -> bool:
+        """Tell whether predict or exact arithmetic says that of a point: where they differ, either may be meant."""
+        return any(self.claim.is_similar(y) != dissimilar for y in self.outputs(codes))
 
     def _sample(self, free: Features) -> Answer:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)

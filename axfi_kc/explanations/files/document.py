@@ -30,7 +30,7 @@ from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in,
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
-from axfi_kc.scores import SCORES, check_complete, find_score, find_scores, scores_of
+from axfi_kc.scores import DEFAULT_SCORES, SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
 from axfi_kc.scores.interactions import INTERACTIONS, find_interaction, interactions_of
 
@@ -268,14 +268,18 @@ class SavedData(UpToRadius):
             return dict(self.stated.scores[kind])
         return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.radius)
 
-    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+    def interactions(
+        self, kind: str = "shapley", *, order: int = 2, up_to: int | None = None
+    ) -> dict[tuple[str, ...], Fraction]:
         """Return what features contribute together; see :meth:`axfi_kc.Explanation.interactions`."""
         if isinstance(self.cxps, UnlistedCXps):
             find_interaction(kind)
-            if order != 2 or kind not in self.stated.interactions:
+            if order == 1 and kind in DEFAULT_SCORES:  # single features have their scores
+                return {(name,): score for name, score in self.scores(kind).items() if score}
+            if (order, up_to or 2) != (2, 2) or kind not in self.stated.interactions:
                 raise self.cxps.unknown(f"{kind} interactions of {order} features, which were not written")
             return dict(self.stated.interactions[kind])
-        return interactions_of(self.forest.sets, self.domain.names, kind, order=order)
+        return interactions_of(self.forest.sets, self.domain.names, kind, order=order, up_to=up_to)
 
 
 _S = TypeVar("_S", bound=SavedData)

@@ -54,7 +54,7 @@ def write_report(
     kinds
         The scores to show, names in :data:`axfi_kc.scores.SCORES`; what is sorted is sorted by the first.
     interactions
-        The interactions of two features to show: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
+        The interactions of two features to show; names in :data:`axfi_kc.scores.interactions.INTERACTIONS`.
     max_rows
         The longest table; a note counts what is left out.
     max_details

@@ -21,6 +21,7 @@ from axfi_kc.explanations.answers import (
 )
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, UnlistedCXps
+from axfi_kc.explanations.inspection import grouped_rows
 from axfi_kc.explanations.page.elements import (
     Cell,
     Markup,
@@ -61,6 +62,7 @@ def _change_words(explanation: Any, cxp: CXp) -> Markup:
     return joined([name(found.words), ". Nearest: ", nearest, "."])
 
 
+_MOST_OUTPUTS = 8  # that stand side by side
 _WEIGHTS = {
     "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
     "count": "the number of points with another output that differ from the instance in these features only",
@@ -281,9 +283,12 @@ def batch_sections(
     """
     if not len(batch):
         return {"Instances": element("section", element("p", "The batch has no instance."))}
+    shares = _share_columns(batch, scores[0].name)
+    outputs = _rows_by_output(batch)
     return _titled(
         {
-            "Features": _importance(batch, scores[0], rows),
+            "Features": _importance(shares, scores[0], rows),
+            **({"Features by output": _by_output(shares, outputs, scores[0], rows)} if outputs else {}),
             "Instances": _instances(batch, labels, scores[0].name, rows=rows, details=details),
             "Details": _details(batch, labels, scores, interactions, rows=rows, details=details),
         }
@@ -299,12 +304,38 @@ def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Marku
     return _titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
 
 
-def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
-    """Return for each feature the mean and the distribution of its shares of a score."""
+def _share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
+    """Return the shares of each feature of a score, a number per instance."""
     columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
     for e in batch:
-        for n, value in e.shares(score.name).items():
+        for n, value in e.shares(kind).items():
             columns[n].append(float(value))
+    return columns
+
+
+def _rows_by_output(batch: Sequence[Any]) -> dict[str, list[int]]:
+    """Return the instances of each output, if it makes sense to tell them apart: there are a few classes."""
+    if batch[0].delta is not None:
+        return {}
+    found = grouped_rows([shown(e.prediction_name) for e in batch], len(batch))
+    return {str(output): own for output, own in found.items()} if 1 < len(found) <= _MOST_OUTPUTS else {}
+
+
+def _by_output(
+    columns: Mapping[str, Sequence[float]], outputs: Mapping[str, Sequence[int]], score: Score, rows: int
+) -> Markup:
+    """Return for each feature the mean of its shares of a score over the instances of each output."""
+    means = {n: [fsum(own[k] for k in some) / len(some) for some in outputs.values()] for n, own in columns.items()}
+    ranked = sorted(means, key=lambda n: -max(means[n]))
+    lines = [(Cell(name(n)), *map(number_cell, means[n])) for n in ranked[:rows]]
+    head = ("feature", *(f"{output} ({counted(len(own), 'row')})" for output, own in outputs.items()))
+    words = f"The mean share of each feature of the {score.about}, over the instances of each output, rounded."
+    listed = table("Mean shares by output", head, lines)
+    return joined([element("p", words), listed, more(len(ranked) - rows, "feature")])
+
+
+def _importance(columns: Mapping[str, Sequence[float]], score: Score, rows: int) -> Markup:
+    """Return for each feature the mean and the distribution of its shares of a score."""
     means = {n: fsum(values) / len(values) for n, values in columns.items()}
     ranked = sorted(means, key=lambda n: -means[n])
     most, top = max(max(values) for values in columns.values()), max(means.values())
@@ -315,7 +346,7 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
             bar_cell(means[n], top),
             number_cell(median(columns[n])),
             number_cell(max(columns[n])),
-            Cell(f"{sum(v > 0 for v in columns[n]) / len(batch):.0%}", sum(v > 0 for v in columns[n]), "number"),
+            Cell(f"{sum(v > 0 for v in columns[n]) / len(columns[n]):.0%}", sum(v > 0 for v in columns[n]), "number"),
             Cell(histogram(columns[n], most), max(columns[n]), "bars"),
         )
         for n in ranked[:rows]
