@@ -22,7 +22,15 @@ from axfi_kc.cli.inputs import (
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, radius_words, space_words, stopped_words
+from axfi_kc.explanations.answers import (
+    answer_words,
+    name_of,
+    no_cxp_words,
+    radius_words,
+    space_words,
+    stopped_words,
+    toward_words,
+)
 from axfi_kc.scores import DEFAULT_SCORES, shares_of
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -95,14 +103,16 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     """Return the tables of an explanation as text."""
     space = [f"{what} {plain(words)}" for what, words in space_words(explanation).items()]
     known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
-    head = [f"prediction: {plain(answer_words(explanation))}", *known, *space]
+    asked = [plain(words)] if (words := toward_words(explanation)) else []
+    head = [f"prediction: {plain(answer_words(explanation))}", *asked, *known, *space]
     lines = [*head, "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
         for c in cxps
     ]
-    header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
+    does = "the output can change" if explanation.toward is None else "the output can be that class"
+    header = (explanation.weights, "exactly", f"CXp: change these, and {does}")
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
     lines += _change_lines(explanation, limit)
@@ -168,7 +178,8 @@ def _change_lines(explanation: Any, limit: int) -> list[str]:
 def _axp_lines(explanation: Any, limit: int) -> list[str]:
     axps, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     rows = [(", ".join(a.features),) for a in axps[:limit]]
-    lines = text_table(("AXp: keep these, and the output stays",), rows, total=len(axps))
+    does = "the output stays" if explanation.toward is None else "the output is never that class"
+    lines = text_table((f"AXp: keep these, and {does}",), rows, total=len(axps))
     return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -96,6 +96,11 @@ class Batch(BatchViews, Sequence[Explanation]):
     def domain(self) -> Domain:
         """The space in which the instances were explained."""
         return self._model.domain
+
+    @property
+    def toward(self) -> Hashable | None:
+        """The class that is asked about, "why not this one?"; None: any other than the prediction."""
+        return self._similarity.toward
 
     @property
     def predictions(self) -> list[Any]:
@@ -220,6 +225,12 @@ class SavedBatch(BatchViews):
         """The probability that the model itself gave each prediction; None if the file has none."""
         found = [record.probability for record in self._records]
         return None if all(p is None for p in found) else found
+
+    @property
+    def toward(self) -> Hashable | None:
+        """The class that is asked about, "why not this one?"; None: any other than the prediction."""
+        found = self._header.get("toward")
+        return None if found is None else value_of(found)
 
     @cached_property
     def class_names(self) -> dict[Any, str]:

@@ -119,6 +119,11 @@ class Explanation(Views):
         return self.problem.similarity.delta
 
     @property
+    def toward(self) -> Hashable | None:
+        """The class that the explanation is about, "why not this one?"; None: any other than the prediction."""
+        return self.problem.similarity.toward
+
+    @property
     def weights(self) -> str:
         """The kind of weights: ``"ratio"``, ``"count"`` or ``"unit"``."""
         return self._found.kind

@@ -424,7 +424,8 @@ class SavedExplanation(Views, SavedData):
 def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
     """Return the question that a saved explanation answers, of the model it is about."""
     delta = explained.delta
-    problem = Problem.of(model, explained.whole or explained.domain, explained.instance, delta=delta)
+    whole = explained.whole or explained.domain
+    problem = Problem.of(model, whole, explained.instance, delta=delta, toward=explained.toward)
     if problem.output != explained.prediction:
         raise ResultFileError(
             f"The document says that the model gives {shown(explained.prediction, quoted=True)} at the instance, but "

@@ -64,6 +64,7 @@ class Claim:
     probability: float | None = None  # what the model itself is said to give its prediction
     # For each kind of interaction, that of each two features where it is not 0.
     interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
+    toward: Any = None  # the one class that counts as dissimilar; None: all but the prediction
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -102,6 +103,7 @@ class Claim:
             unchecked=_unchecked(explanation, stated, has_model=has_model),
             probability=getattr(explanation, "probability", None),
             interactions={} if partial else _interactions(explanation, allowance),
+            toward=getattr(explanation, "toward", None),
         )
 
     @property
@@ -120,6 +122,8 @@ class Claim:
 
     def is_similar(self, output: Any) -> bool:
         """Tell whether an output is similar to the instance's."""
+        if self.toward is not None:
+            return bool(output != self.toward)
         if self.delta is None:
             return bool(output == self.prediction)
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta

@@ -12,7 +12,7 @@ import numpy as np
 
 from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
-from axfi_kc.verification.linear_proofs import LinearProofs
+from axfi_kc.verification.linear_proofs import ClassProofs, LinearProofs
 from axfi_kc.verification.possible import Possible, possible_rows, violated
 from axfi_kc.verification.reading import form_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
@@ -98,7 +98,8 @@ class Searches:
     @property
     def linear_form(self) -> LinearForm | None:
         """What was read of a linear model whose points are not constrained; None of others."""
-        is_free = isinstance(self._proofs, LinearProofs) and not self.claim.domain.constraints
+        plain = isinstance(self._proofs, LinearProofs) and self.claim.toward is None
+        is_free = plain and not self.claim.domain.constraints
         return self._form if isinstance(self._form, LinearForm) and is_free else None
 
     @property
@@ -308,10 +309,11 @@ def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | Non
 def _proofs(
     form: Form | None, space: Space | None, possible: Possible | None, claim: Claim, allowance: Allowance
 ) -> TreeProofs | LinearProofs | None:
-    if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(claim.prediction, claim.delta)):
+    asked = claim.prediction, claim.delta, claim.toward
+    if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(*asked)):
         return None  # the check of the prediction says so
     if isinstance(form, LinearForm) and LinearProofs.covers(claim):
-        return LinearProofs(form, claim)
+        return LinearProofs(form, claim) if claim.toward is None else ClassProofs(form, claim)
     # Constraints that tie features to each other spoil extreme corners: value by value a linear form is a sum of trees.
     if isinstance(form, TreeForm | LinearForm) and space is not None:
         try:

@@ -82,7 +82,10 @@ class TreeProofs:
         claim = space.claim
         if form.rule is None:
             raise Spent  # there are no outputs to prove anything about
-        margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
+        # Asked why not a class, the points of that class are those that are not unlike it.
+        self._is_class = claim.toward is not None
+        own = claim.toward if self._is_class else claim.prediction
+        margins = form.rule.margins(own, claim.delta, len(form.base))
         if isinstance(form, TreeForm):
             leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
         else:
@@ -148,7 +151,10 @@ class TreeProofs:
             del stack[-_AT_ONCE:]
             allowance.spend(len(boxes))
             least, most, widest = trees.bounds(np.array([reached for _, reached in boxes]))
-            inside, reachable = (least > 0).any(axis=1).tolist(), (most > 0).any(axis=1).tolist()
+            every, some = (least > 0).any(axis=1), (most > 0).any(axis=1)
+            inside, reachable = (
+                ((~some).tolist(), (~every).tolist()) if self._is_class else (every.tolist(), some.tolist())
+            )
             for k, (pieces, reached) in enumerate(boxes):
                 if inside[k]:
                     yield from ((pieces, 1),) if limits is None else limits.boxes(pieces, allowance)

@@ -129,6 +129,8 @@ def _prediction(searches: Searches) -> Check:
     else:
         right, method = _is_close(own, claim.prediction), "predict at the instance"
     said = f"predict gives {own!r}, the explanation says {claim.prediction!r}"
+    if right and claim.toward is not None and claim.toward == own:
+        right, said = False, f"predict gives {own!r}, the very class that is asked about"
     return Check("prediction", (), "proved" if right else "failed", method, 1, "" if right else said)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
-from fractions import Fraction
 from functools import cache, cached_property
 from math import isqrt, prod
 from typing import Any, NamedTuple
@@ -66,7 +65,7 @@ class BoxEngine:
         self._number = {output: k for k, output in enumerate(self.boxes.outputs)}
         self._met: dict[int, tuple[Hashable, int]] = {}
         self._literals = _literals_of(self.boxes)
-        self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
+        self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity)
         self._rank_of_box = self._rank[self.boxes.output]
         self._cells: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[int, ...], list[int]]] = {}
         self._worths: dict[tuple[str, bool], Any] = {}
@@ -299,8 +298,11 @@ def _compile_kernel(words: int) -> None:
     _misses_within(Account(None, goal="kernel"), cells, (0, 1), one, lits, words, 1)
 
 
-def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tuple[Cells, Cells, Cells]:
-    ids = np.arange(len(outputs))
+def _similar_ranks(outputs: tuple[Hashable, ...], similarity: Similarity) -> tuple[Cells, Cells, Cells]:
+    ids, delta = np.arange(len(outputs)), similarity.delta
+    if similarity.toward is not None:
+        # Two ranks: all classes but one are alike.
+        ids = np.array([int(y == similarity.toward) for y in outputs])
     if delta is None:
         # A class is similar to itself only: a run of one rank.
         return ids, ids, ids + 1

@@ -11,12 +11,12 @@ from axfi_kc.compiled import kernel, part
 from axfi_kc.engines.ensemble.bound_kernels import best_leaf, cut_point, exceeds, fork_of
 from axfi_kc.engines.ensemble.condition_kernels import condition
 
-__all__ = ["ANY_SET", "CXP", "N_OUT", "REGISTERS", "TOP", "Boxes", "cover"]
+__all__ = ["ANY_SET", "CXP", "FIRST", "N_OUT", "OTHERS", "REGISTERS", "TOP", "Boxes", "cover"]
 
 
 # registers of `cover` besides NODES and LIMIT
-TOP, CXP, N_OUT, ANY_SET = 2, 3, 4, 5
-REGISTERS = 6
+TOP, CXP, N_OUT, ANY_SET, OTHERS, FIRST = 2, 3, 4, 5, 6, 7
+REGISTERS = 8
 
 
 class Boxes(NamedTuple):
@@ -250,11 +250,12 @@ def _alike(F, B, p, f, c, todo):
 
 
 @part
-def _split(F, B, p, v, features, first, last, gain, node, weight, todo):
+def _split(F, B, p, v, features, first, last, gain, node, weight, todo, others):
     """Split an undecided box `p`; returns the new height.
 
     First v's cell, and all that act like it, are cut out of every feature: by
     minimality no point there is dissimilar. Then the voters say where to cut.
+    With `others`, parts where no score exceeds 0 are what is looked for, and stay.
     """
     f = _vote(F, B, p, gain, node, weight)
     for k in range(first, last):
@@ -272,8 +273,8 @@ def _split(F, B, p, v, features, first, last, gain, node, weight, todo):
     else:
         a = cut_point(F.node, F.counts, node[f], v[f], lo, hi)
         b = a
-    lower = a > lo and _may_exceed(F, B, p, f, lo, a, todo)
-    upper = b < hi and _may_exceed(F, B, p, f, b, hi, todo)
+    lower = a > lo and (others or _may_exceed(F, B, p, f, lo, a, todo))
+    upper = b < hi and (others or _may_exceed(F, B, p, f, b, hi, todo))
     # If nothing is left on either side the box vanishes; if one side is left it takes the place of the box; a
     # copy is needed only for two.
     if lower and upper:
@@ -299,10 +300,12 @@ def cover(whole, F, v, offsets, features, B, out, n_boxes, T, reg):
     CXp c is ``features[offsets[c]:offsets[c + 1]]``. Its boxes are appended to
     `out` as lo, hi per feature; `n_boxes[c]` counts them. Any status but DONE
     leaves a state that can be continued; -1 in reg[TOP] means "open the next".
-    With reg[ANY_SET] these may be any sets of features.
+    With reg[ANY_SET] these may be any sets of features, with reg[OTHERS] it is the points where no score exceeds 0
+    that are covered, and with reg[FIRST] the first box of each set is enough.
     """
     # What must survive an interruption is in B, F, out and reg; `T` is scratch space.
     todo = T.todo
+    others = reg[OTHERS] != 0
     while reg[CXP] < n_boxes.size:
         first = np.int64(offsets[reg[CXP]])
         last = np.int64(offsets[reg[CXP] + 1])
@@ -327,16 +330,18 @@ def cover(whole, F, v, offsets, features, B, out, n_boxes, T, reg):
             p = reg[TOP] - 1
             verdict = _judge(F, B, p)
             if verdict == 0:
-                reg[TOP] = _split(F, B, p, v, features, first, last, T.gain, T.node, T.weight, todo)
+                reg[TOP] = _split(F, B, p, v, features, first, last, T.gain, T.node, T.weight, todo, others)
                 continue
             reg[TOP] = p
-            if verdict > 0:
+            if (verdict < 0) == others:
                 # Bounds are listed for Y only; everywhere else the box is as v.
                 for k in range(first, last):
                     out[reg[N_OUT]] = B.lo[p, features[k]]
                     out[reg[N_OUT] + 1] = B.hi[p, features[k]]
                     reg[N_OUT] += 2
                 n_boxes[reg[CXP]] += 1
+                if reg[FIRST]:
+                    reg[TOP] = 0
         reg[CXP] += 1
         reg[TOP] = -1
     return DONE

@@ -37,6 +37,7 @@ def weigh(
     worths: Sequence[Sequence[int]],
     *,
     meter: Meter,
+    others: bool = False,
 ) -> list[int]:
     """Return the exact measure of the dissimilar points of each CXp of v.
 
@@ -50,6 +51,8 @@ def weigh(
         For each feature what each of its cells is worth, integers of any size.
     meter
         What the search may cost.
+    others
+        See :func:`cover_sets`.
 
     Returns
     -------
@@ -62,7 +65,7 @@ def weigh(
     The kernel covers the points by disjoint boxes; each costs one product of differences of
     prefix sums, in Python integers.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter)
+    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter, others=others)
     # Prefix sums make a run of cells one subtraction, however many cells it has.
     below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
     ends = iter(bounds.tolist())
@@ -81,7 +84,15 @@ def weigh(
     return weights
 
 
-def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool) -> BoxList:
+def cover_boxes(
+    ensemble: Ensemble,
+    v: Cells,
+    sets: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+    minimal: bool,
+    others: bool = False,
+) -> BoxList:
     """Return disjoint boxes of the dissimilar points of each set of features.
 
     Parameters
@@ -92,10 +103,10 @@ def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, 
         The features that are free.
     meter
         What the search may cost.
-    minimal
-        Whether the sets are CXps; see :func:`cover_sets`.
+    minimal, others
+        Whether the sets are CXps, and what is covered; see :func:`cover_sets`.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal)
+    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal, others=others)
     first, last = bounds.reshape(-1, 2).T.astype(np.int64)
     lists = zip(sets, n_boxes.tolist(), strict=True)
     feature = np.concatenate([np.zeros(0, np.int64), *(np.tile(np.array(Y, np.int64), k) for Y, k in lists)])
@@ -107,16 +118,26 @@ def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, 
 
 
 def cover_sets(
-    ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool = True
+    ensemble: Ensemble,
+    v: Cells,
+    sets: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+    minimal: bool = True,
+    others: bool = False,
+    first: bool = False,
 ) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Cover the dissimilar points of sets of features by disjoint boxes; return all bounds, and their number for each.
 
     Bounds are flat: for each box of each set, the first cell of each of its features and the one after the last. If the
-    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter.
+    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter. With
+    `others`, dissimilar are the points where no score exceeds 0; if only the `first` box of each is wanted, it ends
+    there.
     """
     threads = min(meter.threads, len(sets)) or 1
     # Neighbours are of one size and cost about the same: dealt out in turn, each thread has as much to do.
-    parts = [_Cover(ensemble, v, sets[k::threads], minimal=minimal) for k in range(threads)]
+    flags = {"minimal": minimal, "others": others, "first": first}
+    parts = [_Cover(ensemble, v, sets[k::threads], **flags) for k in range(threads)]
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         while not all(part.ended for part in parts):
             before, most = sum(part.nodes for part in parts), meter.allowance()
@@ -145,7 +166,16 @@ def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
 class _Cover:
     """Boxes that cover the dissimilar points of some sets of features, in the making."""
 
-    def __init__(self, ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, minimal: bool) -> None:
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        v: Cells,
+        sets: Sequence[Sequence[int]],
+        *,
+        minimal: bool,
+        others: bool = False,
+        first: bool = False,
+    ) -> None:
         self._ensemble, self._v = ensemble, v
         self._left, self._boxes, self._scratch = room_for(ensemble), _boxes(ensemble), new_scratch(ensemble)
         self.sizes = np.array([len(Y) for Y in sets], np.int64)
@@ -155,6 +185,8 @@ class _Cover:
         self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
         self._registers[cover_kernels.TOP] = -1
         self._registers[cover_kernels.ANY_SET] = not minimal
+        self._registers[cover_kernels.OTHERS] = others
+        self._registers[cover_kernels.FIRST] = first
         self.ended = False
 
     @property

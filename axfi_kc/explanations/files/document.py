@@ -60,6 +60,7 @@ __all__ = [
     "score_entries",
     "sets_of",
     "stated_of",
+    "toward_entry",
 ]
 
 
@@ -70,6 +71,7 @@ _READ = (
     "instance",
     "prediction",
     "delta",
+    "toward",
     "weights",
     "max_size",
     "radius",
@@ -208,6 +210,7 @@ class SavedData(UpToRadius):
     within: Region | None = None
     whole: Domain | None = None  # with a region: the domain before it was clipped
     stopped_at: int | None = None
+    toward: Hashable | None = None
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -309,6 +312,7 @@ def document_of(
         **names_entry(explained.class_names),
         **answer_entries(explained.prediction, explained.class_names, explained.probability, explained.margin),
         "delta": None if delta is None else number_text(delta),
+        **toward_entry(explained.toward),
         "weights": explained.weights,
         "max_size": explained.max_size,
         **radius_entries(explained.stopped_at),
@@ -352,6 +356,11 @@ def _region_of(explained: Any) -> tuple[Region | None, Domain | None]:
 def names_entry(class_names: Mapping[Any, str]) -> dict[str, Any]:
     """Return the names of classes as every kind of file holds them, if there are any."""
     return {"class_names": [[value_text(label), name] for label, name in class_names.items()]} if class_names else {}
+
+
+def toward_entry(toward: Hashable | None) -> dict[str, Any]:
+    """Return the class that is asked about, "why not this one?", as every kind of file says it, if there is one."""
+    return {} if toward is None else {"toward": value_text(toward)}
 
 
 def answer_entries(
@@ -493,6 +502,7 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         prediction=value_of(document.get("prediction")),
         model_kind=text_of(document.get("model"), "kind of model"),
         delta=None if delta is None else number_of(delta, "delta"),
+        toward=_toward(document),
         weights=weights,
         max_size=max_size,
         stopped_at=stopped_at,
@@ -502,6 +512,17 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         stated=stated or Stated(),
         **_answer(document),
     )
+
+
+def _toward(document: Mapping[str, Any]) -> Hashable | None:
+    """Return the class that a document is about beside its prediction, which must be another one."""
+    toward = document.get("toward")
+    if toward is None:
+        return None
+    found = value_of(toward)
+    if document.get("delta") is not None or found == value_of(document.get("prediction")):
+        raise ResultFileError("toward must be another class than the prediction, and there is none of a regression.")
+    return found
 
 
 def class_names_of(document: Mapping[str, Any]) -> dict[Any, str]:

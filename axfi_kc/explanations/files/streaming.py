@@ -32,6 +32,7 @@ from axfi_kc.explanations.files.document import (
     label_type,
     names_entry,
     parquet_block,
+    toward_entry,
 )
 from axfi_kc.explanations.files.domain_document import domain_document
 from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
@@ -168,6 +169,7 @@ class Run:
             "model": type(self.model).__name__,
             "domain": domain_document(self.model.domain),
             "delta": None if delta is None else number_text(delta),
+            **toward_entry(self.similarity.toward),
             "target": self.target,
             "weights": self.weights,
             "max_size": self.max_size,

@@ -18,6 +18,7 @@ from axfi_kc.explanations.answers import (
     radius_words,
     space_words,
     stopped_words,
+    toward_words,
 )
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, UnlistedCXps
@@ -89,12 +90,19 @@ def explanation_facts(explanation: Any) -> Markup:
     return _facts(
         {
             "output": name(answer_words(explanation)),
+            **_question(explanation),
             f"CXps{limit_words(explanation)}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
             **_whole_value(explanation),
             **space_words(explanation),
         }
     )
+
+
+def _question(explained: Any) -> dict[str, object]:
+    """Return which class is asked about, if one is."""
+    words = toward_words(explained)
+    return {"question": name(words)} if words else {}
 
 
 def _whole_value(explanation: Any) -> dict[str, object]:
@@ -207,14 +215,27 @@ def _cxps(explanation: Any, rows: int) -> Markup:
         )
         for k, c in enumerate(cxps[:rows])
     ]
-    words = "Each CXp is a smallest set of features whose change alone can change the output. Its weight is "
+    toward = explanation.toward
+    does = "change the output" if toward is None else f"lead to {name_of(toward, explanation.class_names)}"
+    words = f"Each CXp is a smallest set of features whose change alone can {does}. Its weight is "
     head = ("CXp", "weight", "bar", "in words", "features", "exactly")
     return joined(
         [
-            element("p", words, _WEIGHTS.get(explanation.weights, explanation.weights), "."),
+            element("p", words, _weight_words(explanation), "."),
             table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
             more(total - min(rows, len(cxps)), "CXp"),
         ]
+    )
+
+
+def _weight_words(explanation: Any) -> str:
+    """Return what the weight of a CXp is."""
+    words, toward = _WEIGHTS.get(explanation.weights, explanation.weights), explanation.toward
+    if toward is None:
+        return words
+    label = name_of(toward, explanation.class_names)
+    return words.replace("the output changes", f"the output is {label}").replace(
+        "another output", f"the output {label}"
     )
 
 
@@ -230,7 +251,9 @@ def _axps(explanation: Any, rows: int) -> Markup:
         return note(_unlisted_words(explanation.cxp_count))
     found, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
-    words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
+    toward = explanation.toward
+    does = "keep the output" if toward is None else f"rule out {name_of(toward, explanation.class_names)},"
+    words = f"Each AXp is a smallest set of features that, kept as they are, {does} whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
     unfinished = "" if complete else note("There are more: the search was stopped after a few seconds.")
     listed = table(caption, ("AXp", "features"), lines)
@@ -257,6 +280,7 @@ def batch_facts(batch: Sequence[Any]) -> Markup:
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
     return _facts(
         {
+            **_question(batch),
             "instances": amount(len(batch)),
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
             "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
