@@ -96,10 +96,11 @@ def _may_exceed(F, B, p, f, lo, hi, todo):
 
 
 @part
-def _open(F, B, v, features, first, last, whole, todo):
+def _open(F, B, v, features, first, last, low, high, whole, todo):
     """Put the box "as v outside features[first:last]" at the bottom of the stack.
 
-    `whole`: these are a CXp, so that by minimality v's cells can be cut out.
+    Those have the cells from `low` up to `high`. `whole`: these are a CXp, so that by minimality v's cells can be cut
+    out.
     """
     for i in range(F.n_cells.size):
         B.lo[0, i] = v[i]
@@ -107,8 +108,8 @@ def _open(F, B, v, features, first, last, whole, todo):
         B.whole[0, i] = 0
     for k in range(first, last):
         i = features[k]
-        B.lo[0, i] = 0
-        B.hi[0, i] = F.n_cells[i]
+        B.lo[0, i] = low[i]
+        B.hi[0, i] = high[i]
         B.whole[0, i] = whole
     scores = F.base.shape[0]
     half = F.node.shape[0] // 2
@@ -292,8 +293,8 @@ def _split(F, B, p, v, features, first, last, gain, node, weight, todo, others):
 
 
 @kernel
-def cover(whole, F, v, offsets, features, B, out, n_boxes, T, reg):
-    """Cover the dissimilar points of each CXp by disjoint boxes.
+def cover(whole, F, v, offsets, features, low, high, B, out, n_boxes, T, reg):
+    """Cover the dissimilar points of each CXp by disjoint boxes, within the cells from `low` up to `high`.
 
     `whole` are the trees, `F` has room for what is left of them around v.
 
@@ -315,7 +316,7 @@ def cover(whole, F, v, offsets, features, B, out, n_boxes, T, reg):
             for k in range(first, last):
                 T.fixed[features[k] >> 6] |= np.uint64(1) << np.uint64(features[k] & 63)
             condition(whole, F, v, T.fixed, todo, T.parent, T.seen)
-            _open(F, B, v, features, first, last, np.uint8(reg[ANY_SET] == 0), todo)
+            _open(F, B, v, features, first, last, low, high, np.uint8(reg[ANY_SET] == 0), todo)
             reg[TOP] = 1
         while reg[TOP] > 0:
             # All tests come before the box is touched, so a later call finds it as it was.

@@ -126,17 +126,18 @@ def cover_sets(
     minimal: bool = True,
     others: bool = False,
     first: bool = False,
+    within: tuple[Cells, Cells] | None = None,
 ) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Cover the dissimilar points of sets of features by disjoint boxes; return all bounds, and their number for each.
 
     Bounds are flat: for each box of each set, the first cell of each of its features and the one after the last. If the
     sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter. With
     `others`, dissimilar are the points where no score exceeds 0; if only the `first` box of each is wanted, it ends
-    there.
+    there; and `within` has the first cell of each feature that may be changed to, and the one after the last.
     """
     threads = min(meter.threads, len(sets)) or 1
     # Neighbours are of one size and cost about the same: dealt out in turn, each thread has as much to do.
-    flags = {"minimal": minimal, "others": others, "first": first}
+    flags: dict[str, Any] = {"minimal": minimal, "others": others, "first": first, "within": within}
     parts = [_Cover(ensemble, v, sets[k::threads], **flags) for k in range(threads)]
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         while not all(part.ended for part in parts):
@@ -175,7 +176,9 @@ class _Cover:
         minimal: bool,
         others: bool = False,
         first: bool = False,
+        within: tuple[Cells, Cells] | None = None,
     ) -> None:
+        self._within = within or (np.zeros(len(v), np.int32), ensemble.n_cells)
         self._ensemble, self._v = ensemble, v
         self._left, self._boxes, self._scratch = room_for(ensemble), _boxes(ensemble), new_scratch(ensemble)
         self.sizes = np.array([len(Y) for Y in sets], np.int64)
@@ -204,8 +207,8 @@ class _Cover:
         self._registers[LIMIT] = self.nodes + nodes
         while True:
             status = cover_kernels.cover(
-                self._ensemble, self._left, self._v, self._offsets, self._features, self._boxes, self._out,
-                self.n_boxes, self._scratch, self._registers,
+                self._ensemble, self._left, self._v, self._offsets, self._features, *self._within, self._boxes,
+                self._out, self.n_boxes, self._scratch, self._registers,
             )  # fmt: skip
             if status == STACK_FULL:
                 self._boxes = doubled(self._boxes)

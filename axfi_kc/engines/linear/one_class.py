@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import nan, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
