@@ -70,17 +70,38 @@ def _run(options: argparse.Namespace) -> None:
     explanation = _explained(explainer, row, options)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
-        print_json(explanation.to_dict(kinds=options.score, interactions=options.interactions) | found)
+        shown_too: dict[str, Any] = {"interactions": options.interactions, **_asked(options)}
+        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found)
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
         for kind in options.interactions:
             print("", *_interaction_lines(explanation, kind, options.limit), sep="\n")
+        explanation.ask(**_asked(options))
+        print(*_further_lines(explanation), sep="\n", end="")
     if options.pictures is not None:
         drawn = write_pictures(explanation, options.pictures, kinds=options.score, interactions=options.interactions)
         print_written(drawn, quiet=options.json)
     if options.report is not None:
-        write_report(explanation, options.report, kinds=options.score, interactions=options.interactions)
+        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        write_report(explanation, options.report, **options_shown, **_asked(options))
         print_written([options.report], quiet=options.json)
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    return {"min_precision": options.min_precision, "inflate": options.inflate}
+
+
+def _further_lines(explanation: Any) -> list[str]:
+    """Return the sets of some precision and the boxes that were asked for; nothing if nothing was."""
+    further, lines = explanation.further, list[str]()
+    for least, found in further.local_paxps.items():
+        names = ", ".join(found.features) or "nothing"
+        lines.append(f"keep {names}: precision {amount(found.precision)}, at least {amount(least)} was asked")
+    if further.most_general is not None:
+        box = further.most_general
+        known = "the most general there is" if box.is_largest else f"none covers more than {amount(box.most)}"
+        lines.append(f"the output stays for {plain(box)}: coverage {amount(box.coverage)}, {known}")
+    return ["", *lines, ""] if lines else []
 
 
 def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
@@ -116,6 +137,8 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
     lines += _change_lines(explanation, limit)
+    if explanation.necessary:
+        lines += ["", f"in every AXp: {', '.join(explanation.necessary)}"]
     if explanation.radius is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
@@ -221,6 +244,7 @@ def _run_batch(options: argparse.Namespace) -> None:
             interactions=options.interactions,
             n_jobs=options.n_jobs,
             on_error=options.on_error,
+            **_asked(options),
         )
     names = inputs.domain.names
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
@@ -306,9 +330,8 @@ def _run_report(options: argparse.Namespace) -> None:
 
     explained = _saved(options.model) if options.data is None else _reported(options)
     with working("writing"):
-        write_report(
-            explained, options.out, title=options.title, kinds=options.score, interactions=options.interactions
-        )
+        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        write_report(explained, options.out, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
         print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})

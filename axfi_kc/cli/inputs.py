@@ -39,6 +39,7 @@ __all__ = [
     "Given",
     "add_command",
     "add_explainer",
+    "add_further",
     "add_inputs",
     "add_interactions",
     "add_json",
@@ -382,6 +383,20 @@ def add_interactions(command: argparse.ArgumentParser) -> None:
         default=(),
         metavar="NAME",
         help=f"show what two features contribute together as well: {', '.join(INTERACTIONS)}",
+    )
+    add_further(command)
+
+
+def add_further(command: argparse.ArgumentParser) -> None:
+    """Add what else may be asked of an explanation."""
+    command.add_argument(
+        "--min-precision",
+        type=Fraction,
+        metavar="P",
+        help="show features that keep the output with this probability as well, such as 0.9",
+    )
+    command.add_argument(
+        "--inflate", action="store_true", help="show the ranges and sets of values that keep the output as well"
     )
 
 

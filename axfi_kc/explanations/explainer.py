@@ -44,6 +44,7 @@ from axfi_kc.explanations.answers import (
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
+from axfi_kc.explanations.further import Asked
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
@@ -398,6 +399,8 @@ class Explainer(Manners):
         *,
         kinds: Sequence[str] = DEFAULT_SCORES,
         interactions: Sequence[str] = (),
+        min_precision: Number | None = None,
+        inflate: bool = False,
         n_jobs: int | None = None,
         progress: bool | None = None,
         on_error: str = "raise",
@@ -415,6 +418,11 @@ class Explainer(Manners):
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         interactions
             The interactions of two features to write as well: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
+        min_precision
+            If given, a locally minimal set of features of that precision is written as well, see
+            :meth:`axfi_kc.Explanation.paxp`.
+        inflate
+            Whether the most general box of values is written as well, see :meth:`axfi_kc.Explanation.most_general`.
         n_jobs, progress, on_error
             As for :meth:`explain_batch`; the file, too, says which rows were skipped.
 
@@ -460,6 +468,7 @@ class Explainer(Manners):
             within=self.within,
             on_budget=self.on_budget,
             interactions=tuple(map(find_interaction, dict.fromkeys(interactions))),
+            asked=Asked.of(min_precision, inflate),
         )
         found = None if self._probabilities is None else self._probabilities(rows.codes)
         options: dict[str, Any] = {"probabilities": found, "n_jobs": n_jobs, "progress": progress}

@@ -64,6 +64,7 @@ class Claim:
     probability: float | None = None  # what the model itself is said to give its prediction
     # For each kind of interaction, that of each two features where it is not 0.
     interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
+    further: Any = None  # probabilistic AXps and boxes of values, if they were asked for
     toward: Any = None  # the one class that counts as dissimilar; None: all but the prediction
 
     @classmethod
@@ -104,6 +105,7 @@ class Claim:
             probability=getattr(explanation, "probability", None),
             interactions={} if partial else _interactions(explanation, allowance),
             toward=getattr(explanation, "toward", None),
+            further=getattr(explanation, "further", None),
         )
 
     @property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from axfi_kc.verification.possible import Possible, possible_rows, violated
 from axfi_kc.verification.reading import form_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
 from axfi_kc.verification.report import Allowance, Spent, Status
-from axfi_kc.verification.spaces import Space, apart, draw, values_of
+from axfi_kc.verification.spaces import Bound, Space, apart, draw, values_of
 from axfi_kc.verification.tree_proofs import TreeProofs
 
 __all__ = ["Answer", "Searches", "Weighed", "agree"]
@@ -69,7 +70,7 @@ class Searches:
         # A dump that contradicts the model's own predict proves nothing about the model.
         if form is not None and not self._agrees(form):
             form = None
-        self._form = _decided(form)
+        self._read, self._form = form, _decided(form)
         self.reading = "its cells" if form is not self._form else _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
         # Ratios among some points, or under a joint distribution, are divided by what all of these weigh.
@@ -94,6 +95,22 @@ class Searches:
             if not agree(own, form.rule.output(scores)) and not form.rule.is_close(scores):
                 return False
         return True
+
+    def cut(self, ends: list[set[Bound]]) -> tuple[Space | None, Possible | None, TreeProofs | None]:
+        """Return the space of ratios, cut at more bounds as well, what is possible in it, and proofs about it."""
+        claim, form, limits, proofs = replace(self.claim, weights="ratio"), self._form, None, None
+        space = Space.of_values(claim, self.allowance.points)
+        if isinstance(self._read, TreeForm | CellForm):
+            cuts = self._read.bounds(claim.domain)
+            space = Space.of(claim, [own | more for own, more in zip(cuts, ends, strict=True)])
+        if space is not None and (claim.domain.constraints or claim.domain.distribution is not None):
+            limits = Possible(space)
+        asked = claim.prediction, claim.delta, claim.toward
+        is_known = isinstance(form, TreeForm | LinearForm) and form.rule is not None and form.rule.knows(*asked)
+        if space is not None and isinstance(form, TreeForm | LinearForm) and is_known:
+            with suppress(Spent):
+                proofs = TreeProofs(form, space, limits, self.allowance)
+        return space, limits, proofs
 
     @property
     def linear_form(self) -> LinearForm | None:

@@ -17,6 +17,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.errors import AxfiError, UnsupportedModelError
 from axfi_kc.models.own_predict import Codes, own_probabilities
+from axfi_kc.verification.boxes import further_checks
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.cover_listing import ListedCovers, list_covers, random_prime
 from axfi_kc.verification.definitions import (
@@ -104,6 +105,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         *_values(claim),
         *_sizes(claim),
         *_counterfactuals(searches),
+        *further_checks(searches, model),
     ]
     return Report(tuple(checks), type(model).__name__, searches.reading, claim.unchecked)
 

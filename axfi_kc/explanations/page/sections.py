@@ -93,6 +93,7 @@ def explanation_facts(explanation: Any) -> Markup:
             **_question(explanation),
             f"CXps{limit_words(explanation)}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
+            **_necessary(explanation),
             **_whole_value(explanation),
             **space_words(explanation),
         }
@@ -103,6 +104,12 @@ def _question(explained: Any) -> dict[str, object]:
     """Return which class is asked about, if one is."""
     words = toward_words(explained)
     return {"question": name(words)} if words else {}
+
+
+def _necessary(explanation: Any) -> dict[str, object]:
+    """Return the features that are in every AXp, if the CXps are known and there are any."""
+    found = () if isinstance(explanation.cxps, UnlistedCXps) else explanation.necessary
+    return {"in every AXp": names(found)} if found else {}
 
 
 def _whole_value(explanation: Any) -> dict[str, object]:
@@ -131,6 +138,7 @@ def explanation_sections(
         **({"Interactions": joined(pairs)} if pairs else {}),
         "What can change the output": _cxps(explanation, rows),
         "What keeps the output": _axps(explanation, rows),
+        **_further(explanation, rows),
         "CXp-Forest": _forest(explanation),
     }
     return _titled(sections, prefix=prefix, level=level)
@@ -258,6 +266,52 @@ def _axps(explanation: Any, rows: int) -> Markup:
     unfinished = "" if complete else note("There are more: the search was stopped after a few seconds.")
     listed = table(caption, ("AXp", "features"), lines)
     return joined([element("p", words), listed, more(len(found) - rows, "AXp"), unfinished])
+
+
+def _further(explanation: Any, rows: int) -> dict[str, Markup]:
+    """Return what was asked beyond CXps and scores, by titles; nothing if nothing was."""
+    further = explanation.further
+    sets = [(least, found) for least, found in further.local_paxps.items()]
+    sets += [(least, found) for least, listed in further.paxps.items() for found in listed]
+    lines = [
+        (Cell(names(p.features), class_="wide"), number_cell(p.precision), exact_cell(p.precision), exact_cell(least))
+        for least, p in sets[:rows]
+    ]
+    head = ("features", "precision", "exactly", "at least")
+    words = "Each set of features, kept as they are, keeps the output with this probability, the others drawn anew."
+    probable = [element("p", words), table("Probabilistic AXps", head, lines), more(len(sets) - rows, "set")]
+    boxes = _boxes(explanation)
+    return {
+        **({"What nearly keeps the output": joined(probable)} if sets else {}),
+        **({"How far values may go": boxes} if boxes else {}),
+    }
+
+
+def _boxes(explanation: Any) -> Markup | None:
+    """Return boxes of values that keep the output, and boxes of changes."""
+    further = explanation.further
+    general = further.most_general
+    listed = [("keeps the output", box) for box in ([] if general is None else [general])]
+    listed += [("keeps the output", box) for box in further.inflated_axps.values()]
+    listed += [("changes the output, all else as it is", box) for box in further.inflated_cxps.values()]
+    if not listed:
+        return None
+    lines = [
+        (
+            Cell(name(str(box)), class_="wide"),
+            Cell(what),
+            number_cell(box.coverage),
+            exact_cell(box.coverage),
+            Cell("yes" if box.is_largest else "not proved"),
+        )
+        for what, box in listed
+    ]
+    words = (
+        "Whatever values are taken from these ranges and sets, and none can be made larger. The coverage is the "
+        "probability of such a point."
+    )
+    head = ("values", "what it does", "coverage", "exactly", "largest of all")
+    return joined([element("p", words), table("Inflated explanations", head, lines)])
 
 
 def _forest(explanation: Any) -> Markup:
