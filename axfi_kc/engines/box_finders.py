@@ -25,7 +25,7 @@ from axfi_kc.models import Boxes, LinearModel, Model, Samples, Similarity, Table
 from axfi_kc.models.support import excluded, penalised, possible_boxes, support_of
 from axfi_kc.models.tree_sum import Margins
 
-__all__ = ["BoxFinder", "Masks", "bits_of", "finder_for", "mask_of"]
+__all__ = ["BoxFinder", "Masks", "bits_of", "check_has_boxes", "finder_for", "mask_of"]
 
 
 Masks = tuple[int, ...]  # per feature, a bit for each cell
@@ -73,11 +73,18 @@ def finder_for(
 
     Raises
     ------
-    UnsupportedModelError
-        For models that are no function of cells, and where a ball cuts through cells.
     BudgetError
         If the budget was spent on compiling the model.
     """
+    if isinstance(model, TableModel | Boxes) or (isinstance(model, TreeSum) and model.n_trees == 1):
+        return _OfBoxes(model, similarity, output)
+    if isinstance(model, TreeSum):
+        return _OfTrees(model, similarity, output, cells)
+    return _OfCircuits(model, similarity, output, budget)
+
+
+def check_has_boxes(model: Model) -> None:
+    """Raise an UnsupportedModelError for models that are no function of cells, and where a ball cuts through cells."""
     if isinstance(model, Samples) or near_of(model) is not None:
         raise UnsupportedModelError(
             "Ranges of values are looked for over a whole domain, but here only rows, or the points of a ball of norm "
@@ -89,11 +96,6 @@ def finder_for(
             f"A linear model over the real feature {odd.name!r} has no cells of which ranges are made; declare the "
             "feature integer."
         )
-    if isinstance(model, TableModel | Boxes) or (isinstance(model, TreeSum) and model.n_trees == 1):
-        return _OfBoxes(model, similarity, output)
-    if isinstance(model, TreeSum):
-        return _OfTrees(model, similarity, output, cells)
-    return _OfCircuits(model, similarity, output, budget)
 
 
 class _OfBoxes:

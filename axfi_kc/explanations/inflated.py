@@ -31,7 +31,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import shown
-from axfi_kc.engines.box_finders import BoxFinder, Masks, bits_of, finder_for, mask_of
+from axfi_kc.engines.box_finders import BoxFinder, Masks, bits_of, check_has_boxes, finder_for, mask_of
 from axfi_kc.errors import BudgetError, DomainError, ResultFileError
 from axfi_kc.explanations.chances import measured_model
 from axfi_kc.explanations.problem import Problem
@@ -162,6 +162,7 @@ class _Around:
     """Boxes of cells around one instance."""
 
     def __init__(self, problem: Problem, budget: Budget | None) -> None:
+        check_has_boxes(problem.model)
         self.problem, self.model = problem, measured_model(problem.model)
         self.axes = self.model.grid.axes
         self.v = self.model.grid.locate(problem.codes[np.newaxis])[0]

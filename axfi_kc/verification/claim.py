@@ -176,7 +176,10 @@ def _unchecked(explanation: Any, stated: Any, *, has_model: bool) -> tuple[str, 
     names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name != "counterfactual")]
     known = tuple(_UNCHECKED[n] for n in names if n not in _MAY_BE_EMPTY or getattr(explanation, n))
     others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
-    return (*known, *others)
+    further = getattr(explanation, "further", None)
+    boxes = (f for f in (further.most_general, *further.inflated_cxps.values()) if f) if further else ()
+    largest = ("that no box of values covers more",) if any(box.most is not None for box in boxes) else ()
+    return (*known, *largest, *others)
 
 
 def _sizes(explanation: Any) -> dict[str, dict[int, int]]:

@@ -141,14 +141,18 @@ class BoxEngine:
     @cached_property
     def _spans(self) -> tuple[Cells, list[tuple[int, Span]]]:
         """For each box and feature the place of its cells in a list of all different ones, and that list."""
-        places: dict[tuple[int, Span], int] = {}
         found = np.empty(self.boxes.first.shape, dtype=np.int64)
-        ends = zip(self.boxes.first.tolist(), self.boxes.last.tolist(), strict=True)
-        for box, (first, last) in enumerate(ends):
-            for i, (a, b) in enumerate(zip(first, last, strict=True)):
-                cells: Span = tuple(self.boxes.cells(box, i)) if i in self.boxes.subsets else range(a, b)
-                found[box, i] = places.setdefault((i, cells), len(places))
-        return found, list(places)
+        table: list[tuple[int, Span]] = []
+        for i in range(found.shape[1]):
+            subset = self.boxes.subsets.get(i)
+            rows = np.stack([self.boxes.first[:, i], self.boxes.last[:, i]], axis=1) if subset is None else subset
+            distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+            found[:, i] = len(table) + inverse.reshape(-1)
+            if subset is None:
+                table += [(i, range(first, last)) for first, last in distinct.tolist()]
+            else:
+                table += [(i, tuple(np.flatnonzero(flags).tolist())) for flags in distinct]
+        return found, table
 
     def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> list[Box]:
         """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
