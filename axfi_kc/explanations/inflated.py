@@ -34,6 +34,7 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.engines.box_finders import BoxFinder, Masks, bits_of, check_has_boxes, finder_for, mask_of
 from axfi_kc.errors import BudgetError, DomainError, ResultFileError
 from axfi_kc.explanations.chances import measured_model
+from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
@@ -41,6 +42,10 @@ from axfi_kc.models.joint import BoxWeigher, weigher_on
 from axfi_kc.models.support import support_of
 
 __all__ = ["Inflated", "Values", "inflated_axp", "inflated_cxp", "inflated_of_document", "most_general"]
+
+
+_LITTLE = Fraction(1, 1000)  # of a range, that may be given away to print it
+_SHORT = 7  # letters of a float that needs no shortening
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +103,13 @@ class Values:
     def _numbers(self) -> str:
         if self.low is None or self.high is None:
             return ""
-        ends = shown(self.low, digits=None), shown(self.high, digits=None)
         if self.low == self.high:
-            return f"= {ends[0]}"
-        low, high = "above" if self.low_open else "from", "below" if self.high_open else "to"
-        return f"{low} {ends[0]} {high} {ends[1]}"
+            return f"= {shown(self.low, digits=None)}"
+        little = (self.high - self.low) * _LITTLE
+        low, high = _short(self.low, self.low + little), _short(self.high, self.high - little)
+        above = "above" if self.low_open and Fraction(low) == self.low else "from"
+        below = "below" if self.high_open and Fraction(high) == self.high else "to"
+        return f"{above} {shown(low, digits=None)} {below} {shown(high, digits=None)}"
 
     def document(self) -> dict[str, Any]:
         """Return the values as plain JSON."""
@@ -113,6 +120,18 @@ class Values:
             return found
         ends = {"low": number_text(self.low), "high": number_text(self.high)}
         return found | ends | {"low_open": self.low_open, "high_open": self.high_open}
+
+
+def _short(end: Fraction, inner: Fraction) -> int | float:
+    """Return the end of a range as it is printed: as short as can be, and never beyond it.
+
+    What is given away is no more than from `end` to `inner`.
+    """
+    if end.denominator == 1:
+        return int(end)
+    if len(repr(float(end))) <= _SHORT and Fraction(float(end)) == end:
+        return float(end)
+    return shortest(min(end, inner), max(end, inner), near=float(inner), unit=abs(inner - end))
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ class BoxEngine:
         """For each box and feature the place of its cells in a list of all different ones, and that list."""
         found = np.empty(self.boxes.first.shape, dtype=np.int64)
         table: list[tuple[int, Span]] = []
-        for i in range(found.shape[1]):
+        for i in range(len(self.boxes.grid.n_cells)):
             subset = self.boxes.subsets.get(i)
             rows = np.stack([self.boxes.first[:, i], self.boxes.last[:, i]], axis=1) if subset is None else subset
             distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
