@@ -60,7 +60,9 @@ from axfi_kc.explanations.cxps import (
 from axfi_kc.explanations.example_circuits import ExampleCircuit
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.inflated import Inflated, Values
 from axfi_kc.explanations.inspection import Inspection
+from axfi_kc.explanations.paxps import PAXp, PAXps
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
@@ -157,9 +159,12 @@ __all__ = [
     "Explanation",
     "Fairness",
     "Histogram",
+    "Inflated",
     "Inspection",
     "Integer",
     "Mixture",
+    "PAXp",
+    "PAXps",
     "Problem",
     "Product",
     "RadiusPath",
@@ -174,6 +179,7 @@ __all__ = [
     "States",
     "TableModel",
     "Uniform",
+    "Values",
     "Weights",
     "__version__",
     "allowed",

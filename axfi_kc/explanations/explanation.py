@@ -25,6 +25,9 @@ from axfi_kc.explanations.counterfactuals import (
 )
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
+from axfi_kc.explanations.further import Further, search_budget
+from axfi_kc.explanations.inflated import Inflated, inflated_axp, inflated_cxp, most_general
+from axfi_kc.explanations.paxps import PAXp, PAXps, find_paxps, locally_minimal_paxp, threshold_of
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import showing_progress
 from axfi_kc.explanations.radius import critical_radius
@@ -118,6 +121,11 @@ class Explanation(Views):
     def delta(self) -> Fraction | None:
         """For a regression, how far apart similar outputs are at most."""
         return self.problem.similarity.delta
+
+    @property
+    def toward(self) -> Hashable | None:
+        """The class that the explanation is about, "why not this one?"; None: any other than the prediction."""
+        return self.problem.similarity.toward
 
     @property
     def weights(self) -> str:
@@ -417,6 +425,133 @@ class Explanation(Views):
     def _is_cxp(self, mask: int) -> bool:
         listed = self._found.listed(0)
         return mask in (self._found.family(self._budget) if listed is None else listed.masks)
+
+    @cached_property
+    def further(self) -> Further:
+        """The probabilistic AXps and boxes that were asked for so far; documents and pages have them, too."""
+        return Further()
+
+    def paxp(self, min_precision: Number, *, start: AXp | Iterable[str] | None = None) -> PAXp:
+        """Return features that keep the output with a given probability, none of which alone can be left out.
+
+        A locally minimal probabilistic AXp, fast; :meth:`paxps` gives all that are subset-minimal.
+
+        Parameters
+        ----------
+        min_precision
+            The least :meth:`precision`.
+        start
+            A set of at least that precision to begin with, such as an AXp; all features by default.
+
+        Raises
+        ------
+        DomainError
+            If the threshold is no probability, or `start` has too low a precision.
+        UnsupportedModelError, BudgetError
+            As for :meth:`precision`.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3)])
+        >>> Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2)).paxp(0.75)
+        PAXp(features=('a',), precision=Fraction(3, 4))
+        """
+        names = start.features if isinstance(start, AXp) else start
+        found = locally_minimal_paxp(self.problem, min_precision, start=names, budget=self._budget)
+        self.further.local_paxps[threshold_of(min_precision)] = found
+        return found
+
+    def paxps(self, min_precision: Number, *, max_size: int | None = None) -> PAXps:
+        """Return all subset-minimal sets of features that keep the output with a given probability, smallest first.
+
+        Raises
+        ------
+        DomainError
+            If the threshold is no probability.
+        UnsupportedModelError
+            As for :meth:`precision`.
+        BudgetError
+            If not even sets of one feature were finished; else what was is given, with its `radius`.
+
+        Notes
+        -----
+        Exponential in the features that the model uses: give the explainer a budget, or a `max_size` here.
+        """
+        found = find_paxps(self.problem, min_precision, max_size=max_size, budget=self._budget)
+        self.further.paxps[found.min_precision] = found
+        return found
+
+    def inflated_axp(self, axp: AXp | Iterable[str] | None = None, *, order: Sequence[str] | None = None) -> Inflated:
+        """Return an AXp as ranges and sets of values that still keep the output, none of which can be made larger.
+
+        Parameters
+        ----------
+        axp
+            An AXp, or the names of its features; by default a smallest one.
+        order
+            Which feature is widened first; others give other boxes.
+
+        Raises
+        ------
+        DomainError
+            If these features do not keep the output.
+        UnsupportedModelError
+            For a linear model over real features, and among samples.
+        BudgetError
+            If the explainer's budget was spent.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 9), Integer("b", 0, 9)])
+        >>> box = Explainer(lambda p: p[0] + p[1] > 6, domain).explain((5, 4)).inflated_axp()
+        >>> str(box), box.coverage
+        ('a from 3 to 9; b from 4 to 9', Fraction(21, 50))
+        """
+        chosen = self.smallest_axp() if axp is None else axp
+        names = chosen.features if isinstance(chosen, AXp) else chosen
+        found = inflated_axp(self.problem, names, order=order, budget=self._budget)
+        self.further.inflated_axps[found.features] = found
+        return found
+
+    def most_general(self) -> Inflated:
+        """Return the box of values of largest coverage that keeps the output.
+
+        Within the explainer's budget, or 20,000 boxes without one; then `is_largest` says whether that was proved, and
+        `most` what no box covers more than.
+
+        Raises
+        ------
+        UnsupportedModelError
+            For a linear model over real features, and among samples.
+        BudgetError
+            If the budget was spent before there was any box.
+        """
+        found = most_general(self.problem, budget=search_budget(self._budget))
+        self.further.most_general = found
+        return found
+
+    def inflated_cxp(self, cxp: CXp | Iterable[str] | None = None) -> Inflated:
+        """Return the largest box of changes of a CXp's features, all else as it is, that all change the output.
+
+        Parameters
+        ----------
+        cxp
+            A CXp, or the names of its features; by default the first of least size.
+
+        Raises
+        ------
+        DomainError
+            If changing these features changes nothing.
+        UnsupportedModelError, BudgetError
+            As for :meth:`most_general`.
+        """
+        chosen = self.smallest_cxp() if cxp is None else cxp
+        names = chosen.features if isinstance(chosen, CXp) else chosen
+        found = inflated_cxp(self.problem, names, budget=search_budget(self._budget))
+        self.further.inflated_cxps[found.features] = found
+        return found
 
     def plausibility(self, point: Any) -> Fraction | None:
         """Return how likely a point is: the probability of its cells where it differs, given the rest as it is.

@@ -8,16 +8,16 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from math import fsum, lcm, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.measures import amount, shown
+from axfi_kc.domain.measures import Number, amount, shown
 from axfi_kc.engines import Numerators, fractions_of, nearest_floats
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
 from axfi_kc.explanations.answers import (
@@ -33,12 +33,13 @@ from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
 from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
+from axfi_kc.explanations.further import Asked, answered
 from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_rows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.shap_objects import shap_explanation, shapiq_values
-from axfi_kc.families.masks import some_hitting_sets
-from axfi_kc.scores import DEFAULT_SCORES, share_numerators, shares_of
+from axfi_kc.families.masks import smallest_hitting_set, some_hitting_sets
+from axfi_kc.scores import DEFAULT_SCORES, check_complete, share_numerators, shares_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,6 +217,86 @@ class Views(UpToRadius):
         """
         return shares_of(self.scores(kind))
 
+    @property
+    def necessary(self: Any) -> tuple[str, ...]:
+        """The features that are in every AXp: those that alone can change the output.
+
+        All CXps need not be known for it: a feature is in every AXp exactly if it is a CXp by itself.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3), Integer("c", 0, 3)])
+        >>> e = Explainer(lambda p: p[0] and (p[1] > 0 or p[2] > 1), domain).explain((1, 2, 3))
+        >>> e.necessary, e.relevant, e.in_smallest_cxps
+        (('a',), ('a', 'b', 'c'), ('a',))
+        """
+        alone = takewhile(lambda c: len(c.features) == 1, self._ordered_cxps() if self.cxp_sizes.get(1) else ())
+        members = {c.features[0] for c in alone}
+        return tuple(name for name in self.domain.names if name in members)
+
+    @property
+    def in_smallest_cxps(self: Any) -> tuple[str, ...]:
+        """The features that are in every CXp of the least size; none if there is no CXp."""
+        if not self.cxp_count:
+            return ()
+        least = min(self.cxp_sizes)
+        kept: set[str] | None = None
+        for cxp in takewhile(lambda c: len(c.features) == least, self._ordered_cxps()):
+            kept = set(cxp.features) if kept is None else kept & set(cxp.features)
+        return tuple(name for name in self.domain.names if name in (kept or ()))
+
+    def smallest_cxp(self: Any) -> CXp:
+        """Return a CXp of least size, the heaviest of these.
+
+        Raises
+        ------
+        DomainError
+            If there is no CXp.
+        """
+        if not self.cxp_count:
+            raise DomainError(no_cxp_words(self))
+        least = min(self.cxp_sizes)
+        of_least = takewhile(lambda c: len(c.features) == least, self._ordered_cxps())
+        return max(islice(of_least, _MOST), key=lambda c: c.weight)
+
+    def smallest_axp(self: Any) -> AXp:
+        """Return an AXp of least size.
+
+        Raises
+        ------
+        IncompleteError
+            If only CXps up to `radius` are known.
+        BudgetError
+            If the explainer's budget was spent.
+
+        Notes
+        -----
+        Branch and bound for a smallest set that meets every CXp; not all AXps are needed.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer(name, 0, 1) for name in "abc"])
+        >>> Explainer(lambda p: p[0] or (p[1] and p[2]), domain).explain((1, 1, 1)).smallest_axp()
+        AXp(features=('a',))
+        """
+        check_complete(self.radius, len(self.domain))
+        cxps, budget = self.cxps, getattr(self, "_budget", None)
+        if isinstance(cxps, UnlistedCXps):
+            raise cxps.unknown("a smallest AXp")
+        if not isinstance(cxps, tuple):
+            return AXp(self.domain.names_of(next(iter(cxps.axps(budget or Budget())))))
+        account = Account(budget, goal="smallest AXp", advice="allow more")
+        found = smallest_hitting_set([self.domain.mask(c.features) for c in cxps], account=account)
+        return AXp(self.domain.names_of(found))
+
+    def _ordered_cxps(self: Any) -> Iterable[CXp]:
+        """Return the CXps, smallest first."""
+        if isinstance(self.cxps, UnlistedCXps):
+            raise self.cxps.unknown("which features are in which")
+        return sorted(self.cxps, key=lambda c: len(c.features)) if isinstance(self.cxps, tuple) else self.cxps
+
     def interaction_frame(self: Any, kind: str = "shapley", *, order: int = 2, exact: bool = False) -> pd.DataFrame:
         """Return a row per set of features that interact, strongest first: the features and the number.
 
@@ -314,7 +395,13 @@ class Views(UpToRadius):
         return [AXp(self.domain.names_of(mask)) for mask in masks], complete
 
     def to_dict(
-        self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES, interactions: Sequence[str] = ()
+        self,
+        *,
+        axps: bool = False,
+        kinds: Sequence[str] = DEFAULT_SCORES,
+        interactions: Sequence[str] = (),
+        min_precision: Number | None = None,
+        inflate: bool = False,
     ) -> dict[str, Any]:
         """Return everything about the explanation as plain dicts, lists, text and numbers.
 
@@ -329,6 +416,10 @@ class Views(UpToRadius):
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         interactions
             The interactions of two features to write; see :meth:`axfi_kc.Explanation.interactions`.
+        min_precision, inflate
+            Whether to ask for a locally minimal set of that precision, and for the most general box, for it; without,
+            they are in it if they were asked for before (``paxp``, ``paxps``, ``inflated_axp``, ``most_general``,
+            ``inflated_cxp``).
 
         Raises
         ------
@@ -343,7 +434,29 @@ class Views(UpToRadius):
         -----
         Linear in the CXps and the domain's listed values.
         """
+        self.ask(min_precision=min_precision, inflate=inflate)
         return document_of(self, axps=axps, kinds=kinds, interactions=interactions)  # type: ignore[arg-type]
+
+    def ask(self: Any, *, min_precision: Number | None = None, inflate: bool = False) -> None:
+        """Ask for a locally minimal set of a precision, and for the most general box, to have them in documents.
+
+        Raises
+        ------
+        DomainError
+            If the threshold is no probability.
+        IncompleteError
+            If the explanation was read without its model, and does not have the answers.
+        """
+        asked, known = Asked.of(min_precision, inflate), self.further
+        wants = asked.min_precision is not None and asked.min_precision not in known.local_paxps
+        if not wants and not (asked.inflate and known.most_general is None):
+            return
+        if self.problem is None:
+            raise IncompleteError(
+                "Precisions and boxes have to be asked of the model, but this explanation was read without one; read "
+                "it with Explanation.from_json(text, model=model)."
+            )
+        answered(self.problem, asked, budget=getattr(self, "_budget", Budget()), further=known)
 
     def to_json(
         self,
@@ -351,13 +464,16 @@ class Views(UpToRadius):
         axps: bool = False,
         kinds: Sequence[str] = DEFAULT_SCORES,
         interactions: Sequence[str] = (),
+        min_precision: Number | None = None,
+        inflate: bool = False,
         indent: int | None = None,
     ) -> str:
         """Return :meth:`to_dict` as JSON text; :meth:`from_json` reads it, without the model.
 
         Of CXps that are too many to write down it has the number, the features and the scores.
         """
-        document = self.to_dict(axps=axps, kinds=kinds, interactions=interactions)
+        options: dict[str, Any] = {"min_precision": min_precision, "inflate": inflate}
+        document = self.to_dict(axps=axps, kinds=kinds, interactions=interactions, **options)
         return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
@@ -482,7 +598,8 @@ class SavedExplanation(Views, SavedData):
 def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
     """Return the question that a saved explanation answers, of the model it is about."""
     delta = explained.delta
-    problem = Problem.of(model, explained.whole or explained.domain, explained.instance, delta=delta)
+    whole = explained.whole or explained.domain
+    problem = Problem.of(model, whole, explained.instance, delta=delta, toward=explained.toward)
     if problem.output != explained.prediction:
         raise ResultFileError(
             f"The document says that the model gives {shown(explained.prediction, quoted=True)} at the instance, but "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
@@ -11,7 +11,14 @@ import numpy.typing as npt
 from axfi_kc.budget import ALLOWANCE, DONE, Account, Budget, BudgetSpent, Meter, paced
 from axfi_kc.errors import BudgetError
 
-__all__ = ["features_of", "minimal_hitting_sets", "minimal_sets", "some_hitting_sets", "sorted_sets"]
+__all__ = [
+    "features_of",
+    "minimal_hitting_sets",
+    "minimal_sets",
+    "smallest_hitting_set",
+    "some_hitting_sets",
+    "sorted_sets",
+]
 
 
 _ROWS_AT_ONCE = 1 << 10
@@ -181,3 +188,44 @@ def _hitting_state(sets: list[int], elements: list[int], account: Account) -> tu
         uncovered,
         np.zeros((depth, depth, words), np.uint64),
     )
+
+
+def smallest_hitting_set(sets: Sequence[int], *, account: Account) -> int:
+    """Return a set of the fewest elements that meets every one of some sets, as a mask.
+
+    Raises
+    ------
+    BudgetError
+        If the account was spent.
+
+    Notes
+    -----
+    Branch and bound: on the elements of a set that is not met yet, bounded by the number of such sets that have nothing
+    in common. Exponential at worst.
+
+    Examples
+    --------
+    >>> bin(smallest_hitting_set([0b011, 0b110, 0b1010], account=Account(None, goal="set")))
+    '0b10'
+    """
+    best = 0
+    for mask in sets:  # any that meets all will do at first
+        best |= 0 if best & mask else mask & -mask
+    stack = [(0, list(sets))]
+    while stack:
+        account.spend(1)
+        chosen, left = stack.pop()
+        if not left:
+            best = min(best, chosen, key=int.bit_count)
+            continue
+        apart, covered = 0, 0
+        for mask in sorted(left, key=int.bit_count):
+            if not mask & covered:
+                apart, covered = apart + 1, covered | mask
+        if chosen.bit_count() + apart >= best.bit_count():
+            continue
+        smallest = min(left, key=int.bit_count)
+        # The element that meets most comes last, and is tried first.
+        ordered = sorted(features_of(smallest), key=lambda i: sum(mask >> i & 1 for mask in left))
+        stack += [(chosen | 1 << i, [mask for mask in left if not mask >> i & 1]) for i in ordered]
+    return best

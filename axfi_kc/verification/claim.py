@@ -67,6 +67,8 @@ class Claim:
     # For each kind of interaction, that of each two features where it is not 0.
     interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
     circuit: Callable[[tuple[str, ...]], Any] | None = None  # gives the circuit of a CXp's adversarial examples
+    further: Any = None  # probabilistic AXps and boxes of values, if they were asked for
+    toward: Any = None  # the one class that counts as dissimilar; None: all but the prediction
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -106,6 +108,8 @@ class Claim:
             probability=getattr(explanation, "probability", None),
             interactions={} if partial else _interactions(explanation, allowance),
             circuit=getattr(explanation, "circuit", None) if has_model else None,
+            toward=getattr(explanation, "toward", None),
+            further=getattr(explanation, "further", None),
         )
 
     @property
@@ -124,6 +128,8 @@ class Claim:
 
     def is_similar(self, output: Any) -> bool:
         """Tell whether an output is similar to the instance's."""
+        if self.toward is not None:
+            return bool(output != self.toward)
         if self.delta is None:
             return bool(output == self.prediction)
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
@@ -174,7 +180,10 @@ def _unchecked(explanation: Any, stated: Any, *, has_model: bool) -> tuple[str, 
     names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name not in _OF_MODEL)]
     known = tuple(_UNCHECKED[n] for n in names if n not in _MAY_BE_EMPTY or getattr(explanation, n))
     others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
-    return (*known, *others)
+    further = getattr(explanation, "further", None)
+    boxes = (f for f in (further.most_general, *further.inflated_cxps.values()) if f) if further else ()
+    largest = ("that no box of values covers more",) if any(box.most is not None for box in boxes) else ()
+    return (*known, *largest, *others)
 
 
 def _sizes(explanation: Any) -> dict[str, dict[int, int]]:

@@ -17,6 +17,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.errors import AxfiError, UnsupportedModelError
 from axfi_kc.models.own_predict import Codes, own_probabilities
+from axfi_kc.verification.boxes import further_checks
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.cover_listing import ListedCovers, list_covers, random_prime
 from axfi_kc.verification.definitions import (
@@ -105,6 +106,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         *_sizes(claim),
         *_counterfactuals(searches),
         *_circuits(searches),
+        *further_checks(searches, model),
     ]
     return Report(tuple(checks), type(model).__name__, searches.reading, claim.unchecked)
 
@@ -130,6 +132,8 @@ def _prediction(searches: Searches) -> Check:
     else:
         right, method = _is_close(own, claim.prediction), "predict at the instance"
     said = f"predict gives {own!r}, the explanation says {claim.prediction!r}"
+    if right and claim.toward is not None and claim.toward == own:
+        right, said = False, f"predict gives {own!r}, the very class that is asked about"
     return Check("prediction", (), "proved" if right else "failed", method, 1, "" if right else said)
 
 

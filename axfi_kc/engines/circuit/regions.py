@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Meter
 from axfi_kc.circuits.circuit import Circuit, FlatCircuit, flat_of
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.queries.boxes import CircuitBoxes, outside_boxes
@@ -23,6 +24,7 @@ from axfi_kc.models.joint import Box
 __all__ = ["InstanceBoxes", "Region", "Worths"]
 
 
+_ARCS_AT_ONCE = 1 << 20  # gone over between two looks at the clock
 _PRIMES_AT_LEAST = 4  # room for most sets without another look for primes
 Worths = Sequence[Sequence[int]]
 
@@ -150,6 +152,17 @@ class InstanceBoxes:
         self._release(mask)
         kernels.shrink(self.region.flat, self.follows, self._free, self.region.scope, *self._arguments)
         return sum(1 << k for k in np.flatnonzero(self._free[self.region.scope]).tolist())
+
+    def shrunk(self, mask: int, meter: Meter) -> int | None:
+        """Return what :meth:`shrink` does, on large circuits with a look at the clock at each feature; None if late."""
+        if len(self.region.flat.children) * mask.bit_count() < _ARCS_AT_ONCE:
+            return self.shrink(mask)
+        for k in features_of(mask):
+            if meter.is_spent:
+                return None
+            if self.is_weak(mask & ~(1 << k)):
+                mask &= ~(1 << k)
+        return mask
 
     def _release(self, mask: int) -> None:
         self._free[:] = 0

@@ -21,12 +21,12 @@ from axfi_kc.engines.ensemble.bound_kernels import (
 )
 from axfi_kc.engines.ensemble.search_kernels import Scratch
 
-__all__ = ["ANY_SET", "CXP", "N_OUT", "REGISTERS", "TOP", "Boxes", "cover"]
+__all__ = ["ANY_SET", "CXP", "FIRST", "N_OUT", "OTHERS", "REGISTERS", "TOP", "Boxes", "cover"]
 
 
 # registers of `cover` besides NODES and LIMIT
-TOP, CXP, N_OUT, ANY_SET, LIVE = 2, 3, 4, 5, 6
-REGISTERS = 7
+TOP, CXP, N_OUT, ANY_SET, OTHERS, FIRST, LIVE = 2, 3, 4, 5, 6, 7, 8
+REGISTERS = 9
 _UNKNOWN = -2  # a fork that nobody has asked for yet
 
 
@@ -106,10 +106,11 @@ def _decide(F, B, p, f, lo, hi):
 
 
 @part
-def _open(F, A, B, features, first, last, whole, free, live):
+def _open(F, A, B, features, first, last, low, high, whole, free, live):
     """Put the box "as v outside features[first:last]" at the bottom of the stack; return how many trees still vary.
 
-    `whole`: these are a CXp, so that by minimality v's cells can be cut out. `live` gets the trees that vary.
+    These features have the cells from `low` up to `high`. `whole`: they are a CXp, so that by minimality v's cells can
+    be cut out. `live` gets the trees that vary.
     """
     for i in range(F.n_cells.size):
         B.lo[0, i] = A.v[i]
@@ -119,8 +120,8 @@ def _open(F, A, B, features, first, last, whole, free, live):
         free[w] = 0
     for k in range(first, last):
         i = features[k]
-        B.lo[0, i] = 0
-        B.hi[0, i] = F.n_cells[i]
+        B.lo[0, i] = low[i]
+        B.hi[0, i] = high[i]
         B.whole[0, i] = whole
         free[i >> 6] |= np.uint64(1) << np.uint64(i & 63)
     count = 0
@@ -130,18 +131,18 @@ def _open(F, A, B, features, first, last, whole, free, live):
         B.below[0, j] = F.base[j, 0]
         reach(F, A.needs, B.mask, np.int64(0), F.start[j], F.start[j + 1], free)
         for t in range(F.start[j], F.start[j + 1]):
-            high = best_of(F.block_start, F.leaf_start, F.leaf, F.node, B.mask, np.int64(0), t)
-            low = worst_of(F.block_start, F.leaf_start, F.leaf, F.node, B.mask, np.int64(0), t)
-            B.high[0, t] = high
-            B.low[0, t] = low
+            best = best_of(F.block_start, F.leaf_start, F.leaf, F.node, B.mask, np.int64(0), t)
+            worst = worst_of(F.block_start, F.leaf_start, F.leaf, F.node, B.mask, np.int64(0), t)
+            B.high[0, t] = best
+            B.low[0, t] = worst
             B.fork[0, t] = _UNKNOWN
-            B.above[0, j] += F.value[high, 0]
-            B.below[0, j] += F.value[low, 0]
-            if high != low:
+            B.above[0, j] += F.value[best, 0]
+            B.below[0, j] += F.value[worst, 0]
+            if best != worst:
                 live[count] = t
                 count += 1
     for k in range(first, last):
-        # Tests that send every cell one way, if there are any.
+        # All tests, those too that send every cell one way.
         _decide(F, B, np.int64(0), np.int64(features[k]), np.int64(-1), np.int64(F.n_cells[features[k]] + 1))
     return count
 
@@ -412,16 +413,14 @@ def _tighten(F, B, p, v, features, first, last, T):
 
 
 @part
-def _split(F, B, p, v, features, first, last, live, count, T):
+def _split(F, B, p, v, features, first, last, live, count, others, T):
     """Split an undecided box `p`; returns the new height.
 
     First v's cell, and all that act like it, are cut out of every feature: by
     minimality no point there is dissimilar. Then the voters say where to cut.
+    With `others`, parts where no score exceeds 0 are what is looked for, and stay.
     """
     f = _vote(F, B, p, live, count, T.gain, T.node, T.weight)
-    # Nothing to cut at: the bounds have become those of a point, and the next look decides.
-    if f < 0:
-        return p + 1
     for k in range(first, last):
         # Features that still hold v's cell go before all others: what they cut off needs no proof at all.
         i = features[k]
@@ -444,32 +443,36 @@ def _split(F, B, p, v, features, first, last, live, count, T):
         if q > p:
             _copy(B, p, q, features, first, last)
         B.lo[q, f] = b
-        upper = _decide(F, B, q, f, lo, hi)
+        upper = _decide(F, B, q, f, lo, hi) or others
     lower = False
     if q > p:
         B.hi[p, f] = a
-        lower = _decide(F, B, p, f, lo, hi)
+        lower = _decide(F, B, p, f, lo, hi) or others
     if upper and q > p and not lower:
         _copy(B, q, p, features, first, last)
     return p + (1 if lower else 0) + (1 if upper else 0)
 
 
 @flat_kernel(F=Ensemble, A=Around, B=Boxes, T=Scratch)
-def cover(F, A, offsets, features, B, out, n_boxes, live, T, reg):
-    """Cover the dissimilar points of each CXp by disjoint boxes.
+def cover(F, A, offsets, features, low, high, B, out, n_boxes, live, T, reg):
+    """Cover the dissimilar points of each CXp by disjoint boxes, within the cells from `low` up to `high`.
 
     CXp c is ``features[offsets[c]:offsets[c + 1]]``. Its boxes are appended to
     `out` as lo, hi per feature; `n_boxes[c]` counts them. Any status but DONE
     leaves a state that can be continued; -1 in reg[TOP] means "open the next".
-    With reg[ANY_SET] these may be any sets of features.
+    With reg[ANY_SET] these may be any sets of features, with reg[OTHERS] it is the points where no score exceeds 0
+    that are covered, and with reg[FIRST] the first box of each set is enough.
     """
     # What must survive an interruption is in B, out, live and reg; `T` is scratch space.
+    others = reg[OTHERS] != 0
     while reg[CXP] < n_boxes.size:
         first = np.int64(offsets[reg[CXP]])
         last = np.int64(offsets[reg[CXP] + 1])
         if reg[TOP] < 0:
-            reg[LIVE] = _open(F, A, B, features, first, last, np.uint8(reg[ANY_SET] == 0), T.fixed, live)
-            reg[TOP] = 1 if _tighten(F, B, np.int64(0), A.v, features, first, last, T) else 0
+            reg[LIVE] = _open(F, A, B, features, first, last, low, high, np.uint8(reg[ANY_SET] == 0), T.fixed, live)
+            # What no score can exceed 0 in is cut off, unless that is what is looked for.
+            is_left = others or _tighten(F, B, np.int64(0), A.v, features, first, last, T)
+            reg[TOP] = 1 if is_left else 0
         while reg[TOP] > 0:
             # All tests come before the box is touched, so a later call finds it as it was.
             if reg[NODES] >= reg[LIMIT]:
@@ -483,16 +486,18 @@ def cover(F, A, offsets, features, B, out, n_boxes, live, T, reg):
             p = reg[TOP] - 1
             verdict = _judge(F, B, p)
             if verdict == 0:
-                reg[TOP] = _split(F, B, p, A.v, features, first, last, live, reg[LIVE], T)
+                reg[TOP] = _split(F, B, p, A.v, features, first, last, live, reg[LIVE], others, T)
                 continue
             reg[TOP] = p
-            if verdict > 0:
+            if (verdict < 0) == others:
                 # Bounds are listed for Y only; everywhere else the box is as v.
                 for k in range(first, last):
                     out[reg[N_OUT]] = B.lo[p, features[k]]
                     out[reg[N_OUT] + 1] = B.hi[p, features[k]]
                     reg[N_OUT] += 2
                 n_boxes[reg[CXP]] += 1
+                if reg[FIRST]:
+                    reg[TOP] = 0
         reg[CXP] += 1
         reg[TOP] = -1
     return DONE

@@ -39,6 +39,7 @@ def weigh(
     worths: Sequence[Sequence[int]],
     *,
     meter: Meter,
+    others: bool = False,
 ) -> list[int]:
     """Return the exact measure of the dissimilar points of each CXp of v.
 
@@ -52,6 +53,8 @@ def weigh(
         For each feature what each of its cells is worth, integers of any size.
     meter
         What the search may cost.
+    others
+        See :func:`cover_sets`.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def weigh(
     The kernel covers the points by disjoint boxes; each costs one product of differences of
     prefix sums, in Python integers.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter)
+    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter, others=others)
     # Prefix sums make a run of cells one subtraction, however many cells it has.
     below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
     ends = iter(bounds.tolist())
@@ -83,7 +86,15 @@ def weigh(
     return weights
 
 
-def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool) -> BoxList:
+def cover_boxes(
+    ensemble: Ensemble,
+    v: Cells,
+    sets: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+    minimal: bool,
+    others: bool = False,
+) -> BoxList:
     """Return disjoint boxes of the dissimilar points of each set of features.
 
     Parameters
@@ -94,10 +105,10 @@ def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, 
         The features that are free.
     meter
         What the search may cost.
-    minimal
-        Whether the sets are CXps; see :func:`cover_sets`.
+    minimal, others
+        Whether the sets are CXps, and what is covered; see :func:`cover_sets`.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal)
+    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal, others=others)
     first, last = bounds.reshape(-1, 2).T.astype(np.int64)
     lists = zip(sets, n_boxes.tolist(), strict=True)
     feature = np.concatenate([np.zeros(0, np.int64), *(np.tile(np.array(Y, np.int64), k) for Y, k in lists)])
@@ -109,16 +120,27 @@ def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, 
 
 
 def cover_sets(
-    ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool = True
+    ensemble: Ensemble,
+    v: Cells,
+    sets: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+    minimal: bool = True,
+    others: bool = False,
+    first: bool = False,
+    within: tuple[Cells, Cells] | None = None,
 ) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Cover the dissimilar points of sets of features by disjoint boxes; return all bounds, and their number for each.
 
     Bounds are flat: for each box of each set, the first cell of each of its features and the one after the last. If the
-    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter.
+    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter. With
+    `others`, dissimilar are the points where no score exceeds 0; if only the `first` box of each is wanted, it ends
+    there; and `within` has the first cell of each feature that may be changed to, and the one after the last.
     """
     threads = min(meter.threads, len(sets)) or 1
     # Neighbours are of one size and cost about the same: dealt out in turn, each thread has as much to do.
-    parts = [_Cover(ensemble, v, sets[k::threads], minimal=minimal) for k in range(threads)]
+    flags: dict[str, Any] = {"minimal": minimal, "others": others, "first": first, "within": within}
+    parts = [_Cover(ensemble, v, sets[k::threads], **flags) for k in range(threads)]
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         while not all(part.ended for part in parts):
             before, most = sum(part.nodes for part in parts), meter.allowance()
@@ -147,7 +169,18 @@ def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
 class _Cover:
     """Boxes that cover the dissimilar points of some sets of features, in the making."""
 
-    def __init__(self, ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, minimal: bool) -> None:
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        v: Cells,
+        sets: Sequence[Sequence[int]],
+        *,
+        minimal: bool,
+        others: bool = False,
+        first: bool = False,
+        within: tuple[Cells, Cells] | None = None,
+    ) -> None:
+        self._within = within or (np.zeros(len(v), np.int32), ensemble.n_cells)
         self._ensemble, self._around = ensemble, around(ensemble, v)
         self._boxes, self._scratch = _boxes(ensemble), new_scratch(ensemble)
         self._live = np.empty(len(ensemble.root), np.int32)
@@ -158,6 +191,8 @@ class _Cover:
         self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
         self._registers[cover_kernels.TOP] = -1
         self._registers[cover_kernels.ANY_SET] = not minimal
+        self._registers[cover_kernels.OTHERS] = others
+        self._registers[cover_kernels.FIRST] = first
         self.ended = False
 
     @property
@@ -175,8 +210,8 @@ class _Cover:
         self._registers[LIMIT] = self.nodes + nodes
         while True:
             status = cover_kernels.cover(
-                self._ensemble, self._around, self._offsets, self._features, self._boxes, self._out, self.n_boxes,
-                self._live, self._scratch, self._registers,
+                self._ensemble, self._around, self._offsets, self._features, *self._within, self._boxes, self._out,
+                self.n_boxes, self._live, self._scratch, self._registers,
             )  # fmt: skip
             if status == STACK_FULL:
                 self._boxes = doubled(self._boxes)

@@ -18,6 +18,7 @@ from axfi_kc.explanations.answers import (
     radius_words,
     space_words,
     stopped_words,
+    toward_words,
 )
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, UnlistedCXps
@@ -91,12 +92,26 @@ def explanation_facts(explanation: Any) -> Markup:
     return _facts(
         {
             "output": name(answer_words(explanation)),
+            **_question(explanation),
             f"CXps{limit_words(explanation)}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
+            **_necessary(explanation),
             **_whole_value(explanation),
             **space_words(explanation),
         }
     )
+
+
+def _question(explained: Any) -> dict[str, object]:
+    """Return which class is asked about, if one is."""
+    words = toward_words(explained)
+    return {"question": name(words)} if words else {}
+
+
+def _necessary(explanation: Any) -> dict[str, object]:
+    """Return the features that are in every AXp, if the CXps are known and there are any."""
+    found = () if isinstance(explanation.cxps, UnlistedCXps) else explanation.necessary
+    return {"in every AXp": names(found)} if found else {}
 
 
 def _whole_value(explanation: Any) -> dict[str, object]:
@@ -125,6 +140,7 @@ def explanation_sections(
         **({"Interactions": joined(pairs)} if pairs else {}),
         "What can change the output": _cxps(explanation, rows),
         "What keeps the output": _axps(explanation, rows),
+        **_further(explanation, rows),
         "CXp-Forest": _forest(explanation),
     }
     return _titled(sections, prefix=prefix, level=level)
@@ -209,14 +225,27 @@ def _cxps(explanation: Any, rows: int) -> Markup:
         )
         for k, c in enumerate(cxps[:rows])
     ]
-    words = "Each CXp is a smallest set of features whose change alone can change the output. Its weight is "
+    toward = explanation.toward
+    does = "change the output" if toward is None else f"lead to {name_of(toward, explanation.class_names)}"
+    words = f"Each CXp is a smallest set of features whose change alone can {does}. Its weight is "
     head = ("CXp", "weight", "bar", "in words", "features", "exactly")
     return joined(
         [
-            element("p", words, _WEIGHTS.get(explanation.weights, explanation.weights), "."),
+            element("p", words, _weight_words(explanation), "."),
             table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
             more(total - min(rows, len(cxps)), "CXp"),
         ]
+    )
+
+
+def _weight_words(explanation: Any) -> str:
+    """Return what the weight of a CXp is."""
+    words, toward = _WEIGHTS.get(explanation.weights, explanation.weights), explanation.toward
+    if toward is None:
+        return words
+    label = name_of(toward, explanation.class_names)
+    return words.replace("the output changes", f"the output is {label}").replace(
+        "another output", f"the output {label}"
     )
 
 
@@ -232,11 +261,59 @@ def _axps(explanation: Any, rows: int) -> Markup:
         return note(_unlisted_words(explanation.cxp_count))
     found, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
-    words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
+    toward = explanation.toward
+    does = "keep the output" if toward is None else f"rule out {name_of(toward, explanation.class_names)},"
+    words = f"Each AXp is a smallest set of features that, kept as they are, {does} whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
     unfinished = "" if complete else note("There are more: the search was stopped after a few seconds.")
     listed = table(caption, ("AXp", "features"), lines)
     return joined([element("p", words), listed, more(len(found) - rows, "AXp"), unfinished])
+
+
+def _further(explanation: Any, rows: int) -> dict[str, Markup]:
+    """Return what was asked beyond CXps and scores, by titles; nothing if nothing was."""
+    further = explanation.further
+    sets = [(least, found) for least, found in further.local_paxps.items()]
+    sets += [(least, found) for least, listed in further.paxps.items() for found in listed]
+    lines = [
+        (Cell(names(p.features), class_="wide"), number_cell(p.precision), exact_cell(p.precision), exact_cell(least))
+        for least, p in sets[:rows]
+    ]
+    head = ("features", "precision", "exactly", "at least")
+    words = "Each set of features, kept as they are, keeps the output with this probability, the others drawn anew."
+    probable = [element("p", words), table("Probabilistic AXps", head, lines), more(len(sets) - rows, "set")]
+    boxes = _boxes(explanation)
+    return {
+        **({"What nearly keeps the output": joined(probable)} if sets else {}),
+        **({"How far values may go": boxes} if boxes else {}),
+    }
+
+
+def _boxes(explanation: Any) -> Markup | None:
+    """Return boxes of values that keep the output, and boxes of changes."""
+    further = explanation.further
+    general = further.most_general
+    listed = [("keeps the output", box) for box in ([] if general is None else [general])]
+    listed += [("keeps the output", box) for box in further.inflated_axps.values()]
+    listed += [("changes the output, all else as it is", box) for box in further.inflated_cxps.values()]
+    if not listed:
+        return None
+    lines = [
+        (
+            Cell(name(str(box)), class_="wide"),
+            Cell(what),
+            number_cell(box.coverage),
+            exact_cell(box.coverage),
+            Cell("yes" if box.is_largest else "not proved"),
+        )
+        for what, box in listed
+    ]
+    words = (
+        "Whatever values are taken from these ranges and sets, and none can be made larger. The coverage is the "
+        "probability of such a point."
+    )
+    head = ("values", "what it does", "coverage", "exactly", "largest of all")
+    return joined([element("p", words), table("Inflated explanations", head, lines)])
 
 
 def _forest(explanation: Any) -> Markup:
@@ -259,6 +336,7 @@ def batch_facts(batch: Sequence[Any]) -> Markup:
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
     return _facts(
         {
+            **_question(batch),
             "instances": amount(len(batch)),
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
             "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
