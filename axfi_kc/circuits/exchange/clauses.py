@@ -10,16 +10,16 @@ from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
-from axfi_kc.circuits.files.cnf import clauses_of, nnf_of_clauses, read_cnf
+from axfi_kc.circuits.files.cnf import clauses_of, nnf_of_clauses, read_clauses
 from axfi_kc.circuits.files.nnf_nodes import circuit_of
-from axfi_kc.circuits.files.text_lines import Source, integers
-from axfi_kc.circuits.files.variables import Variables, boolean_domain, described_names, outer_names
+from axfi_kc.circuits.files.text_lines import Source
+from axfi_kc.circuits.files.variables import Variables, boolean_domain, described_variables, is_described, outer_names
 from axfi_kc.circuits.queries.transformations import account_of, copied
 from axfi_kc.circuits.targets.obdd import obdd_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Axis, Grid
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import CircuitError, ModelFileError
 
 __all__ = ["Cnf", "from_cnf", "to_cnf"]
 
@@ -89,7 +89,7 @@ def from_cnf(
     domain: Domain | None = None,
     *,
     names: Iterable[str] | None = None,
-    code: str = "direct",
+    code: str | None = None,
     budget: Budget | None = None,
 ) -> Circuit:
     """Return the conjunction of clauses.
@@ -103,7 +103,7 @@ def from_cnf(
     names
         The names of these, variable 1 first; by default what the file says, or ``x1``, ``x2``, ...
     code
-        How features of more than two values are written in variables.
+        How features of more than two values are written in variables; by default what the file says, or "direct".
     budget
         What reading may cost; a node is a line or a literal.
 
@@ -128,10 +128,12 @@ def from_cnf(
     if isinstance(cnf, Cnf):
         return _without_auxiliary(cnf)
     if isinstance(cnf, str | os.PathLike):
-        return read_cnf(cnf, domain or boolean_domain(_names_in(Path(cnf), names)), code=code, budget=budget)
+        return _of_file(Path(cnf), domain, names, code, budget)
     clauses = [_clause(clause) for clause in cnf]
     n = max((abs(literal) for clause in clauses for literal in clause), default=0)
-    known = Variables.of_code(Grid.of_values(domain or boolean_domain(_called(names, max(n, 1)))), code=code)
+    known = Variables.of_code(
+        Grid.of_values(domain or boolean_domain(_called(names, max(n, 1)))), code=code or "direct"
+    )
     if n > len(known.bits):
         raise CircuitError(f"There are {len(known.bits)} variables, but a clause has the literal {n}; add names.")
     return circuit_of(nnf_of_clauses(clauses, len(known.bits), spend=account.spend), known, account=account)
@@ -149,16 +151,24 @@ def _called(names: Iterable[str] | None, n: int) -> list[str]:
     return [f"x{k + 1}" for k in range(n)] if names is None else list(names)
 
 
-def _names_in(path: Path, names: Iterable[str] | None) -> list[str]:
-    """Return the names of a file's variables: those given, those it says itself, or numbered ones."""
-    source = Source(path)
+def _of_file(
+    path: Path, domain: Domain | None, names: Iterable[str] | None, code: str | None, budget: Budget | None
+) -> Circuit:
+    """Return the clauses of a file, over what it is said to be, what it says itself, or numbered variables."""
+    if not path.is_file():
+        raise ModelFileError(f"There is no file {path}; give the path of a file of clauses.")
+    source = Source(path, budget=budget)
+    n, clauses = read_clauses(source)
     if names is not None:
-        return list(names)
-    header = next((line.split() for _, line in source.beginning() if line[:1] == b"p"), [])
-    numbers = integers(header[2:]) if header[:2] == [b"p", b"cnf"] and len(header) == 4 else None
-    if numbers is None or numbers[0] < 1:
-        source.fail(-1, "the header 'p cnf variables clauses' with a variable", "another one")
-    return described_names(source, numbers[0]) or _called(None, numbers[0])
+        domain = boolean_domain(names)
+    if domain is None and not is_described(source):
+        domain = boolean_domain(_called(None, n))
+    known = described_variables(source, domain, code)
+    if len(known.bits) < n and is_described(source):  # what our own files have beyond the features' bits
+        return _without_auxiliary(Cnf(tuple(map(tuple, clauses)), known.with_auxiliary(n)))
+    if len(known.bits) != n:
+        source.fail(-1, f"{len(known.bits)} variables, as many as the features have bits", str(n))
+    return circuit_of(nnf_of_clauses(clauses, n, spend=source.account.spend), known, account=source.account)
 
 
 def _without_auxiliary(cnf: Cnf) -> Circuit:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from operator import and_, or_
 from typing import Any
 
+import numpy as np
+
 from axfi_kc.budget import Account
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
+from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.bdd import Bdd, circuit_of_bdd
 from axfi_kc.circuits.files.variables import Variables, boolean_domain, outer_names
 from axfi_kc.circuits.queries.structure import checked_order
-from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of
-from axfi_kc.circuits.targets.obdd import DdAlgebra, Fork, read_diagram
+from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, balanced, bits_of
+from axfi_kc.circuits.targets.obdd import DdAlgebra, read_rows
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
@@ -52,13 +56,12 @@ def from_dd(node: Any, domain: Domain | None = None, *, code: str = "order") -> 
     True
     """
     names = _variables(node)
-    forks, top = read_diagram(node)
+    rows, top = read_rows(node)
     if domain is None:
-        return _boolean(names, forks, top)
+        return _boolean(Grid.of_values(boolean_domain(names)), rows, top)
     known = Variables.of_code(Grid.of_values(domain), code=code)
-    numbers = {fork: k for k, fork in enumerate(forks, 2)} | {0: -1, 1: 1}
-    rows = [(fork.level, numbers[fork.low], numbers[fork.high]) for fork in forks.values()]
-    return circuit_of_bdd(Bdd(names, rows, numbers[top]), known, partial=True)
+    signed = [(level, low or -1, high or -1) for level, low, high in rows]  # false is -1 there
+    return circuit_of_bdd(Bdd(names, signed, top or -1), known, partial=True)
 
 
 def _variables(node: Any) -> tuple[str, ...]:
@@ -75,12 +78,22 @@ def _variables(node: Any) -> tuple[str, ...]:
     return tuple(sorted(manager.vars, key=manager.level_of_var))
 
 
-def _boolean(names: tuple[str, ...], forks: dict[int, Fork], top: int) -> Circuit:
-    build = CircuitBuilder(Grid.of_values(boolean_domain(names)))
-    made = {0: build.false, 1: build.true}
-    for number, fork in forks.items():
-        made[number] = build.decision(fork.level, [((0,), made[fork.low]), ((1,), made[fork.high])])
-    return build.circuit(made[top])
+def _boolean(grid: Grid, rows: list[tuple[int, int, int]], top: int) -> Circuit:
+    """Return the diagram with a feature for each level; it is reduced, so its rows are its arrays."""
+    if not rows:
+        return CircuitBuilder(grid).circuit(top)
+    table = np.array(rows, dtype=np.int32)
+    ends = table[:, 1:]
+    taken = ends != 0  # arcs to false are left out, and true, node 1 of dd's rows, is node 0
+    return Circuit(
+        grid=grid,
+        kinds=np.array([TRUE, *[DECISION] * len(rows)], dtype=np.uint8),
+        features=np.concatenate([np.array([-1], np.int32), table[:, 0]]),
+        offsets=np.concatenate([[0, 0], np.cumsum(taken.sum(axis=1))]).astype(np.int64),
+        children=ends[taken] - np.int32(1),
+        labels=np.broadcast_to(np.array([0, 1], np.int32), ends.shape)[taken],
+        cell_sets=((0,), (1,)),
+    )
 
 
 def to_dd(form: Form, manager: Any, *, code: str = "order") -> Any:
@@ -115,5 +128,28 @@ def to_dd(form: Form, manager: Any, *, code: str = "order") -> Any:
     names = dict(zip([bit.name for bit in flat], outer_names(circuit.grid, flat), strict=True))
     manager.declare(*(name for name in names.values() if name not in manager.vars))
     renamed = {i: [Bit(names[bit.name], bit.feature, bit.cells) for bit in own] for i, own in bits.items()}
+    if all(len(own) == 1 for own in bits.values()):
+        return _made(circuit, manager, {i: manager.var(own[0].name) for i, own in renamed.items()})
     algebra = DdAlgebra(manager, Account(None, goal="diagram"))
     return Encoder(circuit, code=code, bits=renamed, algebra=algebra).function()
+
+
+def _made(circuit: Circuit, manager: Any, variables: Mapping[int, Any]) -> Any:
+    """Return the node of a circuit whose features are variables: an ``ite`` for each decision."""
+    true, false, ite = manager.true, manager.false, manager.ite
+    is_one = [1 in cells for cells in circuit.cell_sets]
+
+    def decision(feature: int, labels: list[int], below: list[Any]) -> Any:
+        if len(below) == 2:
+            high, low = (below[0], below[1]) if is_one[labels[0]] else (below[1], below[0])
+        else:
+            high, low = (below[0], false) if is_one[labels[0]] else (false, below[0])
+        return ite(variables[feature], high, low)
+
+    return circuit.fold(
+        decision=decision,
+        conjunction=lambda below: balanced(below, and_, true),
+        disjunction=lambda below: balanced(below, or_, false),
+        false=false,
+        true=true,
+    )[-1]

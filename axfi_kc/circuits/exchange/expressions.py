@@ -163,7 +163,7 @@ class _Reading:
             return False
         if token.kind == "end":
             if self._waiting:
-                raise _error(self._text, token.at, f"')' for the '(' at position {self._waiting[-1].at}", "the end")
+                raise _error(self._text, token.at, "')' for that '('", "the end")
             return False
         self._waiting.append(token)
         return True

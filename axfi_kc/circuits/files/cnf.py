@@ -15,7 +15,7 @@ from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.nnf import parse_nnf
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
-from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.domain.domain import Domain
@@ -27,6 +27,7 @@ __all__ = [
     "compile_with_dsharp",
     "nnf_of_clauses",
     "parse_count_answer",
+    "read_clauses",
     "read_cnf",
     "write_cnf",
 ]
@@ -267,6 +268,15 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
         wanted = "a header 'p cnf variables clauses'" if header is None else f"{header[1]} clauses, each ended by 0"
         source.fail(-1, wanted, "none" if header is None else f"{len(clauses)}")
     return clauses
+
+
+def read_clauses(source: Source) -> tuple[int, list[list[int]]]:
+    """Return the number of variables that a file names, and its clauses."""
+    header = next((line.split() for line in source.lines if line.startswith(b"p ")), [])
+    numbers = integers(header[2:3]) if header[1:2] == [b"cnf"] else None
+    if numbers is None or not numbers or numbers[0] < 1:
+        source.fail(-1, "the header 'p cnf variables clauses' with a variable", shown(b" ".join(header)))
+    return numbers[0], _parse(source, numbers[0])
 
 
 def nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:

@@ -21,11 +21,11 @@ __all__ = [
     "Variables",
     "boolean_domain",
     "described_axis",
-    "described_names",
     "described_variables",
     "description",
     "grid_of_axes",
     "is_describable",
+    "is_described",
     "outer_names",
 ]
 
@@ -330,11 +330,9 @@ def described_variables(
     return Variables.of_code(_grid(source, said[b"feature"], domain), code=code, order=order)
 
 
-def described_names(source: Source, n: int) -> list[str]:
-    """Return the names of n features of two values, if the file describes just these; else none."""
-    lines = [line for _, line in source.beginning() if line.startswith(b"c axfi feature ")]
-    grid = _described(source, [line.split(None, 3)[3] for line in lines]) if lines else None
-    return list(grid.domain.names) if grid is not None and grid.n_cells == (2,) * n else []
+def is_described(source: Source) -> bool:
+    """Tell whether a file begins with lines of :func:`description`."""
+    return any(line.startswith(b"c axfi feature ") for _, line in source.beginning())
 
 
 def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:

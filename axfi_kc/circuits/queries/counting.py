@@ -22,6 +22,7 @@ from axfi_kc.budget import Account, Budget, interruptible
 from axfi_kc.circuits.circuit import Circuit, Form, arc_owners, circuit_in
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.operand import Operand
+from axfi_kc.circuits.queries.determinism import require_deterministic
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.recounting import recount
 from axfi_kc.circuits.queries.structure import require_decomposable
@@ -315,6 +316,7 @@ def _ratio(
 ) -> tuple[int, int]:
     """Return the total relative to the product of the wholes, as a fraction that may be reducible."""
     require_decomposable(circuit, "counting")
+    require_deterministic(circuit, "counting")
     shares = shares_of(circuit, worths, wholes)
     base = math.lcm(*set(shares.wholes))
     found = None

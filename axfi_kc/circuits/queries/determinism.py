@@ -11,14 +11,25 @@ from itertools import combinations
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, Notes, circuit_in
+from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.recounting import DEFAULT_BUDGET, Residuals, cell_classes
 from axfi_kc.errors import BudgetError
 
-__all__ = ["Determinism", "determinism", "is_deterministic", "is_noted", "note_deterministic"]
+__all__ = [
+    "Determinism",
+    "determinism",
+    "is_deterministic",
+    "is_noted",
+    "note_deterministic",
+    "note_doubtful",
+    "require_deterministic",
+]
 
 
 # beside the circuits: who made one in a way that shows it may know more than its nodes tell
 _NOTED: Notes[bool] = Notes()
+_DOUBTED: Notes[bool] = Notes()
+_FEW_STEPS = Budget(nodes=20_000)
 _LITERALS = 256  # nodes of one part that are looked through for literals
 
 
@@ -93,6 +104,20 @@ def note_deterministic(circuit: Circuit) -> None:
 def is_noted(circuit: Circuit) -> bool:
     """Tell whether a circuit was noted to be deterministic."""
     return _NOTED.get(circuit) is not None
+
+
+def note_doubtful(circuit: Circuit) -> None:
+    """Note that parts of a circuit's disjunctions need not exclude each other, though they did where it came from."""
+    _DOUBTED[circuit] = True
+
+
+def require_deterministic(circuit: Circuit, operation: str) -> None:
+    """Raise CircuitError, in the name of `operation`, if a circuit is doubtful and not seen to be deterministic.
+
+    Circuits of others are trusted: to prove it may take exponential time.
+    """
+    if _DOUBTED.get(circuit) and determinism(circuit, budget=_FEW_STEPS).verdict != "proved":
+        raise refusal(operation, "a deterministic circuit, but features were forgotten in this one")
 
 
 def is_deterministic(circuit: Form, *, budget: Budget | None = None) -> bool:

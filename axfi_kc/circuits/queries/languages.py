@@ -114,6 +114,7 @@ def require(language: str, operation: str) -> None:
 
 def refusal(operation: str, needed: str) -> CircuitError:
     """Return the error that says what `operation` needs and which languages have it."""
-    *others, last = languages_for(operation)
+    # any circuit is an nnf, so there is nothing to compile into
+    *others, last = [language for language in languages_for(operation) if language != "nnf"]
     able = f"{', '.join(others)} or {last}" if others else last
     return CircuitError(f"{operation.capitalize()} needs {needed}; compile into {able} first.")

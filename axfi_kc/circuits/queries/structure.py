@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
@@ -188,15 +189,17 @@ def _common_order(circuits: Sequence[Circuit]) -> list[int] | None:
         upper, lower = _tested_after(circuit)
         for pair in np.unique(upper * n + lower).tolist():
             above[pair % n].add(pair // n)
-    sorter, found = TopologicalSorter(above), list[int]()
+    sorter, found, ready = TopologicalSorter(above), list[int](), list[int]()
     try:
         sorter.prepare()
     except CycleError:
         return None
     while sorter.is_active():
-        ready = sorted(sorter.get_ready())
-        found += ready
-        sorter.done(*ready)
+        for i in sorter.get_ready():
+            heappush(ready, i)
+        # one at a time: what waits for it may come before the others in the domain
+        found.append(heappop(ready))
+        sorter.done(found[-1])
     return found
 
 

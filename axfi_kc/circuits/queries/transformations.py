@@ -12,6 +12,7 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in, flat_of
+from axfi_kc.circuits.queries.determinism import note_doubtful
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.families.masks import features_of
 
@@ -117,7 +118,7 @@ def forget(circuit: Form, features: Collection[int | str], *, budget: Budget | N
     Notes
     -----
     Linear. The result is decomposable but as a rule **not deterministic**: it can be asked for
-    consistency and for models, not for counts.
+    consistency and for models, not for counts, which are refused unless it is seen to be deterministic after all.
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "forgetting")
@@ -126,7 +127,13 @@ def forget(circuit: Form, features: Collection[int | str], *, budget: Budget | N
     def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
         return build.disjunction(below) if feature in gone else build.decide(feature, labels, below)
 
-    return build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1])
+    return _doubted(build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1]))
+
+
+def _doubted(circuit: Circuit) -> Circuit:
+    """Return the circuit, noted as one whose disjunctions may overlap."""
+    note_doubtful(circuit)
+    return circuit
 
 
 def forget_one(circuit: Form, feature: int | str, *, budget: Budget | None = None) -> Circuit:
@@ -140,7 +147,7 @@ def forget_one(circuit: Form, feature: int | str, *, budget: Budget | None = Non
     circuit = circuit_in(circuit)
     build, account, i = CircuitBuilder.like(circuit), account_of(budget), circuit.grid.number(feature)
     cells = range(circuit.grid.n_cells[i])
-    return build.circuit(build.disjunction(_conditioned(circuit, {i: c}, build, account) for c in cells))
+    return _doubted(build.circuit(build.disjunction(_conditioned(circuit, {i: c}, build, account) for c in cells)))
 
 
 def smooth(circuit: Form, *, budget: Budget | None = None) -> Circuit:

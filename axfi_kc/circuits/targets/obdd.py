@@ -24,7 +24,7 @@ from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, 
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError, MissingExtraError
 
-__all__ = ["DdAlgebra", "Fork", "Obdd", "obdd_of", "read_diagram"]
+__all__ = ["DdAlgebra", "Fork", "Obdd", "obdd_of", "read_diagram", "read_rows"]
 
 
 _MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
@@ -497,18 +497,43 @@ def read_diagram(root: Any) -> tuple[dict[int, Fork], int]:
     An edge of dd may be complemented, which complements what lies below; edges that differ in this
     are different nodes here.
     """
-    number = {int(root.bdd.false): _FALSE, int(root.bdd.true): _TRUE}
+    rows, top = read_rows(root)
+    return {number: Fork(*row) for number, row in enumerate(rows, 2)}, top
+
+
+def read_rows(root: Any) -> tuple[list[tuple[int, int, int]], int]:
+    """Return the same as rows of level, low and high, the first one being node 2."""
+    true, false = int(root.bdd.true), int(root.bdd.false)
+    found = _signed_edges(root, true, false)
+    order = sorted(found, key=lambda k: -found[k][0])
+    number = {false: _FALSE, true: _TRUE, **{key: k for k, key in enumerate(order, 2)}}
+    rows = [(level, number[low], number[high]) for level, low, high in map(found.__getitem__, order)]
+    return rows, number[int(root)]
+
+
+def _signed_edges(root: Any, true: int, false: int) -> dict[int, tuple[int, int, int]]:
+    """Return level, low and high of each edge below `root`, a complemented edge being another one, by their numbers."""
+    # The Python manager's complement is the negative number, CUDD's has another last bit.
+    sign, last = (-1, 0) if false == -true else (1, 1)
+    regular: dict[int, tuple[int, int, int]] = {}
+    waiting = [root]
+    while waiting:
+        edge = waiting.pop()
+        key = sign * int(edge) ^ last if edge.negated else int(edge)
+        if key not in regular and key not in (true, false):
+            low, high = edge.low, edge.high
+            regular[key] = edge.level, int(low), int(high)
+            waiting += [low, high]
     found: dict[int, tuple[int, int, int]] = {}
-    stack = [root]
+    stack = [int(root)]
     while stack:
-        edge = stack.pop()
-        if int(edge) not in number and int(edge) not in found:
-            low, high = (~edge.low, ~edge.high) if edge.negated else (edge.low, edge.high)
-            found[int(edge)] = edge.level, int(low), int(high)
-            stack += [low, high]
-    forks: dict[int, Fork] = {}
-    for key in sorted(found, key=lambda k: -found[k][0]):
-        level, lower, upper = found[key]
-        number[key] = len(number)
-        forks[number[key]] = Fork(level, number[lower], number[upper])
-    return forks, number[int(root)]
+        key = stack.pop()
+        if key in found or key in (true, false):
+            continue
+        row = regular.get(key)
+        if row is None:
+            level, lower, upper = regular[sign * key ^ last]
+            row = level, sign * lower ^ last, sign * upper ^ last
+        found[key] = row
+        stack += row[1:]
+    return found

@@ -483,6 +483,11 @@ class SddAlgebra:
         """Return `high` where the bit is 1, and `low` where it is 0."""
         variable = self._variables[bit.name]
         one, zero = self._manager.literal(variable), self._manager.literal(-variable)
+        # One operation instead of three where an end is a constant, as in clauses and terms.
+        if high.is_true() or low.is_false():
+            return self.disjoin(one, low) if high.is_true() else self.conjoin(one, high)
+        if low.is_true() or high.is_false():
+            return self.disjoin(zero, high) if low.is_true() else self.conjoin(zero, low)
         return self.disjoin(self.conjoin(one, high), self.conjoin(zero, low))
 
     def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
