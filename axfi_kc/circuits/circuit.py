@@ -348,6 +348,11 @@ class CircuitBuilder:
             build._label(cells)
         return build
 
+    @property
+    def grid(self) -> Grid:
+        """The cells that decisions speak about."""
+        return self._grid
+
     def __len__(self) -> int:
         """Return the number of nodes made so far."""
         return len(self._kinds)

@@ -26,7 +26,8 @@ from axfi_kc.circuits.operand import Operand
 from axfi_kc.circuits.queries.equivalence import share_manager
 from axfi_kc.circuits.queries.languages import require
 from axfi_kc.circuits.queries.structure import checked_order, feature_order
-from axfi_kc.circuits.queries.transformations import account_of, restricted
+from axfi_kc.circuits.queries.transformations import account_of, moved, rebuilt, restricted
+from axfi_kc.circuits.signed_nodes import SignedNodes
 from axfi_kc.circuits.targets import Mdd, Obdd, Sdd, mdd_of, obdd_of, options_of, target_of
 from axfi_kc.circuits.targets.mdd_changes import by_changing, simplified
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
@@ -53,8 +54,6 @@ __all__ = [
     "simplify",
 ]
 
-
-Signed = tuple[int, int]  # a node of a builder, and that of its complement
 
 OPERATORS: dict[str, tuple[str, str]] = {
     "and": ("conjunction", "points in both"),
@@ -138,8 +137,8 @@ def negate(form: Any) -> Any:
         return own.negate()
     if feature_order(own) is not None:
         return mdd_of(own).negate().circuit
-    build = CircuitBuilder(own.grid)
-    return build.circuit(_signed(own, build)[1])
+    nodes = SignedNodes(CircuitBuilder(own.grid))
+    return nodes.build.circuit(nodes.load(own)[1])
 
 
 def restrict(form: Any, values: Mapping[Any, Any], *, budget: Budget | None = None) -> Any:
@@ -385,28 +384,8 @@ def on_grid(circuit: Circuit, grid: Grid) -> Circuit:
     """Return the circuit over the cells of a finer grid of the same domain (cost: linear, and the cells)."""
     if circuit.grid.is_like(grid):
         return circuit
-    build, sets = CircuitBuilder(grid), circuit.cell_sets
-    places = [coarse.refined_by(fine) for coarse, fine in zip(circuit.grid.axes, grid.axes, strict=True)]
-    known: dict[tuple[int, int], list[int]] = {}
-
-    def decision(feature: int, labels: list[int], below: list[int]) -> int:
-        for k in labels:
-            if (feature, k) not in known:
-                own = set(sets[k])
-                known[feature, k] = [fine for fine, coarse in enumerate(places[feature]) if coarse in own]
-        return build.decision(feature, [(known[feature, k], c) for k, c in zip(labels, below, strict=True)])
-
-    return build.circuit(_rebuilt(circuit, build, decision))
-
-
-def _rebuilt(circuit: Circuit, build: CircuitBuilder, decision: Callable[[int, list[int], list[int]], int]) -> int:
-    return circuit.fold(
-        decision=decision,
-        conjunction=build.conjunction,
-        disjunction=build.disjunction,
-        false=build.false,
-        true=build.true,
-    )[-1]
+    cells = [coarse.cells_holding(fine) for coarse, fine in zip(circuit.grid.axes, grid.axes, strict=True)]
+    return moved(circuit, grid, cells)
 
 
 def _form(given: Any) -> Any:
@@ -473,57 +452,16 @@ def _of_circuits(operator: str, a: Circuit, b: Circuit, account: Account) -> Cir
     order = feature_order(a, b)
     if order is not None:
         return _of_targets(operator, mdd_of(a, order=order, budget=account.rest()), mdd_of(b, order=order)).circuit
-    build = CircuitBuilder(a.grid)
-    (p, not_p), (q, not_q) = _signed(a, build), _signed(b, build)
-    # Parts of every disjunction exclude each other, so that a result over disjoint features can be counted.
-    parts: dict[str, list[tuple[int, ...]]] = {
-        "and": [(p, q)],
-        "or": [(p,), (not_p, q)],
-        "xor": [(p, not_q), (not_p, q)],
-        "implies": [(not_p,), (p, q)],
-        "equiv": [(p, q), (not_p, not_q)],
-        "diff": [(p, not_q)],
-    }
-    return build.circuit(build.disjunction([build.conjunction(part) for part in parts[operator]]))
-
-
-def _signed(circuit: Circuit, build: CircuitBuilder) -> Signed:
-    """Return the root of a circuit in a builder, and that of its complement.
-
-    Notes
-    -----
-    Linear. The complement of a conjunction is "not the first, or the first and not the rest", whose parts exclude each
-    other; that of a disjunction is the conjunction of the complements, which share features as a rule.
-    """
-    sets, n_cells = circuit.cell_sets, circuit.grid.n_cells
-
-    def decision(feature: int, labels: list[int], below: list[Signed]) -> Signed:
-        named = {c for k in labels for c in sets[k]}
-        rest = [c for c in range(n_cells[feature]) if c not in named]
-        arcs = [[(sets[k], node[side]) for k, node in zip(labels, below, strict=True)] for side in (0, 1)]
-        return build.decision(feature, arcs[0]), build.decision(feature, [*arcs[1], (rest, build.true)])
-
-    def conjunction(below: Sequence[Signed]) -> Signed:
-        other = build.false
-        for p, not_p in reversed(below):
-            other = build.disjunction([not_p, build.conjunction([p, other])])
-        return build.conjunction(p for p, _ in below), other
-
-    return circuit.fold(
-        decision=decision,
-        conjunction=conjunction,
-        disjunction=lambda below: (build.disjunction(p for p, _ in below), build.conjunction(n for _, n in below)),
-        false=(build.false, build.true),
-        true=(build.true, build.false),
-    )[-1]
+    nodes = SignedNodes(CircuitBuilder(a.grid))
+    return nodes.build.circuit(nodes.apply(operator, nodes.load(a), nodes.load(b))[0])
 
 
 def _composed(circuit: Circuit, functions: Mapping[int, Circuit]) -> Circuit:
     """Return gates in which a decision on a replaced feature asks its function instead."""
     build, sets = CircuitBuilder(circuit.grid), circuit.cell_sets
-    tests = {i: _signed(g, build) for i, g in functions.items()}
+    tests = {i: SignedNodes(build).load(g) for i, g in functions.items()}
 
-    def decision(feature: int, labels: list[int], below: list[int]) -> int:
+    def decision(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
         if feature not in tests:
             return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)])
         ends = [
@@ -532,7 +470,7 @@ def _composed(circuit: Circuit, functions: Mapping[int, Circuit]) -> Circuit:
         holds, fails = tests[feature]
         return build.disjunction([build.conjunction([holds, ends[1]]), build.conjunction([fails, ends[0]])])
 
-    return build.circuit(_rebuilt(circuit, build, decision))
+    return build.circuit(rebuilt(circuit, build, decision, None)[-1])
 
 
 def _quantified(form: Any, features: Iterable[int | str], *, universal: bool, budget: Budget | None) -> Any:

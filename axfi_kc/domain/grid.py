@@ -185,13 +185,17 @@ class Axis:
         # Compared with the last float on each cut's left, open and closed cuts need no case of their own.
         return self._last_left.searchsorted(codes, side="left").astype(np.int64, copy=False)
 
-    def refined_by(self, finer: Axis) -> list[int]:
-        """Return the cell of this axis that holds each cell of a finer one of the same feature."""
-        if isinstance(self.feature, Categorical) or not finer.cuts:
-            return list(range(finer.n_cells))
-        inside = [*(cut.last_left for cut in finer.cuts), float(self.feature.high)]
-        missing = [] if finer.missing_cell is None else [self.n_cells - 1]
-        return [*self._located(np.array(inside)).tolist(), *missing]
+    def cells_holding(self, part: Axis) -> npt.NDArray[np.int64]:
+        """Return the cell of this axis in which each cell of `part`, the same feature or part of it, lies."""
+        if isinstance(self.feature, Categorical) and isinstance(part.feature, Categorical):
+            place = {value: k for k, value in enumerate(self.feature.values)}
+            found = [place[value] for value in part.feature.values]
+            return np.array(found + [self.n_cells - 1] * bool(part.feature.missing), dtype=np.int64)
+        # Every cell begins after a cut, the first one at the least value, which an open cut there leaves on its right.
+        least = 0 if isinstance(part.feature, Categorical) else part.feature.low
+        first = bisect_right(self.cuts, (least, False), key=lambda cut: (Fraction(cut.value), cut.closed))
+        found = [first, *(bisect_right(self.cuts, cut) for cut in part.cuts)]
+        return np.array(found + [self.n_cells - 1] * bool(part.feature.missing), dtype=np.int64)
 
     def left_of(self, cut: Cut) -> int:
         """Return how many cells lie left of `cut`; missing values lie on neither side."""
@@ -431,7 +435,7 @@ class Grid:
 
     def _places(self, axes: Sequence[Axis]) -> tuple[tuple[int, int], ...]:
         """Return what is set as cells of finer axes: the first one in each cell."""
-        return tuple((i, self.axes[i].refined_by(axes[i]).index(c)) for i, c in self.fixed)
+        return tuple((i, self.axes[i].cells_holding(axes[i]).tolist().index(c)) for i, c in self.fixed)
 
     def cell(self, name: str, value: Any) -> int:
         """Return the cell of a value of the feature `name`."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.variables import boolean_domain
+from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 
 __all__ = ["from_expression"]
-
-
-_Signed = tuple[int, int]  # a node, and that of its complement
 
 
 class _Token(NamedTuple):
@@ -88,7 +86,7 @@ def from_expression(text: str, domain: Domain | None = None, *, names: Iterable[
             raise _error(
                 text, token.at, f"one of the names {', '.join(known.names[:6])} of two values", repr(token.text)
             )
-    return _Reading(text, tokens, CircuitBuilder(grid), known).circuit()
+    return _Reading(text, tokens, SignedNodes(CircuitBuilder(grid)), known).circuit()
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -116,17 +114,17 @@ def _error(text: str, at: int, expected: str, found: str) -> CircuitError:
 class _Reading:
     """Reads tokens with two stacks (operators that wait, nodes that are made), so that nesting takes no recursion."""
 
-    def __init__(self, text: str, tokens: list[_Token], build: CircuitBuilder, domain: Domain) -> None:
-        self._text, self._tokens, self._build, self._domain = text, tokens, build, domain
+    def __init__(self, text: str, tokens: list[_Token], nodes: SignedNodes, domain: Domain) -> None:
+        self._text, self._tokens, self._nodes, self._domain = text, tokens, nodes, domain
         self._waiting: list[_Token] = []
-        self._made: list[_Signed] = []
+        self._made: list[Signed] = []
 
     def circuit(self) -> Circuit:
         """Return the circuit of the whole text."""
         wants_operand = True
         for token in self._tokens:
             wants_operand = self._operand(token) if wants_operand else self._operator(token)
-        return self._build.circuit(self._made[0][0])
+        return self._nodes.build.circuit(self._made[0][0])
 
     def _operand(self, token: _Token) -> bool:
         """Take the beginning of an operand; return whether one is still wanted."""
@@ -139,12 +137,10 @@ class _Reading:
         self._made.append(self._leaf(token))
         return False
 
-    def _leaf(self, token: _Token) -> _Signed:
-        build = self._build
+    def _leaf(self, token: _Token) -> Signed:
         if token.kind == "constant":
-            return (build.true, build.false) if _CONSTANTS[token.text] else (build.false, build.true)
-        i = self._domain.index(token.text)
-        return build.literal(i, [1]), build.literal(i, [0])
+            return self._nodes.true if _CONSTANTS[token.text] else self._nodes.false
+        return self._nodes.decision(self._domain.index(token.text), [([1], self._nodes.true)])
 
     def _operator(self, token: _Token) -> bool:
         """Take what follows an operand; return whether another operand is wanted."""
@@ -169,27 +165,5 @@ class _Reading:
         return True
 
     def _join(self, kind: str) -> None:
-        q, not_q = self._made.pop()
-        if kind == "not":
-            self._made.append((not_q, q))
-            return
-        p, not_p = self._made.pop()
-        joins: dict[str, Callable[[], _Signed]] = {
-            "and": lambda: self._conjoined((p, not_p), (q, not_q)),
-            "or": lambda: self._conjoined((not_p, p), (not_q, q))[::-1],
-            "implies": lambda: self._conjoined((p, not_p), (not_q, q))[::-1],
-            "xor": lambda: self._different((p, not_p), (q, not_q)),
-            "equiv": lambda: self._different((p, not_p), (q, not_q))[::-1],
-        }
-        self._made.append(joins[kind]())
-
-    def _conjoined(self, a: _Signed, b: _Signed) -> _Signed:
-        build = self._build
-        other = build.disjunction([a[1], build.conjunction([a[0], b[1]])])  # parts that exclude each other
-        return build.conjunction([a[0], b[0]]), other
-
-    def _different(self, a: _Signed, b: _Signed) -> _Signed:
-        build = self._build
-        sides = ((a[0], b[1]), (a[1], b[0])), ((a[0], b[0]), (a[1], b[1]))
-        one, other = (build.disjunction([build.conjunction(part) for part in side]) for side in sides)
-        return one, other
+        last = self._made.pop()
+        self._made.append(last[::-1] if kind == "not" else self._nodes.apply(kind, self._made.pop(), last))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, circuit_in
 from axfi_kc.circuits.files.variables import boolean_domain, outer_names
+from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.circuits.targets.obdd import Obdd
 from axfi_kc.circuits.targets.sdd import Sdd
@@ -29,7 +30,6 @@ __all__ = ["from_networkx", "to_networkx"]
 
 
 _CONNECTIVES = {AND: "and", OR: "or"}
-_Signed = tuple[int, int]  # a node, and that of its complement
 
 
 def to_networkx(form: Any) -> nx.DiGraph:
@@ -216,10 +216,10 @@ def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
         raise CircuitError(f"A circuit has no cycle, but this graph has {cycle}; remove an edge of it.") from None
     grid = _grid(graph, domain)
     reading = _Reading(graph, grid)
-    made: dict[Hashable, _Signed] = {}
+    made: dict[Hashable, Signed] = {}
     for node in reversed(order):
         made[node] = reading.node(node, made)
-    return reading.build.circuit(made[root][0])
+    return reading.nodes.build.circuit(made[root][0])
 
 
 def _root(graph: nx.DiGraph) -> Hashable:
@@ -255,37 +255,31 @@ class _Reading:
 
     def __init__(self, graph: nx.DiGraph, grid: Grid) -> None:
         self._graph, self._grid = graph, grid
-        self.build = CircuitBuilder(grid)
+        self.nodes = SignedNodes(CircuitBuilder(grid))
 
-    def node(self, node: Hashable, made: dict[Hashable, _Signed]) -> _Signed:
+    def node(self, node: Hashable, made: dict[Hashable, Signed]) -> Signed:
         """Return the node, its children being made."""
-        build, data = self.build, self._graph.nodes[node]
+        nodes, data = self.nodes, self._graph.nodes[node]
         below = [made[child] for child in self._graph.successors(node)]
         kind = data.get("kind")
         if kind in ("true", "false"):
-            return (build.true, build.false) if kind == "true" else (build.false, build.true)
+            return nodes.true if kind == "true" else nodes.false
         if kind == "not" and len(below) == 1:
             return below[0][::-1]
         if kind == "and":
-            return build.conjunction(p for p, _ in below), build.disjunction(n for _, n in below)
+            return nodes.conjunction(below)
         if kind == "or":
-            return build.disjunction(p for p, _ in below), build.conjunction(n for _, n in below)
+            return nodes.disjunction(below)
         if kind == "literal" and not below:
-            return self._decided(node, data, [(self._cells(node, data, data), (build.true, build.false))])
+            return nodes.decision(self._feature(node, data), [(self._cells(node, data, data), nodes.true)])
         if kind == "decision":
             edges = self._graph[node].items()
-            return self._decided(node, data, [(self._cells(node, data, edge), made[child]) for child, edge in edges])
+            arcs = [(self._cells(node, data, edge), made[child]) for child, edge in edges]
+            return nodes.decision(self._feature(node, data), arcs)
         raise CircuitError(
             f"A node is an 'and', an 'or', a 'not' of one node, a 'decision', a 'literal' without successors, 'true' "
             f"or 'false', but node {node!r} has kind={kind!r} and {len(below)} successors; set its attribute kind."
         )
-
-    def _decided(self, node: Hashable, data: Any, arcs: list[tuple[tuple[int, ...], _Signed]]) -> _Signed:
-        build, i = self.build, self._feature(node, data)
-        named = {c for cells, _ in arcs for c in cells}
-        rest = [c for c in range(self._grid.n_cells[i]) if c not in named]
-        one = build.decision(i, [(cells, p) for cells, (p, _) in arcs])
-        return one, build.decision(i, [*((cells, n) for cells, (_, n) in arcs), (rest, build.true)])
 
     def _feature(self, node: Hashable, data: Any) -> int:
         if data.get("feature") not in self._grid.domain.names:

@@ -9,11 +9,13 @@ from operator import or_
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in, flat_of
 from axfi_kc.circuits.queries.determinism import note_doubtful
 from axfi_kc.circuits.queries.structure import require_decomposable
+from axfi_kc.domain.grid import Grid
 from axfi_kc.families.masks import features_of
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "forget_one",
     "minimised",
     "minimum_changes",
+    "moved",
     "rebuilt",
     "restricted",
     "smooth",
@@ -110,6 +113,37 @@ def copied(circuit: Circuit, build: CircuitBuilder, account: Account | None) -> 
         return build.decision(feature, [(sets[k], c) for k, c in zip(labels, below, strict=True)])
 
     return rebuilt(circuit, build, decide, account)[-1]
+
+
+def moved(
+    circuit: Circuit, grid: Grid, cells: Sequence[npt.NDArray[np.int64]], places: Sequence[int] | None = None
+) -> Circuit:
+    """Return a circuit over other cells.
+
+    Parameters
+    ----------
+    circuit
+        Of any kind.
+    grid
+        The other cells.
+    cells
+        For each feature of the circuit, its own cell in which each of the other ones lies.
+    places
+        The number of each feature there; by default the same.
+    """
+    build = CircuitBuilder(grid)
+    known: dict[tuple[int, int], list[int]] = {}
+
+    def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
+        arcs = []
+        for label, child in zip(labels, below, strict=True):
+            if (feature, label) not in known:
+                known[feature, label] = np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[label])).tolist()
+            own = known[feature, label]
+            arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
+        return build.decision(feature if places is None else places[feature], arcs)
+
+    return build.circuit(rebuilt(circuit, build, decide, None)[-1])
 
 
 def forget(circuit: Form, features: Collection[int | str], *, budget: Budget | None = None) -> Circuit:
