@@ -76,13 +76,34 @@ from axfi_kc.scores.shap.circuits import shap_scores
 from axfi_kc.scores.shap.interactions import shap_interactions
 
 if TYPE_CHECKING:
+    from axfi_kc.circuits import operations
+    from axfi_kc.circuits.exchange import (
+        Cnf,
+        from_cnf,
+        from_dd,
+        from_expression,
+        from_networkx,
+        from_pysdd,
+        from_truth_table,
+    )
     from axfi_kc.circuits.files.psdd import read_psdd
+    from axfi_kc.circuits.implicants import Implicants, prime_implicants
     from axfi_kc.domain.network_files import read_network
     from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
     from axfi_kc.verification import Report, verify
 
 # What few people need, and takes a while to import, is imported on sight.
 _ON_SIGHT = {
+    "Cnf": "axfi_kc.circuits.exchange",
+    "from_cnf": "axfi_kc.circuits.exchange",
+    "from_dd": "axfi_kc.circuits.exchange",
+    "from_expression": "axfi_kc.circuits.exchange",
+    "from_networkx": "axfi_kc.circuits.exchange",
+    "from_pysdd": "axfi_kc.circuits.exchange",
+    "from_truth_table": "axfi_kc.circuits.exchange",
+    "Implicants": "axfi_kc.circuits.implicants",
+    "prime_implicants": "axfi_kc.circuits.implicants",
+    "operations": "axfi_kc.circuits",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
     "Fairness": "axfi_kc.explanations.sensitivity",
@@ -99,7 +120,8 @@ _ON_SIGHT = {
 def __getattr__(name: str) -> object:
     if name not in _ON_SIGHT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(_ON_SIGHT[name]), name)
+    module = import_module(_ON_SIGHT[name])
+    found: object = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
     globals()[name] = found
     return found
 
@@ -148,6 +170,7 @@ __all__ = [
     "Categorical",
     "ChowLiu",
     "CircuitModel",
+    "Cnf",
     "Comparison",
     "CompiledModel",
     "Constraint",
@@ -159,6 +182,7 @@ __all__ = [
     "Explanation",
     "Fairness",
     "Histogram",
+    "Implicants",
     "Inflated",
     "Inspection",
     "Integer",
@@ -200,13 +224,21 @@ __all__ = [
     "find_axps",
     "find_counterfactual",
     "find_cxps",
+    "from_cnf",
+    "from_dd",
+    "from_expression",
+    "from_networkx",
+    "from_pysdd",
+    "from_truth_table",
     "is_waxp",
     "is_wcxp",
     "load_circuit",
     "mine_rules",
     "observed",
+    "operations",
     "output_of",
     "possible_points",
+    "prime_implicants",
     "queries",
     "radius_path",
     "read_distribution",
