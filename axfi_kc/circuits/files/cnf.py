@@ -392,9 +392,11 @@ def _program() -> Path:
 
 def _run(command: list[str], folder: str, budget: Budget) -> None:
     limits = str(budget.bytes or -1), "-1" if budget.seconds is None else str(int(budget.seconds) + 1)
+    # Without limits dsharp is started directly: an interpreter that sets them takes longer than small problems do.
+    starter = [sys.executable, "-c", _LIMITED, *limits] if limits != ("-1", "-1") else []
     try:
         subprocess.run(  # noqa: S603  # our own arguments, no shell
-            [sys.executable, "-c", _LIMITED, *limits, *command],
+            [*starter, *command],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
