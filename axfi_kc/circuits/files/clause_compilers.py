@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from math import lcm, log10, prod
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
-from axfi_kc.circuits.files.cnf import compile_with_dsharp
+from axfi_kc.circuits.files.cnf import compile_clauses_with_dsharp
 from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
 from axfi_kc.circuits.files.text_lines import FilePath
 from axfi_kc.circuits.files.variables import Variables
 from axfi_kc.circuits.queries.structure import complete_order
 from axfi_kc.circuits.targets import Target, language_of, target_of
-from axfi_kc.circuits.targets.ddnnf import ddnnf_of
+from axfi_kc.circuits.targets.ddnnf import Ddnnf, ddnnf_of
 from axfi_kc.circuits.targets.mdd import mdd_of
 from axfi_kc.circuits.targets.obdd import Obdd, obdd_of_clauses
 from axfi_kc.circuits.targets.sdd import Sdd, sdd_of_clauses
-from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, UnsupportedTargetError, VerificationError
 from axfi_kc.families.force import force_order
 
@@ -111,8 +108,7 @@ def compile_cnf(
         projected = ", projected" if given.shown is not None else ""
         raise CircuitError(f"{via} does not make the target {target!r}{projected}; take another one, such as via='dd'.")
     if via == "dsharp":
-        circuit = _by_dsharp(given, watch.rest() if budget else None)
-        return ddnnf_of(circuit, deterministic=True, budget=watch.rest())
+        return Ddnnf(_by_dsharp(given, watch.rest() if budget else None), converted=False, smooth=False)
     made = _by_library(given, via, order, vtree, watch.rest())
     if made.language == target:
         return made
@@ -125,24 +121,16 @@ def compile_cnf(
 
 
 def _by_dsharp(problem: CountingProblem, budget: Budget | None) -> Circuit:
-    clauses, grid = problem.proper_clauses, Grid.of_values(problem.domain)
+    clauses, grid = problem.proper_clauses, problem.grid
     if () in clauses or not clauses:
         return CircuitBuilder(grid).circuit(CircuitBuilder.false if clauses else CircuitBuilder.true)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "clauses.cnf")
-        path.write_text(_dimacs(problem.n_variables, clauses), encoding="ascii")
-        return compile_with_dsharp(path, variables=Variables.of_code(grid), budget=budget)
-
-
-def _dimacs(n_variables: int, clauses: Sequence[Sequence[int]]) -> str:
-    lines = [" ".join([*map(str, clause), "0"]) for clause in clauses]
-    return "\n".join([f"p cnf {n_variables} {len(clauses)}", *lines, ""])
+    return compile_clauses_with_dsharp(clauses, Variables.of_code(grid), budget=budget)
 
 
 def _by_library(
     problem: CountingProblem, via: str, order: str | Sequence[int], vtree: Any, budget: Budget
 ) -> Obdd | Sdd:
-    grid, clauses = Grid.of_values(problem.domain), problem.proper_clauses
+    grid, clauses = problem.grid, problem.proper_clauses
     features = _order(problem.n_variables, clauses, order)
     hidden = [v - 1 for v in problem.hidden]
     if via == "dd":

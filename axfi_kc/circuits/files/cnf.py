@@ -22,7 +22,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFileError
 
-__all__ = ["compile_with_dsharp", "parse_count_answer", "read_cnf", "write_cnf"]
+__all__ = ["compile_clauses_with_dsharp", "compile_with_dsharp", "parse_count_answer", "read_cnf", "write_cnf"]
 
 
 _MOST_DIGITS = 1_000_000
@@ -349,9 +349,8 @@ def compile_with_dsharp(
     dsharp is known to write wrong circuits now and then. What it writes is parsed and checked for
     decomposability, but not for determinism, nor against the clauses: count by a second route as well.
     """
-    program, watch = _program(), Watch(budget)
+    watch = Watch(budget)
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "circuit.nnf")
         if isinstance(problem, Circuit):
             clauses = Path(folder, "clauses.cnf")
             variables = write_cnf(problem, clauses, code=code, weights=True)
@@ -359,13 +358,35 @@ def compile_with_dsharp(
             raise CircuitError("A file of clauses does not say what its variables mean; pass variables=.")
         else:
             clauses = Path(problem).resolve()
-        if _is_empty(clauses):  # on which dsharp writes no node
-            return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
-        _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
-        if not made.exists():
-            raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
-        source = Source(made, budget=None if budget is None else watch.rest())
-        nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
+        return _compiled(clauses, folder, variables, watch, budget)
+
+
+def compile_clauses_with_dsharp(
+    clauses: Sequence[Sequence[int]], variables: Variables, *, budget: Budget | None = None
+) -> Circuit:
+    """Return the d-DNNF that dsharp makes of clauses, none of them empty or always true.
+
+    As :func:`compile_with_dsharp` otherwise.
+    """
+    watch = Watch(budget)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "clauses.cnf")
+        lines = [" ".join([*map(str, clause), "0"]) for clause in clauses]
+        text = "\n".join([f"p cnf {len(variables.bits)} {len(lines)}", *lines, ""])
+        path.write_text(text, encoding="ascii", newline="\n")
+        return _compiled(path, folder, variables, watch, budget)
+
+
+def _compiled(clauses: Path, folder: str, variables: Variables, watch: Watch, budget: Budget | None) -> Circuit:
+    """Return the circuit that dsharp writes into a folder."""
+    program, made = _program(), Path(folder, "circuit.nnf")
+    if _is_empty(clauses):  # on which dsharp writes no node
+        return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
+    _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
+    if not made.exists():
+        raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
+    source = Source(made, budget=None if budget is None else watch.rest())
+    nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
     if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf, account=source.account)) is not None:
         found = f"{nnf.n_variables} variables" if nnf.n_variables > len(variables.bits) else f"node {node}"
         raise CircuitError(

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 
 __all__ = ["TRACKS", "CountingProblem", "read_counting_problem"]
@@ -87,9 +89,9 @@ class CountingProblem:
         return tuple(v for v in range(1, self.n_variables + 1) if v not in kept)
 
     @property
-    def domain(self) -> Domain:
-        """A feature of two values for each variable, ``x1``, ``x2``, ...; without a measure of its own."""
-        return Domain([Integer(f"x{v}", 0, 1) for v in range(1, self.n_variables + 1)])
+    def grid(self) -> Grid:
+        """A feature of two values for each variable, ``x1``, ``x2``, ...; one grid for all problems of this size."""
+        return _boolean_grid(self.n_variables)
 
     @property
     def worths(self) -> list[list[Fraction]]:
@@ -105,6 +107,12 @@ class CountingProblem:
         """The clauses without those that are always true, each literal and each clause once."""
         kept = dict.fromkeys(tuple(dict.fromkeys(clause)) for clause in self.clauses)
         return [clause for clause in kept if not any(-x in clause for x in clause)]
+
+
+@lru_cache(maxsize=8)
+def _boolean_grid(n_variables: int) -> Grid:
+    # Making a grid of a hundred features takes longer than compiling some problems.
+    return Grid.of_values(Domain([Integer(f"x{v}", 0, 1) for v in range(1, n_variables + 1)]))
 
 
 def read_counting_problem(path: FilePath, *, budget: Budget | None = None) -> CountingProblem:
