@@ -140,15 +140,23 @@ class InstanceBoxes:
         self._release(mask)
         return bool(kernels.is_weak(self.region.flat, self.follows, self._free, *self._arguments))
 
-    def shrink(self, mask: int) -> int:
+    def shrink(self, mask: int, *, order: npt.NDArray[np.int64] | None = None) -> int:
         """Return a minimal part of `mask` whose box meets the region, as that of `mask` must.
+
+        Parameters
+        ----------
+        mask
+            The set to begin with.
+        order
+            All positions of the scope; those that come last are kept if possible. By default as they are.
 
         Notes
         -----
-        One question per feature of `mask`. Features that come last in the scope are kept if possible.
+        One question per feature of `mask`.
         """
         self._release(mask)
-        kernels.shrink(self.region.flat, self.follows, self._free, self.region.scope, *self._arguments)
+        features = self.region.scope if order is None else self.region.scope[order]
+        kernels.shrink(self.region.flat, self.follows, self._free, features, *self._arguments)
         return sum(1 << k for k in np.flatnonzero(self._free[self.region.scope]).tolist())
 
     def _release(self, mask: int) -> None:
