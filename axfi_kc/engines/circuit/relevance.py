@@ -2,25 +2,26 @@
 
 A feature is *relevant* if it is in some CXp (equally: in some AXp), *necessary* if it is in every AXp (changing it
 alone can change the output), and *unavoidable* if it is in every CXp (fixing it alone keeps the output). The last two
-take a pass over the circuit each. Relevance is a search: CXps are made that hold features not met yet, each of which settles
-all its members; for a feature that stays out, sets of others that make it needless are excluded one after the other,
-until a CXp holds it or nothing is left. Deciding that is NP-complete in general, and mostly easy.
+take a pass over the circuit each. Relevance is a search: for a feature not met yet, a smallest change is found in which
+it is of use, and shrunk to a CXp. If it is still in, all members of the CXp are settled. If not, deciding it is
+NP-complete in general: with python-sat a solver is asked for a set that becomes a weak CXp with the feature and is none
+without. Without python-sat some member of the CXp must not change, and each of these cases is looked at in turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit
 from axfi_kc.circuits.queries.structure import require_decomposable
-from axfi_kc.circuits.targets import Target
-from axfi_kc.circuits.targets.sdd import Sdd
+from axfi_kc.circuits.targets import Closed, Target
 from axfi_kc.errors import BudgetError, CircuitError
 from axfi_kc.families.masks import features_of
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from axfi_kc.engines.circuit.regions import InstanceBoxes
 
 __all__ = ["Relevance", "relevance"]
+
+
+_MANY = 4  # features that a CXp made of all others must have, for another one to be made
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def relevance(diagram: Circuit | Target, x: Any, *, budget: Budget | None = None
     ----------
     diagram
         A deterministic, decomposable circuit, or a target: an OBDD, an SDD, an MDD or a d-DNNF. It is asked as it is;
-        an SDD is negated in its own manager where that makes questions shorter.
+        one that can be negated is, in its own manager, where that makes questions shorter.
     x
         The instance, a value per feature.
     budget
@@ -143,7 +147,7 @@ def _boxes(diagram: Any, x: Any) -> tuple[InstanceBoxes, bool]:
     cells = circuit.grid.locate(circuit.grid.domain.encode([x]))[0]
     output = queries.evaluate(circuit, cells.tolist())
     held = getattr(diagram, "target", diagram)
-    if output and isinstance(held, Sdd):
+    if output and isinstance(held, Closed):
         # Linear in the diagram, and then where it holds is found by a pass of truth values instead of counts.
         return InstanceBoxes(Region.of(held.negate().to_circuit(), holds=True), cells), output
     return InstanceBoxes(Region.of(circuit, holds=not output), cells), output
@@ -160,20 +164,20 @@ class _Search:
         self.unavoidable: list[int] = []
         self.undecided: list[int] = []
         self._needless: set[int] = set()
+        self._solver: _Solver | None = None
 
     def run(self) -> None:
         """Settle all features, as far as the budget goes."""
         boxes, everything = self._boxes, self._boxes.all
         if not self._n or not boxes.is_weak(everything):
             return
-        waiting = list(range(self._n))
         try:
             self.necessary = [k for k in range(self._n) if self._asked(1 << k)]
             for k in self.necessary:
                 self.cxp_of[k] = 1 << k
             self.unavoidable = [k for k in range(self._n) if not self._asked(everything & ~(1 << k))]
-            while waiting:
-                k = waiting.pop(0)
+            self._cover()
+            for k in range(self._n):
                 if k not in self.cxp_of:
                     self._settle(k)
         except BudgetError:
@@ -183,20 +187,48 @@ class _Search:
         self._account.spend(1)
         return self._boxes.is_weak(mask)
 
+    def _cover(self) -> None:
+        """Make CXps of what is not met yet, as long as each has many such features: where CXps are large, few do."""
+        met = -1
+        while len(self.cxp_of) - met >= _MANY and len(self.cxp_of) < self._n:
+            met = len(self.cxp_of)
+            fresh = next(j for j in range(self._n) if j not in self.cxp_of)
+            self._note(self._shrunk(self._boxes.all, fresh))
+
     def _settle(self, k: int) -> None:
         """Find a CXp with feature k, or show that there is none."""
+        if self._boxes.region.holds and find_spec("pysat") is not None:
+            self._settle_by_solver(k)
+        else:
+            self._settle_by_cases(k)
+
+    def _settle_by_solver(self, k: int) -> None:
+        found = self._cxp(self._boxes.all, k)
+        if found is not None and not found >> k & 1:
+            self._account.spend(1)
+            self._solver = self._solver or _Solver(self._boxes)
+            start = self._solver.witness(k)
+            found = None if start is None else self._shrunk(start | 1 << k, k)
+        if found is None:
+            self._needless.add(k)
+        else:
+            self._note(found)
+
+    def _note(self, found: int) -> None:
+        for j in features_of(found):
+            self.cxp_of.setdefault(j, found)
+
+    def _settle_by_cases(self, k: int) -> None:
         # In each open case features are out, and others are in: a set with all of these, without what is out, is
         # looked for that is no weak CXp but becomes one with k.
         cases = [(0, 0)]
         while cases:
             out, kept = cases.pop()
-            rest = self._boxes.all & ~out
-            if not self._asked(rest) or (kept and self._asked(kept)):
+            found = None if kept and self._asked(kept) else self._cxp(self._boxes.all & ~out, k)
+            if found is None:
                 continue
-            found = self._cxp(rest, k, kept)
             if found >> k & 1:
-                for j in features_of(found):
-                    self.cxp_of.setdefault(j, found)
+                self._note(found)
                 return
             # A set with all of this CXp is a weak CXp without k: one of its members must be out.
             branches = []
@@ -206,9 +238,77 @@ class _Search:
             cases += reversed(branches)
         self._needless.add(k)
 
-    def _cxp(self, mask: int, k: int, kept: int) -> int:
-        """Return a CXp within a set; k is kept if possible, then what is not known to be relevant."""
-        self._account.spend(mask.bit_count())
+    def _cxp(self, mask: int, k: int) -> int | None:
+        """Return a CXp within a set, if possible one with k; None if there is none, or none with k."""
+        start: int | None = mask
+        if self._boxes.region.holds:
+            self._account.spend(1)
+            start = self._boxes.least_change(mask, k)
+        elif not self._asked(mask):
+            return None
+        if start is None:
+            return None
+        return self._shrunk(start, k)
+
+    def _shrunk(self, start: int, k: int) -> int:
+        self._account.spend(start.bit_count())
         known = self.cxp_of
-        order = sorted(range(self._n), key=lambda j: (j == k, kept >> j & 1, j not in known))
-        return self._boxes.shrink(mask, order=np.array(order, dtype=np.int64))
+        order = sorted(range(self._n), key=lambda j: (j == k, j not in known))
+        return self._boxes.shrink(start, order=np.array(order, dtype=np.int64))
+
+
+class _Solver:
+    """A SAT solver that knows the circuit twice: it holds with the feature in question free, and fails without.
+
+    Variable k + 1 says that feature k of the scope is free in both copies, variable n + k + 1 that it is the one in
+    question.
+    """
+
+    def __init__(self, boxes: InstanceBoxes) -> None:
+        from pysat.solvers import Solver
+
+        self._n = len(boxes.region.scope)
+        self._place = {i: k for k, i in enumerate(boxes.region.scope.tolist())}
+        self._solver = Solver(name="glucose4")
+        self._solver.append_formula([[-self._in_question(k), -(k + 1)] for k in range(self._n)])
+        self._solver.append_formula(self._clauses(boxes))
+        # Few free features: what is found is shrunk, one question for each of them.
+        self._solver.set_phases([-(k + 1) for k in range(self._n)])
+
+    def _in_question(self, k: int) -> int:
+        return self._n + k + 1
+
+    def witness(self, k: int) -> int | None:
+        """Return a set that is no weak CXp and becomes one with feature k; None if there is none."""
+        chosen = [self._in_question(j) if j == k else -self._in_question(j) for j in range(self._n)]
+        if not self._solver.solve(assumptions=chosen):
+            return None
+        return sum(1 << (x - 1) for x in self._solver.get_model()[: self._n] if x > 0)
+
+    def _clauses(self, boxes: InstanceBoxes) -> Iterator[list[int]]:
+        circuit, m = boxes.region.circuit, len(boxes.region.circuit.kinds)
+        upper, lower, helper = 2 * self._n + 1, 2 * self._n + m + 1, 2 * self._n + 2 * m + 1
+        offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
+        for node, kind in enumerate(circuit.kinds.tolist()):
+            arcs = range(offsets[node], offsets[node + 1])
+            below = [children[arc] for arc in arcs]
+            # What is true in the first copy needs a reason; what has a reason in the second one is true.
+            if kind == AND:
+                yield from ([-(upper + node), upper + c] for c in below)
+                yield [lower + node, *(-(lower + c) for c in below)]
+            elif kind == OR:
+                yield [-(upper + node), *(upper + c for c in below)]
+                yield from ([lower + node, -(lower + c)] for c in below)
+            elif kind == DECISION:
+                k = self._place[int(circuit.features[node])]
+                taken = [children[arc] for arc in arcs if boxes.follows[arc]]
+                others = [children[arc] for arc in arcs if not boxes.follows[arc]]
+                yield [-(upper + node), *(upper + c for c in taken), helper + node]
+                yield [-(helper + node), k + 1, self._in_question(k)]
+                yield [-(helper + node), *(upper + c for c in others)]
+                yield from ([lower + node, -(lower + c)] for c in taken)
+                yield from ([lower + node, -(lower + c), -(k + 1)] for c in others)
+            else:
+                yield [lower + node] if kind == TRUE else [-(upper + node)]
+        yield [upper + circuit.root]
+        yield [-(lower + circuit.root)]
