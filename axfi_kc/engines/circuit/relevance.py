@@ -189,7 +189,7 @@ class _Search:
 
     def _cover(self) -> None:
         """Make CXps of what is not met yet, as long as each has many such features: where CXps are large, few do."""
-        met = -1
+        met = -_MANY
         while len(self.cxp_of) - met >= _MANY and len(self.cxp_of) < self._n:
             met = len(self.cxp_of)
             fresh = next(j for j in range(self._n) if j not in self.cxp_of)
@@ -269,7 +269,7 @@ class _Solver:
 
         self._n = len(boxes.region.scope)
         self._place = {i: k for k, i in enumerate(boxes.region.scope.tolist())}
-        self._solver = Solver(name="glucose4")
+        self._solver = Solver(name="cadical153")
         self._solver.append_formula([[-self._in_question(k), -(k + 1)] for k in range(self._n)])
         self._solver.append_formula(self._clauses(boxes))
         # Few free features: what is found is shrunk, one question for each of them.
