@@ -246,8 +246,8 @@ def sdd_of(
     beside
         An SDD whose manager, code and vtree are used, so that the two can be joined.
     budget
-        What it may cost; nodes are those PySDD has made. One operation of PySDD, and its search,
-        cannot be interrupted.
+        What it may cost; nodes are those PySDD has made. One operation of PySDD cannot be interrupted; its search for
+        a vtree keeps to the seconds, and ends with the best one so far.
 
     Raises
     ------
@@ -324,7 +324,11 @@ def _bit_vtree(tree: Vtree, code_bits: Mapping[int, Sequence[Bit]], bits: Sequen
 def _searched(circuit: Circuit, code: str, tree: Vtree, account: Account) -> list[Vtree]:
     """Return vtrees over features after PySDD's search: where the first bits of features ended up, and the last."""
     found = _sdd(circuit, code, tree, account)
-    _in_deep_thread(found.manager.minimize, depth=found.vtree.depth)
+    seconds = account.rest().seconds
+    if seconds is not None:  # PySDD looks at its own clock, in whole seconds
+        found.manager.set_vtree_search_time_limit(max(1, int(seconds)))
+    search = found.manager.minimize if seconds is None else found.manager.minimize_limited
+    _in_deep_thread(search, depth=found.vtree.depth)
     if not found.bits:
         return []
     after = _vtree_of(found.manager)
