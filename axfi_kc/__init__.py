@@ -86,10 +86,17 @@ if TYPE_CHECKING:
         from_pysdd,
         from_truth_table,
     )
+    from axfi_kc.circuits.files.clause_compilers import CountAnswer, compile_cnf, count_models
+    from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
     from axfi_kc.circuits.files.psdd import read_psdd
     from axfi_kc.circuits.implicants import Implicants, prime_implicants
+    from axfi_kc.circuits.information import divergence, entropy, mutual_information
+    from axfi_kc.circuits.psdd_pairs import psdd_given, psdd_product
+    from axfi_kc.compilers.size_study import SizeStudy, size_study
     from axfi_kc.domain.network_files import read_network
+    from axfi_kc.engines.circuit.relevance import Relevance, relevance
     from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
+    from axfi_kc.scores.expectation import expectation
     from axfi_kc.verification import Report, verify
 
 # What few people need, and takes a while to import, is imported on sight.
@@ -104,6 +111,21 @@ _ON_SIGHT = {
     "Implicants": "axfi_kc.circuits.implicants",
     "prime_implicants": "axfi_kc.circuits.implicants",
     "operations": "axfi_kc.circuits",
+    "compile_cnf": "axfi_kc.circuits.files.clause_compilers",
+    "count_models": "axfi_kc.circuits.files.clause_compilers",
+    "CountAnswer": "axfi_kc.circuits.files.clause_compilers",
+    "CountingProblem": "axfi_kc.circuits.files.counting_problems",
+    "read_counting_problem": "axfi_kc.circuits.files.counting_problems",
+    "entropy": "axfi_kc.circuits.information",
+    "divergence": "axfi_kc.circuits.information",
+    "mutual_information": "axfi_kc.circuits.information",
+    "psdd_product": "axfi_kc.circuits.psdd_pairs",
+    "psdd_given": "axfi_kc.circuits.psdd_pairs",
+    "expectation": "axfi_kc.scores.expectation",
+    "relevance": "axfi_kc.engines.circuit.relevance",
+    "Relevance": "axfi_kc.engines.circuit.relevance",
+    "size_study": "axfi_kc.compilers.size_study",
+    "SizeStudy": "axfi_kc.compilers.size_study",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
     "Fairness": "axfi_kc.explanations.sensitivity",
@@ -174,7 +196,9 @@ __all__ = [
     "Comparison",
     "CompiledModel",
     "Constraint",
+    "CountAnswer",
     "Counterfactual",
+    "CountingProblem",
     "Distribution",
     "Domain",
     "ExampleCircuit",
@@ -194,12 +218,14 @@ __all__ = [
     "RadiusPath",
     "Real",
     "Region",
+    "Relevance",
     "Report",
     "Robustness",
     "Rule",
     "SavedBatch",
     "SavedExplanation",
     "Sensitivity",
+    "SizeStudy",
     "States",
     "TableModel",
     "Uniform",
@@ -214,10 +240,15 @@ __all__ = [
     "check",
     "compare",
     "compare_sizes",
+    "compile_cnf",
     "compile_model",
+    "count_models",
     "covered_points",
+    "divergence",
+    "entropy",
     "errors",
     "exactly_one",
+    "expectation",
     "explain_among",
     "fairness",
     "feature",
@@ -234,13 +265,17 @@ __all__ = [
     "is_wcxp",
     "load_circuit",
     "mine_rules",
+    "mutual_information",
     "observed",
     "operations",
     "output_of",
     "possible_points",
     "prime_implicants",
+    "psdd_given",
+    "psdd_product",
     "queries",
     "radius_path",
+    "read_counting_problem",
     "read_distribution",
     "read_model",
     "read_network",
@@ -249,6 +284,7 @@ __all__ = [
     "read_psdd",
     "read_results",
     "read_xgboost",
+    "relevance",
     "relevant_features",
     "robustness",
     "save_circuit",
@@ -256,6 +292,7 @@ __all__ = [
     "shap_interactions",
     "shap_scores",
     "shapley_like",
+    "size_study",
     "states_of",
     "verify",
     "write_nnf",

@@ -24,6 +24,7 @@ from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFi
 
 __all__ = [
     "clauses_of",
+    "compile_clauses_with_dsharp",
     "compile_with_dsharp",
     "nnf_of_clauses",
     "parse_count_answer",
@@ -380,9 +381,8 @@ def compile_with_dsharp(
     dsharp is known to write wrong circuits now and then. What it writes is parsed and checked for
     decomposability, but not for determinism, nor against the clauses: count by a second route as well.
     """
-    program, watch = _program(), Watch(budget)
+    watch = Watch(budget)
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "circuit.nnf")
         if isinstance(problem, Circuit):
             clauses = Path(folder, "clauses.cnf")
             variables = write_cnf(problem, clauses, code=code, weights=True)
@@ -390,13 +390,35 @@ def compile_with_dsharp(
             raise CircuitError("A file of clauses does not say what its variables mean; pass variables=.")
         else:
             clauses = Path(problem).resolve()
-        if _is_empty(clauses):  # on which dsharp writes no node
-            return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
-        _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
-        if not made.exists():
-            raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
-        source = Source(made, budget=None if budget is None else watch.rest())
-        nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
+        return _compiled(clauses, folder, variables, watch, budget)
+
+
+def compile_clauses_with_dsharp(
+    clauses: Sequence[Sequence[int]], variables: Variables, *, budget: Budget | None = None
+) -> Circuit:
+    """Return the d-DNNF that dsharp makes of clauses, none of them empty or always true.
+
+    As :func:`compile_with_dsharp` otherwise.
+    """
+    watch = Watch(budget)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "clauses.cnf")
+        lines = [" ".join([*map(str, clause), "0"]) for clause in clauses]
+        text = "\n".join([f"p cnf {len(variables.bits)} {len(lines)}", *lines, ""])
+        path.write_text(text, encoding="ascii", newline="\n")
+        return _compiled(path, folder, variables, watch, budget)
+
+
+def _compiled(clauses: Path, folder: str, variables: Variables, watch: Watch, budget: Budget | None) -> Circuit:
+    """Return the circuit that dsharp writes into a folder."""
+    program, made = _program(), Path(folder, "circuit.nnf")
+    if _is_empty(clauses):  # on which dsharp writes no node
+        return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
+    _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
+    if not made.exists():
+        raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
+    source = Source(made, budget=None if budget is None else watch.rest())
+    nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
     if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf, account=source.account)) is not None:
         found = f"{nnf.n_variables} variables" if nnf.n_variables > len(variables.bits) else f"node {node}"
         raise CircuitError(
@@ -423,9 +445,11 @@ def _program() -> Path:
 
 def _run(command: list[str], folder: str, budget: Budget) -> None:
     limits = str(budget.bytes or -1), "-1" if budget.seconds is None else str(int(budget.seconds) + 1)
+    # Without limits dsharp is started directly: an interpreter that sets them takes longer than small problems do.
+    starter = [sys.executable, "-c", _LIMITED, *limits] if limits != ("-1", "-1") else []
     try:
         subprocess.run(  # noqa: S603  # our own arguments, no shell
-            [sys.executable, "-c", _LIMITED, *limits, *command],
+            [*starter, *command],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -40,6 +40,7 @@ __all__ = [
     "probability",
     "product",
     "residue_total",
+    "scaled_worths",
     "shares_of",
     "weighted_count",
 ]
@@ -284,6 +285,18 @@ def weighted_count(circuit: Form, worths: Sequence[Sequence[Number]], *, budget:
     Fraction(35, 2)
     """
     circuit = circuit_in(circuit)
+    scaled, scales = scaled_worths(circuit, worths)
+    return Fraction(_total(circuit, scaled, _account(budget)), product(scales))
+
+
+def scaled_worths(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> tuple[list[list[int]], list[int]]:
+    """Return worths as integers, and what the numbers of each feature were multiplied by.
+
+    Raises
+    ------
+    CircuitError
+        If the worths do not fit the cells, or one is negative.
+    """
     given = [[exact(w, "worth") for w in row] for row in worths]
     if [len(row) for row in given] != list(circuit.grid.n_cells) or any(w < 0 for row in given for w in row):
         raise CircuitError(
@@ -293,8 +306,7 @@ def weighted_count(circuit: Form, worths: Sequence[Sequence[Number]], *, budget:
     for i, _ in circuit.grid.fixed:
         given[i] = [Fraction(1)]
     scales = [math.lcm(*(w.denominator for w in row)) for row in given]
-    scaled = [[int(w * scale) for w in row] for row, scale in zip(given, scales, strict=True)]
-    return Fraction(_total(circuit, scaled, _account(budget)), product(scales))
+    return [[int(w * scale) for w in row] for row, scale in zip(given, scales, strict=True)], scales
 
 
 def _account(budget: Budget | None) -> Account:

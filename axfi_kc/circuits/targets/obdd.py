@@ -9,7 +9,7 @@ Counts are made on that way back, in Python integers: dd's own are floats, wrong
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -24,7 +24,7 @@ from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, 
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError, MissingExtraError
 
-__all__ = ["DdAlgebra", "Fork", "Obdd", "obdd_of", "read_diagram", "read_rows"]
+__all__ = ["DdAlgebra", "Fork", "Obdd", "obdd_of", "obdd_of_clauses", "read_diagram", "read_rows"]
 
 
 _MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
@@ -536,4 +536,75 @@ def _signed_edges(root: Any, true: int, false: int) -> dict[int, tuple[int, int,
             row = level, sign * lower ^ last, sign * upper ^ last
         found[key] = row
         stack += row[1:]
+    return found
+
+
+def obdd_of_clauses(
+    grid: Grid,
+    clauses: Sequence[Sequence[int]],
+    *,
+    order: Sequence[int],
+    hidden: Collection[int] = (),
+    backend: str | None = None,
+    budget: Budget | None = None,
+) -> Obdd:
+    """Return the diagram of the conjunction of clauses over features of two cells.
+
+    Parameters
+    ----------
+    grid
+        Features of two cells each; the literal k + 1 says that feature k lies in its second cell.
+    clauses
+        Literals, in each clause of different variables.
+    order
+        Every feature once, from the top down.
+    hidden
+        Features that are projected out: there is a cell of theirs with which all clauses hold.
+    backend, budget
+        As in :func:`obdd_of`.
+
+    Notes
+    -----
+    Clauses are conjoined from the bottom of the order up, each into what lies below its first variable, and a hidden
+    feature is projected out after its last clause.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain, Integer
+    >>> grid = Grid.of_values(Domain([Integer(name, 0, 1) for name in "abc"]))
+    >>> obdd_of_clauses(grid, [(1, 2), (-2, 3)], order=[0, 1, 2]).count()
+    4
+    >>> obdd_of_clauses(grid, [(1, 2), (-2, 3)], order=[0, 1, 2], hidden=[1]).count(), 2 * 3
+    (6, 6)
+    """
+    account = Account(budget, goal="OBDD")
+    name, manager = _manager_of(backend)
+    bits = tuple(bits_of(grid, i, code="order")[0] for i in order)
+    manager.declare(*(bit.name for bit in bits))
+    held = _attempt(lambda: [_conjoined(manager, clauses, bits, set(hidden), account), manager.true], len(bits))
+    if isinstance(held, AxfiError):
+        raise held
+    return Obdd(grid, "order", name, bits, held)
+
+
+def _conjoined(
+    manager: Any, clauses: Sequence[Sequence[int]], bits: Sequence[Bit], hidden: set[int], account: Account
+) -> Any:
+    """Return dd's function of the clauses, those with the lowest variables first."""
+    level = {bit.feature: k for k, bit in enumerate(bits)}
+    sorted_clauses = [sorted(clause, key=lambda x: -level[abs(x) - 1]) for clause in clauses]
+    sorted_clauses.sort(key=lambda clause: ([-level[abs(x) - 1] for x in reversed(clause)], clause))
+    last = {abs(x) - 1: k for k, clause in enumerate(sorted_clauses) for x in clause}
+    ones = [manager.var(bit.name) for bit in bits]
+    found = manager.true
+    for k, clause in enumerate(sorted_clauses):
+        account.spend(1)
+        part = manager.false
+        for x in clause:
+            here = ones[level[abs(x) - 1]]
+            part |= here if x > 0 else ~here
+        found &= part
+        dead = [bits[level[abs(x) - 1]].name for x in clause if abs(x) - 1 in hidden and last[abs(x) - 1] == k]
+        if dead:
+            found = manager.exist(dead, found)
     return found

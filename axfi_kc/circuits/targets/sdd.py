@@ -15,7 +15,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -42,6 +42,7 @@ __all__ = [
     "nodes_of",
     "sdd_circuit",
     "sdd_of",
+    "sdd_of_clauses",
     "vtree_of",
 ]
 
@@ -303,8 +304,8 @@ def sdd_of(
     beside
         An SDD whose manager, code and vtree are used, so that the two can be joined.
     budget
-        What it may cost; nodes are those PySDD has made. One operation of PySDD, and its search,
-        cannot be interrupted.
+        What it may cost; nodes are those PySDD has made. One operation of PySDD cannot be interrupted; its search for
+        a vtree keeps to the seconds, and ends with the best one so far.
 
     Raises
     ------
@@ -385,7 +386,11 @@ def _bit_vtree(tree: Vtree, code_bits: Mapping[int, Sequence[Bit]], bits: Sequen
 def _searched(circuit: Circuit, code: str, tree: Vtree, account: Account) -> list[Vtree]:
     """Return vtrees over features after PySDD's search: where the first bits of features ended up, and the last."""
     found = _sdd(circuit, code, tree, account)
-    in_deep_thread(found.manager.minimize, depth=found.vtree.depth)
+    seconds = account.rest().seconds
+    if seconds is not None:  # PySDD looks at its own clock, in whole seconds
+        found.manager.set_vtree_search_time_limit(max(1, int(seconds)))
+    search = found.manager.minimize if seconds is None else found.manager.minimize_limited
+    in_deep_thread(search, depth=found.vtree.depth)
     if not found.bits:
         return []
     after = vtree_of(found.manager)
@@ -473,11 +478,11 @@ class SddAlgebra:
 
     def conjoin(self, a: Any, b: Any) -> Any:
         """Return a and b."""
-        return self._paid(self._manager.conjoin(a, b))
+        return self.paid(self._manager.conjoin(a, b))
 
     def disjoin(self, a: Any, b: Any) -> Any:
         """Return a or b."""
-        return self._paid(self._manager.disjoin(a, b))
+        return self.paid(self._manager.disjoin(a, b))
 
     def fork(self, bit: Bit, high: Any, low: Any) -> Any:
         """Return `high` where the bit is 1, and `low` where it is 0."""
@@ -494,7 +499,8 @@ class SddAlgebra:
         """Return the disjunction of each test with what comes with it."""
         return balanced([self.conjoin(test, child) for test, child in parts], self.disjoin, self.false)
 
-    def _paid(self, made: Any) -> Any:
+    def paid(self, made: Any) -> Any:
+        """Return what was made, after its cost was counted."""
         # PySDD counts all nodes it holds, dead ones included; what matters is how much was made. Most operations
         # make nothing, as PySDD remembers their results, and cost nothing
         fresh = int(self._manager.count()) - self._account.nodes
@@ -572,3 +578,72 @@ def nodes_of(root: Any) -> SddNodes:
         subs=np.array([s for _, s in flat], dtype=np.int32),
         root=number[int(root.id)],
     )
+
+
+def sdd_of_clauses(
+    grid: Grid,
+    clauses: Sequence[Sequence[int]],
+    *,
+    vtree: Any = "balanced",
+    order: Sequence[int],
+    hidden: Collection[int] = (),
+    budget: Budget | None = None,
+) -> Sdd:
+    """Return the diagram of the conjunction of clauses over features of two cells.
+
+    Parameters
+    ----------
+    grid, clauses, hidden
+        As in :func:`~axfi_kc.circuits.targets.obdd.obdd_of_clauses`.
+    vtree, order, budget
+        As in :func:`sdd_of`.
+
+    Notes
+    -----
+    Each clause is conjoined at the lowest vtree node that has all its variables below, from the leaves up. A hidden
+    feature is projected out at the end.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain, Integer
+    >>> grid = Grid.of_values(Domain([Integer(name, 0, 1) for name in "abc"]))
+    >>> sdd_of_clauses(grid, [(1, 2), (-2, 3)], order=[0, 1, 2]).count()
+    4
+    """
+    account = Account(budget, goal="SDD")
+    tree = feature_vtree(grid, vtree, order=order)
+    bits = tuple(bits_of(grid, i, code="order")[0] for i in range(len(grid.axes)))
+    manager = _manager_of(tree)
+    algebra = SddAlgebra(manager, _variables(bits), account)
+
+    def made() -> Any:
+        found = _conjoined(algebra, manager, tree, clauses)
+        for i in hidden:
+            found = algebra.paid(manager.exists(i + 1, found))
+        return found
+
+    root = in_deep_thread(made, depth=tree.depth)
+    held = _kept(root, manager.true(), manager)
+    return Sdd(grid, "order", tree, tree, bits, held)
+
+
+def _conjoined(algebra: SddAlgebra, manager: Any, tree: Vtree, clauses: Sequence[Sequence[int]]) -> Any:
+    """Return PySDD's node of the clauses, each one conjoined where its variables meet in the vtree."""
+    owners: dict[int, list[int]] = {}
+    for k, clause in enumerate(clauses):
+        for x in clause:
+            owners.setdefault(abs(x) - 1, []).append(k)
+    seen: list[dict[int, int]] = []  # for each vtree node how many literals of which unfinished clauses lie below
+    made: list[Any] = []
+    for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
+        here = dict.fromkeys(owners.get(leaf, ()), 1) if a < 0 else dict(seen[a])
+        for k, n in seen[b].items() if a >= 0 else ():
+            here[k] = here.get(k, 0) + n
+        own = [clauses[k] for k, n in here.items() if n == len(clauses[k])]
+        seen.append({k: n for k, n in here.items() if n < len(clauses[k])})
+        found = algebra.true if a < 0 else algebra.conjoin(made[a], made[b])
+        parts = [balanced([manager.literal(x) for x in clause], algebra.disjoin, algebra.false) for clause in own]
+        for part in sorted(parts, key=lambda p: int(p.size())):
+            found = algebra.conjoin(found, part)
+        made.append(found)
+    return made[-1]
