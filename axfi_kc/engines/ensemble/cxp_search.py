@@ -111,9 +111,9 @@ def _new_stack(ensemble: Ensemble) -> Stack:
     m, words = len(ensemble.n_cells), -(-len(ensemble.n_cells) // _WORD)
     # A box of the search bounds one score at a time; one of a cover bounds all of them, both ways.
     trees = int(np.diff(ensemble.start).max(initial=0))
-    lo, hi = (np.empty((_DEPTH, m), np.int32) for _ in range(2))
-    root, leaf, near, fork = (np.empty((_DEPTH, trees), np.int32) for _ in range(4))
-    total, value, known = (np.empty(_DEPTH, np.int64) for _ in range(3))
+    lo, hi = np.empty((2, _DEPTH, m), np.int32)
+    root, leaf, near, fork = np.empty((4, _DEPTH, trees), np.int32)
+    total, value, known = np.empty((3, _DEPTH), np.int64)
     changed, latest = np.empty((_DEPTH, words), np.uint64), np.empty(_DEPTH, np.int32)
     return Stack(lo, hi, root, leaf, near, fork, total, value, changed, latest, known)
 
