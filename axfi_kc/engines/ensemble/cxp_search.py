@@ -111,10 +111,10 @@ def new_scratch(ensemble: Ensemble) -> Scratch:
 
 def _new_stack(ensemble: Ensemble) -> Stack:
     m, words = len(ensemble.n_cells), -(-len(ensemble.n_cells) // WORD)
-    lo, hi = (np.empty((_DEPTH, m), np.int32) for _ in range(2))
+    lo, hi = np.empty((2, _DEPTH, m), np.int32)
     mask = np.empty((_DEPTH, int(ensemble.block_start[-1])), np.uint64)
-    leaf, near, fork = (np.empty((_DEPTH, len(ensemble.root)), np.int32) for _ in range(3))
-    total, value, known = (np.empty(_DEPTH, np.int64) for _ in range(3))
+    leaf, near, fork = np.empty((3, _DEPTH, len(ensemble.root)), np.int32)
+    total, value, known = np.empty((3, _DEPTH), np.int64)
     changed, latest = np.empty((_DEPTH, words), np.uint64), np.empty(_DEPTH, np.int32)
     return Stack(lo, hi, mask, leaf, near, fork, total, value, changed, latest, known)
 

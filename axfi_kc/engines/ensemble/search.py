@@ -185,7 +185,7 @@ class _Cover:
         self._boxes, self._scratch = _boxes(ensemble), new_scratch(ensemble)
         self._live = np.empty(len(ensemble.root), np.int32)
         self.sizes = np.array([len(Y) for Y in sets], np.int64)
-        self._offsets = np.concatenate([[0], np.cumsum(self.sizes)])
+        self._offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
         self._features = np.array([i for Y in sets for i in Y], np.int32)
         self._out, self.n_boxes = np.empty(4096, np.int32), np.zeros(len(sets), np.int64)
         self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
@@ -224,10 +224,10 @@ class _Cover:
 
 def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
     depth, m, n_scores = 24, len(ensemble.n_cells), len(ensemble.base)
-    lo, hi = (np.empty((depth, m), np.int32) for _ in range(2))
+    lo, hi = np.empty((2, depth, m), np.int32)
     mask = np.empty((depth, int(ensemble.block_start[-1])), np.uint64)
-    high, low, fork = (np.empty((depth, len(ensemble.root)), np.int32) for _ in range(3))
-    above, below = (np.empty((depth, n_scores), np.int64) for _ in range(2))
+    high, low, fork = np.empty((3, depth, len(ensemble.root)), np.int32)
+    above, below = np.empty((2, depth, n_scores), np.int64)
     alive, whole = np.empty((depth, n_scores), np.uint8), np.empty((depth, m), np.uint8)
     return cover_kernels.Boxes(lo, hi, mask, high, low, fork, above, below, alive, whole)
 
