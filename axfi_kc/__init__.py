@@ -72,9 +72,20 @@ from axfi_kc.scores.shap.circuits import shap_scores
 from axfi_kc.scores.shap.interactions import shap_interactions
 
 if TYPE_CHECKING:
+    from axfi_kc.circuits import operations
+    from axfi_kc.circuits.exchange import (
+        Cnf,
+        from_cnf,
+        from_dd,
+        from_expression,
+        from_networkx,
+        from_pysdd,
+        from_truth_table,
+    )
     from axfi_kc.circuits.files.clause_compilers import CountAnswer, compile_cnf, count_models
     from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
     from axfi_kc.circuits.files.psdd import read_psdd
+    from axfi_kc.circuits.implicants import Implicants, prime_implicants
     from axfi_kc.circuits.information import divergence, entropy, mutual_information
     from axfi_kc.circuits.psdd_pairs import psdd_given, psdd_product
     from axfi_kc.compilers.size_study import SizeStudy, size_study
@@ -101,6 +112,16 @@ _ON_SIGHT = {
     "Relevance": "axfi_kc.engines.circuit.relevance",
     "size_study": "axfi_kc.compilers.size_study",
     "SizeStudy": "axfi_kc.compilers.size_study",
+    "Cnf": "axfi_kc.circuits.exchange",
+    "from_cnf": "axfi_kc.circuits.exchange",
+    "from_dd": "axfi_kc.circuits.exchange",
+    "from_expression": "axfi_kc.circuits.exchange",
+    "from_networkx": "axfi_kc.circuits.exchange",
+    "from_pysdd": "axfi_kc.circuits.exchange",
+    "from_truth_table": "axfi_kc.circuits.exchange",
+    "Implicants": "axfi_kc.circuits.implicants",
+    "prime_implicants": "axfi_kc.circuits.implicants",
+    "operations": "axfi_kc.circuits",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
     "Fairness": "axfi_kc.explanations.sensitivity",
@@ -117,7 +138,8 @@ _ON_SIGHT = {
 def __getattr__(name: str) -> object:
     if name not in _ON_SIGHT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(_ON_SIGHT[name]), name)
+    module = import_module(_ON_SIGHT[name])
+    found: object = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
     globals()[name] = found
     return found
 
@@ -166,6 +188,7 @@ __all__ = [
     "Categorical",
     "ChowLiu",
     "CircuitModel",
+    "Cnf",
     "Comparison",
     "CompiledModel",
     "Constraint",
@@ -178,6 +201,7 @@ __all__ = [
     "Explanation",
     "Fairness",
     "Histogram",
+    "Implicants",
     "Integer",
     "Mixture",
     "Problem",
@@ -221,14 +245,22 @@ __all__ = [
     "find_axps",
     "find_counterfactual",
     "find_cxps",
+    "from_cnf",
+    "from_dd",
+    "from_expression",
+    "from_networkx",
+    "from_pysdd",
+    "from_truth_table",
     "is_waxp",
     "is_wcxp",
     "load_circuit",
     "mine_rules",
     "mutual_information",
     "observed",
+    "operations",
     "output_of",
     "possible_points",
+    "prime_implicants",
     "psdd_given",
     "psdd_product",
     "queries",

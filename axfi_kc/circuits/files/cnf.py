@@ -15,14 +15,23 @@ from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.nnf import parse_nnf
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
-from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
-from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
+from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFileError
 
-__all__ = ["compile_clauses_with_dsharp", "compile_with_dsharp", "parse_count_answer", "read_cnf", "write_cnf"]
+__all__ = [
+    "clauses_of",
+    "compile_clauses_with_dsharp",
+    "compile_with_dsharp",
+    "nnf_of_clauses",
+    "parse_count_answer",
+    "read_clauses",
+    "read_cnf",
+    "write_cnf",
+]
 
 
 _MOST_DIGITS = 1_000_000
@@ -75,6 +84,9 @@ def write_cnf(
     ...     _ = write_cnf(build.circuit(build.literal(0, [1])), file := Path(folder, "a.cnf"))
     ...     print(file.read_text())
     c t wmc
+    c axfi code direct
+    c axfi feature {"kind": "integer", "name": "a", "low": "0", "high": "1", "cuts": [["0x0.0p+0", true]], ...
+    c axfi feature {"kind": "integer", "name": "b", "low": "0", "high": "1", "cuts": [["0x0.0p+0", true]]}
     p cnf 2 1
     c p weight 1 2/3 0
     c p weight -1 1/3 0
@@ -90,7 +102,7 @@ def write_cnf(
     clauses = _Clauses(nnf)
     shares = _weights(variables, clauses) if weights else {}
     shown = [*range(1, nnf.n_variables + 1), *(v for v in shares if v > nnf.n_variables)]
-    lines = [f"c t {'p' if projected else ''}{'wmc' if weights else 'mc'}"]
+    lines = [f"c t {'p' if projected else ''}{'wmc' if weights else 'mc'}", *description(circuit.grid, code)]
     lines.append(f"p cnf {clauses.n_variables} {len(clauses.lines)}")
     if projected:
         lines.append(" ".join(["c p show", *map(str, shown), "0"]))
@@ -98,6 +110,17 @@ def write_cnf(
         lines += [f"c p weight {variable} {one} 0", f"c p weight -{variable} {zero} 0"]
     Path(path).write_text("\n".join(lines + clauses.lines) + "\n", encoding="ascii", newline="\n")
     return variables.with_auxiliary(clauses.n_variables)
+
+
+def clauses_of(circuit: Circuit, *, code: str = "direct") -> tuple[tuple[tuple[int, ...], ...], int]:
+    """Return clauses with one model for each cell vector of a circuit, and the number of their variables.
+
+    Notes
+    -----
+    As :func:`write_cnf` writes them, without weights.
+    """
+    found = _Clauses(nnf_of(circuit, code=code))
+    return tuple(tuple(map(int, line.split()[:-1])) for line in found.lines), found.n_variables
 
 
 def _check_single_values(grid: Grid) -> None:
@@ -179,7 +202,7 @@ def read_cnf(
     domain: Domain | None = None,
     *,
     variables: Variables | None = None,
-    code: str = "direct",
+    code: str | None = None,
     budget: Budget | None = None,
 ) -> Circuit:
     r"""Return the conjunction of the clauses in a file, on the codes of the domain's points.
@@ -187,9 +210,9 @@ def read_cnf(
     Parameters
     ----------
     path
-        The file; weights and other comments are not read.
+        The file; weights and comments of others are not read.
     domain, code, budget
-        As in :func:`~axfi_kc.circuits.files.load_circuit`.
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; a file of this library says both.
     variables
         Likewise; none may be auxiliary.
 
@@ -210,12 +233,12 @@ def read_cnf(
     3
     """
     source = Source(path, budget=budget)
-    known = Variables.given(domain, variables, code, kind="A file of clauses")
+    known = variables or described_variables(source, domain, code)
     if known.has_auxiliary:
         raise CircuitError(
             "Clauses cannot be read with auxiliary variables, which only a d-DNNF can forget; compile the file first."
         )
-    nnf = _nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits), spend=source.account.spend)
+    nnf = nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits), spend=source.account.spend)
     return circuit_of(nnf, known, account=source.account)
 
 
@@ -248,7 +271,16 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
     return clauses
 
 
-def _nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:
+def read_clauses(source: Source) -> tuple[int, list[list[int]]]:
+    """Return the number of variables that a file names, and its clauses."""
+    header = next((line.split() for line in source.lines if line.startswith(b"p ")), [])
+    numbers = integers(header[2:3]) if header[1:2] == [b"cnf"] else None
+    if numbers is None or not numbers or numbers[0] < 1:
+        source.fail(-1, "the header 'p cnf variables clauses' with a variable", shown(b" ".join(header)))
+    return numbers[0], _parse(source, numbers[0])
+
+
+def nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:
     """Return the conjunction of clauses, each "its first literal, or else the rest", which is deterministic."""
     nnf, literal_of, tops = Nnf(n_variables), dict[int, int](), list[int]()
     for clause in clauses:
