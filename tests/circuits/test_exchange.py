@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 import subprocess
 import sys
@@ -23,7 +25,7 @@ from axfi_kc.circuits.files import Variables, compile_with_dsharp, load_circuit,
 from axfi_kc.circuits.files.cnf import write_cnf
 from axfi_kc.circuits.queries.truth_kernels import truths_at
 from axfi_kc.circuits.targets import TARGETS, obdd_of, sdd_of
-from axfi_kc.errors import AxfiError, CircuitError, DomainError
+from axfi_kc.errors import AxfiError, CircuitError, DomainError, ModelFileError
 
 NAMES = ("u first", "x", "between", "y", "z", "last")  # only x, y and z matter
 USED = (1, 3, 4)
@@ -403,6 +405,7 @@ def test_graphs_that_are_no_circuits_are_refused() -> None:
         lambda: ax.from_truth_table({(2, 2): 1}, names="xy"),
         lambda: ax.from_expression("x").compile("obdd", code="grey"),
         lambda: ax.from_cnf("no such file.cnf"),
+        lambda: ax.from_cnf([(10**9,)]),
     ],
 )
 def test_what_is_none_is_refused_in_a_sentence(wrong: Any) -> None:
@@ -410,3 +413,23 @@ def test_what_is_none_is_refused_in_a_sentence(wrong: Any) -> None:
         wrong()
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+def test_a_header_that_promises_too_much_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.cnf").write_text("p cnf 99999999999 0\n")
+    with pytest.raises(ModelFileError, match="at most 100000 variables without a domain"):
+        ax.from_cnf(tmp_path / "a.cnf")
+    for text in ("p cnf 0 0\n", "nothing\n", "p cnf 2 1\n1 3 0\n", "p cnf 2 2\n1 2 0\n", "p cnf x 1\n"):
+        (tmp_path / "a.cnf").write_text(text)
+        with pytest.raises(ModelFileError):
+            ax.from_cnf(tmp_path / "a.cnf")
+
+
+def test_circuits_are_pickled_and_copied() -> None:
+    circuit = truth(NAMES, spread(0b10010110, USED, 6))
+    conditioned = queries.condition(circuit, {"x": 1})
+    for given in (circuit, conditioned, circuit.compile("mdd"), circuit.compile("ddnnf")):
+        again = pickle.loads(pickle.dumps(given))
+        assert again == given == copy.copy(given)
+        assert hash(again) == hash(given)
+        assert queries.count(again) == queries.count(given)

@@ -24,6 +24,9 @@ from axfi_kc.errors import CircuitError, ModelFileError
 __all__ = ["Cnf", "from_cnf", "to_cnf"]
 
 
+_MOST_NAMES = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Cnf:
     """Clauses over numbered variables, and what the variables are.
@@ -131,9 +134,10 @@ def from_cnf(
         return _of_file(Path(cnf), domain, names, code, budget)
     clauses = [_clause(clause) for clause in cnf]
     n = max((abs(literal) for clause in clauses for literal in clause), default=0)
-    known = Variables.of_code(
-        Grid.of_values(domain or boolean_domain(_called(names, max(n, 1)))), code=code or "direct"
-    )
+    if n > _MOST_NAMES and domain is None:
+        raise CircuitError(f"Without a domain there may be {_MOST_NAMES} variables, but {n} is used; pass domain=.")
+    grid = Grid.of_values(domain or boolean_domain(_called(names, max(n, 1))))
+    known = Variables.of_code(grid, code=code or "direct")
     if n > len(known.bits):
         raise CircuitError(f"There are {len(known.bits)} variables, but a clause has the literal {n}; add names.")
     return circuit_of(nnf_of_clauses(clauses, len(known.bits), spend=account.spend), known, account=account)
@@ -162,6 +166,8 @@ def _of_file(
     if names is not None:
         domain = boolean_domain(names)
     if domain is None and not is_described(source):
+        if n > _MOST_NAMES:  # a header is easily written
+            source.fail(-1, f"at most {_MOST_NAMES} variables without a domain", str(n), "pass domain=")
         domain = boolean_domain(_called(None, n))
     known = described_variables(source, domain, code)
     if len(known.bits) < n and is_described(source):  # what our own files have beyond the features' bits
