@@ -173,7 +173,7 @@ def coverage(rows: int) -> Iterator[dict[str, Any]]:
     """Compare what plain AXps, inflated ones and the most general boxes cover, on real models."""
     for name, model, X, delta, categorical in real_models():
         domain = ax.Domain.from_data(X, categorical=categorical)
-        explainer = ax.Explainer(model, domain, delta=delta, budget=ax.Budget(seconds=10))
+        explainer = ax.Explainer(model, domain, delta=delta, budget=ax.Budget(seconds=2))
         inflated, general, proved, seconds, failed = [], [], 0, [], 0
         for k in Random(0).sample(range(len(X)), rows):
             e = explainer.explain(X.iloc[[k]])
@@ -190,7 +190,7 @@ def coverage(rows: int) -> Iterator[dict[str, Any]]:
                 inflated.append(float(box.coverage / plain))
                 general.append(float(largest.coverage / plain))
             proved += largest.is_largest
-            report = ax.verify(e, model, budget=ax.Budget(seconds=10))
+            report = ax.verify(e, model, budget=ax.Budget(seconds=5))
             failed += sum(c.status == "failed" for c in report.checks if c.kind in ("box", "extension", "coverage"))
         yield {
             "model": name,
@@ -275,7 +275,7 @@ def main() -> None:
     results["boxes"] = boxes(60 if few else 300)
     print("inflated explanations, random problems:", _row(results["boxes"]))
     results["coverage"] = []
-    for row in coverage(5 if few else 25):
+    for row in coverage(5 if few else 15):
         results["coverage"].append(row)
         print("coverage:", _row(row))
     results["why_not"] = why_not(25 if few else 150)

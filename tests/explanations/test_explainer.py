@@ -63,7 +63,7 @@ def test_reprs_are_readable(cancer, explainer: ax.Explainer) -> None:
     assert repr(explainer) == (
         "Explainer(DecisionTreeClassifier(max_depth=6, random_state=0), <Domain of 30 features>, delta=None, "
         "weights='ratio', max_size=None, budget=Budget(seconds=None, nodes=None, bytes=None, threads=1), "
-        "target='auto', class_names=None, within=None, on_budget='radius', on_interrupt='raise')"
+        "target='auto', class_names=None, within=None, on_budget='radius', on_interrupt='raise', toward=None)"
     )
     assert "5 explanations" in repr(explainer.explain_batch(cancer.data.iloc[:5]))
 
@@ -89,7 +89,7 @@ def of_people() -> ax.Explainer:
 def test_parameters_are_those_of_the_constructor(of_people: ax.Explainer) -> None:
     given = of_people.get_params()
     options = ["delta", "weights", "max_size", "budget", "target", "class_names", "within", "on_budget", "on_interrupt"]
-    assert list(given) == ["model", "domain", *options]
+    assert list(given) == ["model", "domain", *options, "toward"]
     assert given["model"] is of_people.model
     assert (given["weights"], given["max_size"], given["delta"]) == ("count", 2, None)
     assert ax.Explainer(**given).explain(PEOPLE.iloc[0]).cxps == of_people.explain(PEOPLE.iloc[0]).cxps

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.further import Further
 from axfi_kc.explanations.page import report_html, write_report
 from axfi_kc.explanations.tables import Views
 
@@ -246,9 +247,9 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
         """What a report asks of an explanation with 2**24 AXps."""
 
         max_size, weights, prediction = None, "ratio", 1
-        class_names, probability, margin = {}, None, None
+        class_names, probability, margin, toward, further = {}, None, None, None, Further()
         instance = dict.fromkeys(domain.names, 0)
-        relevant, cxp_count = domain.names, n
+        relevant, cxp_count, cxp_sizes = domain.names, n, {2: n}
         cxps = tuple(ax.CXp(c, w) for c, w in forest.weights.items())
 
         def scores(self, kind: str):
