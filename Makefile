@@ -72,6 +72,7 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/own_predict.py
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/sensitivity.py
+	$(BIN)/python benchmarks/workbench.py
 	$(BIN)/python benchmarks/networks.py
 
 # The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
