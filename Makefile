@@ -72,6 +72,7 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/own_predict.py
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/sensitivity.py
+	$(BIN)/python benchmarks/workbench.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/interactions.py
 

@@ -180,6 +180,28 @@ def test_sizes(files: Path, capsys, tmp_path) -> None:
     assert (tmp_path / "sizes.png").stat().st_size > 1000
 
 
+def test_sizes_as_a_study(files: Path, capsys, tmp_path) -> None:
+    arguments = [
+        "sizes",
+        "binary.skops",
+        "iris.csv",
+        "--to",
+        "mdd",
+        "--orders",
+        "given",
+        "--searches",
+        "sift",
+        "window",
+    ]
+    rows = json.loads(printed(capsys, files, *arguments, "--seeds", "0", "1", "--json"))
+    assert [(r["order"], r["seed"]) for r in rows][:4] == [
+        ("given", None), ("given, sifted", None), ("given, window", None), ("random", 0),
+    ]  # fmt: skip
+    assert all(r["agrees"] for r in rows)
+    printed(capsys, files, *arguments, "--save", str(tmp_path / "sizes.csv"))
+    assert len(pd.read_csv(tmp_path / "sizes.csv")) == 3
+
+
 def test_sizes_with_and_without_constraints(files: Path, capsys) -> None:
     arguments = ["sizes", "binary.skops", "iris.csv", "--to", "mdd", "--orders", "given"]
     rule = f"feature({pd.read_csv(files / 'iris.csv').columns[0]!r}) <= 6"

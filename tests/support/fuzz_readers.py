@@ -34,6 +34,7 @@ from axfi_kc.circuits.files import (
     write_sdd,
     write_vtree,
 )
+from axfi_kc.circuits.files.counting_problems import read_counting_problem
 from axfi_kc.circuits.files.psdd import read_psdd
 from axfi_kc.circuits.targets import obdd_of, sdd_of
 from axfi_kc.circuits.targets.vtrees import Vtree
@@ -155,6 +156,16 @@ def _dddmp() -> list[bytes]:
 
 def _dd_json() -> list[bytes]:
     return _written(write_dd_json, ".json", target=obdd_of)
+
+
+def _counting_problems() -> list[bytes]:
+    weights = b"c p weight 1 0.3 0\nc p weight -1 7e-1 0\n"
+    return [
+        *(b"c t mc\n" + text for text in _cnf() if b"weight" not in text),
+        b"c t wmc\np cnf 2 1\n" + weights + b"1 2 0\n",
+        b"c t pwmc\np cnf 3 2\nc p show 1 3 0\n" + weights + b"1 2 0\n-2 3 0\n",
+        b"p pcnf 3 1 2\nvp 1 3 0\n1 -3 0\n",
+    ]
 
 
 def _cnf() -> list[bytes]:
@@ -573,6 +584,19 @@ _NNF = Grammar((b"nnf # # 8",), (b"L @", b"A # $", b"O @ # $", b"A 0", b"O 0 0",
 _D4 = Grammar((b"o 1 0", b"t 2 0"), (b"o # 0", b"a # 0", b"t # 0", b"f # 0", b"# # @ 0", b"1 # @ @ 0", b"# 2 @ 0"))
 _SDD = Grammar((b"sdd #",), (b"F #", b"T #", b"L # # @", b"D # # 1 # #", b"D # # 2 # # # #", b"D # # @ $"))
 _VTREE = Grammar((b"vtree #",), (b"L # #", b"L # @", b"I # # #", b"I # 0 2"))
+_COUNTING_PROBLEM = Grammar(
+    (b"p cnf 8 #", b"c t pwmc", b"p pcnf 8 # 2"),
+    (
+        b"@ 0",
+        b"@ @ @ 0",
+        b"c p weight @ 0.5 0",
+        b"c p weight -@ 1/@ 0",
+        b"c p show @ 0",
+        b"w @ 1e3 0",
+        b"vp @ @ 0",
+        b"$ 0",
+    ),
+)
 _CNF = Grammar((b"p cnf 8 #",), (b"@ 0", b"@ @ 0", b"@ @ @ 0", b"c p weight @ @ 0", b"0", b"$ 0"))
 
 _BIF = Grammar(
@@ -619,6 +643,7 @@ READERS: dict[str, Reader] = {
     "dddmp": Reader(_dddmp, lambda f: _counted(read_dddmp(f, variables=ORDER)), ".dddmp"),
     "dd-json": Reader(_dd_json, lambda f: _counted(read_dd_json(f, variables=ORDER)), ".json"),
     "cnf": Reader(_cnf, lambda f: read_cnf(f, variables=DIRECT), ".cnf", grammar=_CNF),
+    "counting-problem": Reader(_counting_problems, read_counting_problem, ".cnf", grammar=_COUNTING_PROBLEM),
     "node-list": Reader(_node_lists, lambda f: _counted(read_node_list(f)[0]), ".json"),
     "xgboost-json": Reader(_xgboost_json, _read_xgboost, ".json"),
     "xgboost-sets": Reader(_xgboost_sets, _read_sets, ".json"),
