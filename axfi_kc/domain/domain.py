@@ -355,7 +355,9 @@ class Domain:
         # Numbers under the features' own names, or none, need no table of columns, and to make one would take longer
         # than to explain a single tree.
         labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
-        if self._bounds is None or getattr(given, "ndim", 0) != ndim or _listed(labels) != list(self._position):
+        if self._bounds is None or getattr(given, "ndim", 0) != ndim:
+            return None
+        if labels is not self._position and _listed(labels) != list(self._position):
             return None
         values = given if type(given) is np.ndarray else getattr(given, "to_numpy", lambda: None)()
         if values is None or values.dtype.kind not in "fiu" or values.shape[-1] != len(self):

@@ -458,7 +458,7 @@ class Found:
         narrow = prod(wholes) < _INT64 and max(totals, default=0) < _INT64
         return cls(
             outputs=outputs,
-            starts=np.cumsum([0, *(len(found) for found, _ in pairs)]),
+            starts=np.array([*accumulate((len(found) for found, _ in pairs), initial=0)], dtype=np.int64),
             words=words_of_masks(masks, len(wholes)),
             totals=np.array(totals, dtype=np.int64 if narrow else object),
             wholes=wholes,
