@@ -149,7 +149,7 @@ def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None,
     words = {"obdd": "OBDD", "mdd": "MDD", "sdd": "SDD", "ddnnf": "d-DNNF"}.get(language, "Circuit")
     said = {
         "obdd": "bits on no edge lead to 0",
-        "sdd": "and: a prime and its sub, none that is 0; or 3: at vtree node 3",
+        "sdd": "and: an element, a prime and its sub; or 3: at vtree node 3",
     }
     size = f"{found.size.nodes} nodes, {found.size.edges} {edges}"
     caption(ax, title or f"{words}: {size}", said.get(language, "values on no edge lead to 0"))

@@ -308,6 +308,7 @@ def test_each_target_is_drawn_in_its_own_nodes() -> None:
         graph = circuit_graph(compiled.target)
         kinds = [kind for _, kind in graph.nodes(data="kind")]
         assert compiled.size.nodes == (kinds.count("or") if target == "sdd" else len(kinds) - 1)
+        assert target != "sdd" or compiled.size.edges == kinds.count("and")
         size = f"{compiled.size.nodes} nodes, {compiled.size.edges}"
         assert any(size in text for text in [axes.get_title(), *drawn[target]])
     assert "age_0" in drawn["obdd"]

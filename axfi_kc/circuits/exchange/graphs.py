@@ -122,12 +122,11 @@ def _sdd_graph(sdd: Sdd) -> nx.DiGraph:
             continue
         graph.add_node(node, kind="or", label=f"or {places[node]}", vtree=places[node])
         for prime, sub in pairs:
-            if sub:  # an element whose sub is false adds nothing
-                graph.add_node(fresh, kind="and", label="and")
-                graph.add_edge(node, fresh, label="")
-                graph.add_edge(fresh, prime, label="prime")
-                graph.add_edge(fresh, sub, label="sub" if sub != prime else "prime and sub")
-                fresh += 1
+            graph.add_node(fresh, kind="and", label="and")
+            graph.add_edge(node, fresh, label="")
+            graph.add_edge(fresh, prime, label="prime")
+            graph.add_edge(fresh, sub, label="sub")
+            fresh += 1
     return _reached(graph)
 
 
