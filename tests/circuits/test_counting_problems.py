@@ -71,6 +71,8 @@ FILES = {
     "unsatisfiable": ("p cnf 1 2\n1 0\n-1 0\n", 0),
     "empty clause": ("p cnf 2 1\n0\n", 0),
     "no clause": ("p cnf 2 0\n", 4),
+    "no variable": ("p cnf 0 0\n", 1),
+    "no variable and an empty clause": ("p cnf 0 1\n0\n", 0),
     "negative": ("c t wmc\np cnf 1 0\nc p weight 1 -1/2 0\nc p weight -1 .5 0\n", 0),
 }
 
@@ -119,6 +121,7 @@ def test_bad_requests_are_one_sentence():
     clauses, projected = [(1, 2)], CountingProblem(2, ((1, 2),), shown=(1,))
     for call in (
         lambda: compile_cnf(clauses, target="bdd"),
+        lambda: compile_cnf([]),
         lambda: compile_cnf(clauses, via="cudd"),
         lambda: compile_cnf(clauses, target="obdd", via="pysdd"),
         lambda: compile_cnf(clauses, target="sdd", via="dsharp"),

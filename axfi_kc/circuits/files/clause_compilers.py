@@ -230,6 +230,8 @@ def count_models(
     """
     watch = Watch(budget)
     given = _problem_of(problem, budget)
+    if not given.n_variables:  # one point, and no circuit
+        return CountAnswer(given.track, 1 - bool(given.clauses), not given.clauses, (), ())
     first = via or ("dsharp" if find_spec("problog") and given.shown is None else "dd")
     routes: tuple[str, ...] = (first, "pysdd" if first == "dd" else "dd") if check else (first,)
     found, seconds = [], list[float]()

@@ -91,6 +91,8 @@ class CountingProblem:
     @property
     def grid(self) -> Grid:
         """A feature of two values for each variable, ``x1``, ``x2``, ...; one grid for all problems of this size."""
+        if not self.n_variables:
+            raise CircuitError("A circuit needs a variable, but the problem has none; give one, or count_models only.")
         return _boolean_grid(self.n_variables)
 
     @property
