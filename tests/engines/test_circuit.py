@@ -295,8 +295,9 @@ def test_circuits_of_classes_must_be_a_partition() -> None:
         CircuitModel.of_classes({0: a, 1: b})
     with pytest.raises(CircuitError, match="cover the space, but 2 "):
         CircuitModel.of_classes({0: a})
+    assert CircuitModel.of_classes({0: a, 1: _binary(2).circuit(0), 2: not_a}).outputs == (0, 1, 2)  # the same cells
     with pytest.raises(CircuitError, match="one grid"):
-        CircuitModel.of_classes({0: a, 1: _binary(2).circuit(1)})
+        CircuitModel.of_classes({0: a, 1: _binary(3).circuit(1)})
     with pytest.raises(CircuitError, match="two different outputs"):
         CircuitModel.of(a, outputs=(1, 1))
 
