@@ -529,6 +529,9 @@ class Explanation(Views):
             If the budget was spent before there was any box.
         """
         found = most_general(self.problem, budget=search_budget(self._budget))
+        # After a spent budget, an AXp that was inflated before may cover more.
+        best = max((found, *self.further.inflated_axps.values()), key=lambda box: box.coverage)
+        found = found if best.coverage == found.coverage else Inflated(best.values, best.coverage, found.most)
         self.further.most_general = found
         return found
 

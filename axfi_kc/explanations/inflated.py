@@ -317,6 +317,15 @@ def inflated_axp(
     return Inflated(around.values(grown, members), around.measure(grown, tuple(range(len(grown)))))
 
 
+def _freed(around: _Around, box: Masks, whole: Masks, members: Iterable[int], *, similar: bool) -> Masks:
+    """Return a box in which features have all values of another one, for as long as it holds no wrong point."""
+    for i in members:
+        widened = (*box[:i], whole[i], *box[i + 1 :])
+        if around.finder.find(widened, similar=similar, meter=around.meter) is None:
+            box = widened
+    return box
+
+
 def _ranked(domain: Domain, members: Sequence[int], order: Sequence[str] | None) -> list[int]:
     first = [] if order is None else [i for i in map(domain.index, order) if i in members]
     return [*first, *(i for i in members if i not in first)]
@@ -481,7 +490,8 @@ def _largest(
     best: tuple[Fraction, Masks] | None = None
     bound = around.measure(whole, members)
     try:
-        grown = _grown(around, start, members, similar=similar)
+        # What leaves out whole features first, as an AXp does, most often covers more than what widens each a little.
+        grown = _grown(around, _freed(around, start, whole, members, similar=similar), members, similar=similar)
         best = around.measure(grown, members), grown
         heap, seen = [(-bound, whole)], {whole}
         while heap:
