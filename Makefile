@@ -73,6 +73,7 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/sensitivity.py
 	$(BIN)/python benchmarks/networks.py
+	$(BIN)/python benchmarks/interactions.py
 
 # The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
 paper: .venv-paper/.installed

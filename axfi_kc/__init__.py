@@ -57,8 +57,12 @@ from axfi_kc.explanations.cxps import (
     is_wcxp,
     relevant_features,
 )
+from axfi_kc.explanations.example_circuits import ExampleCircuit
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.inflated import Inflated, Values
+from axfi_kc.explanations.inspection import Inspection
+from axfi_kc.explanations.paxps import PAXp, PAXps
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
@@ -72,13 +76,56 @@ from axfi_kc.scores.shap.circuits import shap_scores
 from axfi_kc.scores.shap.interactions import shap_interactions
 
 if TYPE_CHECKING:
+    from axfi_kc.circuits import operations
+    from axfi_kc.circuits.exchange import (
+        Cnf,
+        from_cnf,
+        from_dd,
+        from_expression,
+        from_networkx,
+        from_pysdd,
+        from_truth_table,
+    )
+    from axfi_kc.circuits.files.clause_compilers import CountAnswer, compile_cnf, count_models
+    from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
     from axfi_kc.circuits.files.psdd import read_psdd
+    from axfi_kc.circuits.implicants import Implicants, prime_implicants
+    from axfi_kc.circuits.information import divergence, entropy, mutual_information
+    from axfi_kc.circuits.psdd_pairs import psdd_given, psdd_product
+    from axfi_kc.compilers.size_study import SizeStudy, size_study
     from axfi_kc.domain.network_files import read_network
+    from axfi_kc.engines.circuit.relevance import Relevance, relevance
     from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
+    from axfi_kc.scores.expectation import expectation
     from axfi_kc.verification import Report, verify
 
 # What few people need, and takes a while to import, is imported on sight.
 _ON_SIGHT = {
+    "Cnf": "axfi_kc.circuits.exchange",
+    "from_cnf": "axfi_kc.circuits.exchange",
+    "from_dd": "axfi_kc.circuits.exchange",
+    "from_expression": "axfi_kc.circuits.exchange",
+    "from_networkx": "axfi_kc.circuits.exchange",
+    "from_pysdd": "axfi_kc.circuits.exchange",
+    "from_truth_table": "axfi_kc.circuits.exchange",
+    "Implicants": "axfi_kc.circuits.implicants",
+    "prime_implicants": "axfi_kc.circuits.implicants",
+    "operations": "axfi_kc.circuits",
+    "compile_cnf": "axfi_kc.circuits.files.clause_compilers",
+    "count_models": "axfi_kc.circuits.files.clause_compilers",
+    "CountAnswer": "axfi_kc.circuits.files.clause_compilers",
+    "CountingProblem": "axfi_kc.circuits.files.counting_problems",
+    "read_counting_problem": "axfi_kc.circuits.files.counting_problems",
+    "entropy": "axfi_kc.circuits.information",
+    "divergence": "axfi_kc.circuits.information",
+    "mutual_information": "axfi_kc.circuits.information",
+    "psdd_product": "axfi_kc.circuits.psdd_pairs",
+    "psdd_given": "axfi_kc.circuits.psdd_pairs",
+    "expectation": "axfi_kc.scores.expectation",
+    "relevance": "axfi_kc.engines.circuit.relevance",
+    "Relevance": "axfi_kc.engines.circuit.relevance",
+    "size_study": "axfi_kc.compilers.size_study",
+    "SizeStudy": "axfi_kc.compilers.size_study",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
     "Fairness": "axfi_kc.explanations.sensitivity",
@@ -95,7 +142,8 @@ _ON_SIGHT = {
 def __getattr__(name: str) -> object:
     if name not in _ON_SIGHT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(_ON_SIGHT[name]), name)
+    module = import_module(_ON_SIGHT[name])
+    found: object = getattr(module, name, None) or import_module(f"{module.__name__}.{name}")
     globals()[name] = found
     return found
 
@@ -144,32 +192,44 @@ __all__ = [
     "Categorical",
     "ChowLiu",
     "CircuitModel",
+    "Cnf",
     "Comparison",
     "CompiledModel",
     "Constraint",
+    "CountAnswer",
     "Counterfactual",
+    "CountingProblem",
     "Distribution",
     "Domain",
+    "ExampleCircuit",
     "Explainer",
     "Explanation",
     "Fairness",
     "Histogram",
+    "Implicants",
+    "Inflated",
+    "Inspection",
     "Integer",
     "Mixture",
+    "PAXp",
+    "PAXps",
     "Problem",
     "Product",
     "RadiusPath",
     "Real",
     "Region",
+    "Relevance",
     "Report",
     "Robustness",
     "Rule",
     "SavedBatch",
     "SavedExplanation",
     "Sensitivity",
+    "SizeStudy",
     "States",
     "TableModel",
     "Uniform",
+    "Values",
     "Weights",
     "__version__",
     "allowed",
@@ -180,25 +240,42 @@ __all__ = [
     "check",
     "compare",
     "compare_sizes",
+    "compile_cnf",
     "compile_model",
+    "count_models",
     "covered_points",
+    "divergence",
+    "entropy",
     "errors",
     "exactly_one",
+    "expectation",
     "explain_among",
     "fairness",
     "feature",
     "find_axps",
     "find_counterfactual",
     "find_cxps",
+    "from_cnf",
+    "from_dd",
+    "from_expression",
+    "from_networkx",
+    "from_pysdd",
+    "from_truth_table",
     "is_waxp",
     "is_wcxp",
     "load_circuit",
     "mine_rules",
+    "mutual_information",
     "observed",
+    "operations",
     "output_of",
     "possible_points",
+    "prime_implicants",
+    "psdd_given",
+    "psdd_product",
     "queries",
     "radius_path",
+    "read_counting_problem",
     "read_distribution",
     "read_model",
     "read_network",
@@ -207,6 +284,7 @@ __all__ = [
     "read_psdd",
     "read_results",
     "read_xgboost",
+    "relevance",
     "relevant_features",
     "robustness",
     "save_circuit",
@@ -214,6 +292,7 @@ __all__ = [
     "shap_interactions",
     "shap_scores",
     "shapley_like",
+    "size_study",
     "states_of",
     "verify",
     "write_nnf",

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Size
@@ -87,9 +85,8 @@ class CompiledModel:
         CircuitError
             If one of them is real: then points are uncountable; ask for the probability.
         """
-        # The circuit no longer mentions fixed features; unless left out they would count with all of their values.
-        fixed = [self.domain.index(name) for name in self.fixed]
-        return queries.count(self.circuit, fixed=fixed, check=check, budget=budget)
+        # The circuit's grid knows what is fixed: such features count with one value.
+        return queries.count(self.circuit, check=check, budget=budget)
 
     def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability of the output, given what is fixed; under constraints, among the possible points.
@@ -104,13 +101,16 @@ class CompiledModel:
             If, under a joint distribution, the circuit is no ordered diagram and too large to be cut into boxes.
         """
         if self.domain.distribution is not None:
-            codes = {self.domain.index(name): self._code(name, value) for name, value in self.fixed.items()}
+            codes = {self.domain.index(name): self.target.grid.code(name, value) for name, value in self.fixed.items()}
             return circuit_share(self.circuit, codes)
-        cells = {self.domain.index(name): self._cell(name, value) for name, value in self.fixed.items()}
+        cells = {self.domain.index(name): self.target.grid.cell(name, value) for name, value in self.fixed.items()}
         return self.target.probability(budget=budget) / possible_share(self.target.grid, cells)
 
     def condition(self, values: Mapping[str, Any], *, budget: Budget | None = None) -> CompiledModel:
         """Return the circuit with features set to values, as ``{feature name: value}``.
+
+        It is then about the other features only: :meth:`count` counts their points, and :meth:`probability` is that
+        of the output given the values. :func:`axfi_kc.circuits.queries.condition` means the same.
 
         Notes
         -----
@@ -126,7 +126,7 @@ class CompiledModel:
         both = [name for name in values if name in self.fixed]
         if both:
             raise DomainError(f"Feature {both[0]!r} is fixed already; condition the whole circuit instead.")
-        cells = {self.domain.index(name): self._cell(name, value) for name, value in values.items()}
+        cells = {self.domain.index(name): self.target.grid.cell(name, value) for name, value in values.items()}
         conditioned = queries.condition(self.circuit, cells, budget=budget)
         limits = {} if budget is None else {"budget": watch.rest()}
         made = target_of(self.language, conditioned, **self._options, **limits)
@@ -142,16 +142,6 @@ class CompiledModel:
         from axfi_kc.circuits.files import save_circuit
 
         save_circuit(self.target, path)
-
-    def _cell(self, name: str, value: Any) -> int:
-        i = self.domain.index(name)
-        return int(self.target.grid.axes[i].locate(np.array([self._code(name, value)]))[0])
-
-    def _code(self, name: str, value: Any) -> float:
-        # np.array([value]) would make a row of a value that is a tuple.
-        column = np.empty(1, dtype=object)
-        column[0] = value
-        return float(self.domain.features[self.domain.index(name)].encode(column)[0])
 
 
 def compile_model(

@@ -136,6 +136,10 @@ class _Nodes:
         """Return the diagram below a node, negated if the similar points are wanted."""
         return self.table.circuit(root, negated=self.task.similar)
 
+    def union(self, roots: Sequence[int], *, complement: bool) -> Circuit:
+        """Return the diagram of what one of several nodes has, or of what none has, for what is not similar."""
+        return self.table.circuit(self.table.union(roots), negated=self.task.similar != complement)
+
 
 @diagram_of.register
 def _table(model: TableModel, task: Task) -> Circuit:
@@ -164,12 +168,13 @@ def _trees(model: TreeSum, task: Task) -> Circuit:
     if model.n_trees == 1:
         flags = made.flags(model.leaf_outputs())
         return made.circuit(made.above_zero(sets, [[flags[leaf] for leaf in sets[0].leaves]]))
-    margins = Margins.of(model, task.output, task.similarity.delta)
+    output, complement = task.similarity.sought(task.output, model.labels)
+    margins = Margins.of(model, output, task.similarity.delta)
     roots = []
     for summands, base in zip(margins.values.T.tolist(), margins.base.tolist(), strict=True):
         values = [[summands[leaf] for leaf in s.leaves] for s in sets]
         roots.append(made.above_zero(sets, values, base))
-    return made.circuit(made.table.union(roots))
+    return made.union(roots, complement=complement)
 
 
 def _leaf_sets_of_tree(model: TreeSum, tree: int) -> LeafSets:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.recounting import recount
-from axfi_kc.circuits.targets import TARGETS, language_of, target_of
+from axfi_kc.circuits.targets import TARGETS, Mdd, Obdd, Sdd, Target, language_of, reordered, target_of
 from axfi_kc.compilers.compiled_model import base_circuit, question_about
 from axfi_kc.compilers.feature_orders import ORDERS, Order, feature_order
 from axfi_kc.domain.domain import Domain
@@ -24,7 +24,7 @@ from axfi_kc.models.support import possible_share
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["COLUMNS", "SizeRow", "compare_sizes", "size_rows"]
+__all__ = ["COLUMNS", "DEFAULT_BUDGET", "SizeRow", "Way", "compare_sizes", "plan_of", "size_rows", "typed"]
 
 
 DEFAULT_BUDGET = Budget(seconds=60)
@@ -54,6 +54,11 @@ class SizeRow:
         probability was also computed by a second, independent route; None where that route did not finish.
     note
         Why there are no figures; or which library held the diagram.
+    library_nodes, library_edges
+        What the library that holds the diagram says itself. dd: nodes, a function and its complement being one, with
+        the constant (``len(root)``), and no edges. PySDD: decisions and elements (``root.count()``, ``root.size()``).
+    circuit_nodes, circuit_edges
+        The common circuit of the same points, in which all languages are measured alike.
     """
 
     target: str
@@ -69,6 +74,10 @@ class SizeRow:
     agrees: bool | None = None
     note: str = ""
     constraints: str | None = None
+    library_nodes: int | None = None
+    library_edges: int | None = None
+    circuit_nodes: int | None = None
+    circuit_edges: int | None = None
 
 
 COLUMNS = tuple(SizeRow.__dataclass_fields__)
@@ -119,7 +128,8 @@ def compare_sizes(
     -------
     pandas.DataFrame
         A row per combination: target, code, order, vtree, nodes, edges, bytes, seconds, count,
-        probability, agrees, note, constraints. If the domain has constraints, two rows: with them and without.
+        probability, agrees, note, constraints, library_nodes, library_edges, circuit_nodes, circuit_edges (see
+        :class:`~axfi_kc.compilers.sizes.SizeRow`). If the domain has constraints, two rows: with them and without.
 
     Examples
     --------
@@ -133,8 +143,8 @@ def compare_sizes(
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "A table of sizes") from error
-    plan = _plan(tuple(TARGETS) if targets is None else targets, codes, orders, vtrees, reorder)
-    plan = [replace(way, constraints=c) for way in plan for c in (_BOTH if domain.constraints else (None,))]
+    names = tuple(TARGETS) if targets is None else targets
+    plan = plan_of(domain, names, codes, orders, vtrees, [None, "search"] if reorder else [None])
     rows: Any = size_rows(model, domain, plan, output=output, delta=delta, budget=budget)
     if progress:
         from tqdm.auto import tqdm
@@ -145,34 +155,56 @@ def compare_sizes(
         found.append([getattr(row, c) for c in COLUMNS])
         if on_row is not None:
             on_row(row)
-    frame = pd.DataFrame(found, columns=list(COLUMNS))
-    # Types with a missing value: one row without figures would turn the column into floats.
-    return frame.astype({"nodes": "Int64", "edges": "Int64", "bytes": "Int64", "agrees": "boolean"})
+    return typed(pd.DataFrame(found, columns=list(COLUMNS)))
+
+
+def typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of rows with types that know a missing value: one row without figures would make floats."""
+    numbers = ("nodes", "edges", "bytes", "library_nodes", "library_edges", "circuit_nodes", "circuit_edges")
+    return frame.astype({**dict.fromkeys(numbers, "Int64"), "agrees": "boolean"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to compile."""
+class Way:
+    """One way to compile.
+
+    Attributes
+    ----------
+    target, order, code, vtree, constraints
+        As in :class:`SizeRow`.
+    search
+        ``"search"`` for the language's own, or ``"window"``; None: the order is taken as it is.
+    order_name, vtree_name
+        How to call an order or a vtree that has no name of its own.
+    """
 
     target: str
     order: Order
     code: str | None
     vtree: Any
-    reorder: bool = False
+    search: str | None = None
     constraints: str | None = None
+    order_name: str | None = None
+    vtree_name: str | None = None
 
     @property
     def row(self) -> SizeRow:
-        order = self.order if isinstance(self.order, str) else " ".join(self.order)
-        if self.reorder:
-            order += f", {language_of(self.target).searched}"
-        vtree = None if self.vtree is None else str(self.vtree)
+        """The row without figures."""
+        order = self.order_name or (self.order if isinstance(self.order, str) else " ".join(self.order))
+        if self.search is not None:
+            order += f", {'window' if self.search == 'window' else language_of(self.target).searched}"
+        vtree = None if self.vtree is None else self.vtree_name or str(self.vtree)
         return SizeRow(self.target, self.code, order, vtree, constraints=self.constraints)
 
 
-def _plan(
-    targets: Sequence[str], codes: Sequence[str], orders: Sequence[Order], vtrees: Sequence[Any], reorder: bool
-) -> list[_Way]:
+def plan_of(
+    domain: Domain,
+    targets: Sequence[str],
+    codes: Sequence[str],
+    orders: Sequence[Order],
+    vtrees: Sequence[Any],
+    searches: Sequence[str | None],
+) -> list[Way]:
     """Return all combinations; a choice that a target does not have is left out."""
     found = []
     for target in targets:
@@ -180,15 +212,16 @@ def _plan(
         known = language.options
         of_codes = codes if "code" in known else [None]
         of_vtrees = vtrees if "vtree" in known else [None]
-        again = [False, True] if reorder and language.search is not None else [False]
-        found += [_Way(target, o, c, v, r) for o, c, v, r in product(orders, of_codes, of_vtrees, again)]
-    return found
+        able = {None, *(["search"] if language.search is not None else []), *(["window"] if target == "mdd" else [])}
+        of_searches = [search for search in searches if search in able]
+        found += [Way(target, o, c, v, s) for o, c, v, s in product(orders, of_codes, of_vtrees, of_searches)]
+    return [replace(way, constraints=c) for way in found for c in (_BOTH if domain.constraints else (None,))]
 
 
 def size_rows(
     model: Any,
     domain: Domain,
-    plan: Sequence[_Way],
+    plan: Sequence[Way],
     *,
     output: Any = None,
     delta: Number | None = None,
@@ -202,7 +235,7 @@ def size_rows(
     made: dict[tuple[bool, str, str | None], tuple[Circuit | str, float]] = {}
     first: dict[str | None, SizeRow] = {}
 
-    def circuit_of(way: _Way) -> tuple[Circuit | str, float]:
+    def circuit_of(way: Way) -> tuple[Circuit | str, float]:
         # Targets share the circuit they start from, but each row has its seconds, so rows compare whole compilations.
         # Failures are kept too: each would cost the whole budget once more.
         key = language_of(way.target).direct, str(way.order), way.constraints
@@ -234,14 +267,16 @@ def size_rows(
         yield row
 
 
-def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
+def _measured(way: Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
     watch = Watch(_without(budget, before))
     language = language_of(way.target)
     options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": watch.budget}
-    options |= {language.search: True} if way.reorder and language.search is not None else {}
+    options |= {language.search: True} if way.search == "search" and language.search is not None else {}
     begin = time.perf_counter()
     try:
         made = target_of(way.target, circuit, **{k: v for k, v in options.items() if k in language.options})
+        if way.search == "window" and isinstance(made, Mdd):
+            made = reordered(made, budget=watch.rest())
         # Taken before counting, which is a check and no part of the compilation.
         seconds = before + time.perf_counter() - begin
         countable = all(axis.counts is not None for axis in circuit.grid.axes)
@@ -258,7 +293,19 @@ def _measured(way: _Way, circuit: Circuit, before: float, order: list[int], budg
         count=count,
         probability=probability,
         note=getattr(made, "backend", ""),
+        **_other_sizes(made),
     )
+
+
+def _other_sizes(made: Target) -> dict[str, Any]:
+    """Return the size in the terms of the library that holds a diagram, and that of the common circuit."""
+    common = made.to_circuit().size
+    found: dict[str, Any] = {"circuit_nodes": common.nodes, "circuit_edges": common.edges}
+    if isinstance(made, Obdd):
+        found["library_nodes"] = len(made.root)
+    elif isinstance(made, Sdd):
+        found |= {"library_nodes": int(made.root.count()), "library_edges": int(made.root.size())}
+    return found
 
 
 def _without(budget: Budget, seconds: float) -> Budget:

@@ -12,13 +12,14 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Generic, NamedTuple, Protocol, TypeVar
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, paced
+from axfi_kc.circuits.operand import Operand
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 
@@ -31,8 +32,11 @@ __all__ = [
     "Circuit",
     "CircuitBuilder",
     "FlatCircuit",
+    "Form",
+    "Notes",
     "Size",
     "arc_owners",
+    "circuit_in",
     "flat_of",
 ]
 
@@ -54,8 +58,11 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Circuit:
+class Circuit(Operand):
     """A circuit in flat arrays, children before parents, the root last.
+
+    Two circuits are equal if they hold at the same points of the same domain, whatever their nodes; see
+    :class:`~axfi_kc.circuits.operand.Operand` for this and the other operators.
 
     Attributes
     ----------
@@ -80,6 +87,16 @@ class Circuit:
     children: npt.NDArray[np.int32]
     labels: npt.NDArray[np.int32]
     cell_sets: tuple[tuple[int, ...], ...]
+
+    def __repr__(self) -> str:
+        """Return the size and the features in a line."""
+        names, size = self.grid.domain.names, self.size
+        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        return f"<Circuit: {size.nodes} nodes, {size.edges} edges over {len(names)} features ({shown[:60]})>"
+
+    def to_circuit(self) -> Circuit:
+        """Return the circuit itself, as every form does."""
+        return self
 
     @property
     def root(self) -> int:
@@ -195,8 +212,67 @@ class FlatCircuit(NamedTuple):
     complete: npt.NDArray[np.uint8]
 
 
-# beside the circuits and not in them: what is made of a circuit for speed is no part of its value or its pickle
-_FLAT: WeakKeyDictionary[Circuit, FlatCircuit] = WeakKeyDictionary()
+class Notes(Generic[T]):
+    """What is known of circuits, kept beside them as long as they live.
+
+    Beside and not in them: what is made of a circuit for speed is no part of its value or its pickle. And by identity:
+    equal circuits may have other nodes.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, T] = {}
+
+    def get(self, circuit: Circuit) -> T | None:
+        """Return what is known of a circuit, if anything is."""
+        return self._found.get(id(circuit))
+
+    def __setitem__(self, circuit: Circuit, value: T) -> None:
+        """Note something."""
+        key = id(circuit)
+        if key not in self._found:
+            finalize(circuit, self._found.pop, key, None).atexit = False
+        self._found[key] = value
+
+
+class Convertible(Protocol):
+    """What can be turned into a circuit, as targets can."""
+
+    def to_circuit(self) -> Circuit:
+        """Return the points as a circuit over cells."""
+
+
+class Compiled(Protocol):
+    """What holds a circuit, as a compiled model does."""
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit."""
+
+
+Form = Circuit | Convertible | Compiled
+"""What can be asked and operated on: a circuit, a target of any language, or a compiled model."""
+
+
+def circuit_in(form: Form) -> Circuit:
+    """Return the circuit of a circuit, a target of any language, or a compiled model.
+
+    Raises
+    ------
+    CircuitError
+        If it is none of them.
+    """
+    if isinstance(form, Circuit):
+        return form
+    made = form.to_circuit() if hasattr(form, "to_circuit") else getattr(form, "circuit", None)
+    if isinstance(made, Circuit):
+        return made
+    raise CircuitError(
+        f"Expected a circuit, a compiled model or a target, but {type(form).__name__} was given; "
+        "compile a model with compile_model, or read one with ax.from_dd and the like."
+    )
+
+
+_FLAT: Notes[FlatCircuit] = Notes()
 
 
 def flat_of(circuit: Circuit) -> FlatCircuit:
@@ -271,6 +347,11 @@ class CircuitBuilder:
         for cells in circuit.cell_sets:
             build._label(cells)
         return build
+
+    @property
+    def grid(self) -> Grid:
+        """The cells that decisions speak about."""
+        return self._grid
 
     def __len__(self) -> int:
         """Return the number of nodes made so far."""

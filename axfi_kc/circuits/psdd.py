@@ -110,17 +110,21 @@ class Psdd(Distribution):
         -----
         The product of the two sizes at worst.
         """
-        if not self._is_shaped_like(sdd):
+        if not self.is_shaped_like(sdd.vtree, self.bits_of(sdd.bits)):
             raise CircuitError(
                 "A diagram is weighed on the vtree it shares with the distribution, but this one has another; compile "
                 "it with vtree= of the distribution's features and the same code."
             )
         return _Pairs(self, sdd).probability() / self._valid
 
-    def _is_shaped_like(self, sdd: Sdd) -> bool:
-        meanings = [(bit.feature, mask_of(bit.cells)) for bit in sdd.bits]
-        own, theirs = (_shape(self.vtree, self.bits), _shape(sdd.vtree, meanings))
-        return own == theirs
+    def is_shaped_like(self, vtree: Vtree, bits: Sequence[tuple[int, int]]) -> bool:
+        """Tell whether a vtree has this one's shape, and its variables the same meanings."""
+        return _shape(self.vtree, self.bits) == _shape(vtree, bits)
+
+    @property
+    def code_probability(self) -> Fraction:
+        """The probability that the bits are the code of a point, before all others are left out."""
+        return self._valid
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""

@@ -21,6 +21,7 @@ __all__ = ["add_compile", "add_sizes"]
 
 
 _VTREES = ("right", "balanced")
+_SEARCHES = ("sift", "window", "vtree")
 _EXAMPLES = """\
   axfi-kc compile tree.skops data.csv --target label
   axfi-kc compile model.json data.csv --to obdd --code binary --output 1 --save model.dddmp
@@ -142,7 +143,9 @@ def _draw(compiled: Any, path: Path) -> None:
 _SIZES_EXAMPLES = """\
   axfi-kc sizes tree.skops data.csv --target label
   axfi-kc sizes model.json data.csv --to mdd obdd --codes order binary --orders influence --picture sizes.png
+  axfi-kc sizes model.json data.csv --searches sift window vtree --seeds 0 1 2 --save sizes.csv
 """
+_MODEL = "model"
 # of columns, for rows that are printed before the next ones are known
 _WIDTHS = {"order": 17, "vtree": 8, "nodes": 10, "edges": 10, "bytes": 11, "seconds": 8}
 _COLUMNS = ("target", "code", "order", "vtree", "constraints", "nodes", "edges", "bytes", "seconds", "agrees", "note")
@@ -159,12 +162,15 @@ def add_sizes(commands: Any) -> None:
     command.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS, help="[all]")
     command.add_argument("--vtrees", nargs="+", choices=_VTREES, default=_VTREES, help=f"for {_with('vtree')} [all]")
     command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
+    command.add_argument("--searches", nargs="+", choices=_SEARCHES, default=[], help="add what these make of each")
+    command.add_argument("--seeds", nargs="+", type=int, default=[], metavar="N", help="add random orders and vtrees")
+    command.add_argument("--save", type=Path, metavar="FILE", help="write the table: .csv, .json or .html")
     command.add_argument("--picture", type=Path, metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
     add_json(command)
 
 
 def _run_sizes(options: argparse.Namespace) -> None:
-    from axfi_kc.compilers.sizes import compare_sizes
+    from axfi_kc.compilers.size_study import size_study
     from axfi_kc.plots import plot_sizes
     from axfi_kc.plots.style import save_picture
 
@@ -174,27 +180,30 @@ def _run_sizes(options: argparse.Namespace) -> None:
     columns = [c for c in _COLUMNS if c != "constraints" or inputs.domain.constraints]
     if not options.json:
         print(*text_table(columns, [], widths=_WIDTHS), sep="\n")
-    frame = compare_sizes(
-        inputs.model,
-        inputs.domain,
-        output=output,
+    study = size_study(
+        {_MODEL: (inputs.model, inputs.domain)},
+        outputs={_MODEL: output},
         delta=options.delta,
         targets=options.to,
         codes=options.codes,
         orders=options.orders,
         vtrees=options.vtrees,
-        reorder=options.reorder,
+        seeds=options.seeds,
+        searches=[*options.searches, *(s for s in ("sift", "vtree") if options.reorder and s not in options.searches)],
         budget=Budget(seconds=options.seconds or 60),
         progress=options.json and is_watched(),
-        on_row=None if options.json else lambda row: _print_row(row, columns),
+        on_row=None if options.json else lambda _, row: _print_row(row, columns),
     )
+    if options.save is not None:
+        study.save(options.save)
+    frame = study.frame.drop(columns=["model", *([] if options.seeds else ["seed"])])
     rows: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     if options.picture is not None:
         save_picture(options.picture, plot_sizes, rows)
     if options.json:
         print_json(rows)
         return
-    print_written([] if options.picture is None else [options.picture])
+    print_written([path for path in (options.save, options.picture) if path is not None])
 
 
 def _print_row(row: Any, columns: Sequence[str]) -> None:

@@ -22,7 +22,15 @@ from axfi_kc.cli.inputs import (
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
-from axfi_kc.explanations.answers import answer_words, name_of, no_cxp_words, radius_words, space_words, stopped_words
+from axfi_kc.explanations.answers import (
+    answer_words,
+    name_of,
+    no_cxp_words,
+    radius_words,
+    space_words,
+    stopped_words,
+    toward_words,
+)
 from axfi_kc.scores import DEFAULT_SCORES, shares_of
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -33,6 +41,7 @@ _EXAMPLES = """\
   axfi-kc explain tree.skops data.csv --target label --max-size 3
   axfi-kc explain tree.skops data.csv --target label --score wffa shapley_shubik
   axfi-kc explain regressor.skops data.csv --delta 1.5 --target price --pictures out/
+  axfi-kc explain tree.skops data.csv --target label --circuit examples.nnf --circuit-of age race
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
@@ -49,12 +58,23 @@ def add_explain(commands: Any) -> None:
     add_interactions(command)
     command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
     command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
+    _add_circuit(command)
     add_json(command)
+
+
+def _add_circuit(command: argparse.ArgumentParser) -> None:
+    """Add where to write the circuit of the adversarial examples, and of which CXp."""
+    about = "write the circuit of the adversarial examples there, to be counted by other programs: an .nnf"
+    command.add_argument("--circuit", type=Path, metavar="FILE", help=about)
+    about = "only those of the CXp of these features [all CXps]"
+    command.add_argument("--circuit-of", nargs="+", metavar="FEATURE", help=about)
 
 
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
+    if options.circuit_of and options.circuit is None:
+        raise DomainError("--circuit-of says which CXp, but --circuit FILE does not say where to write it; add that.")
     with working("reading"):
         inputs = given(options)
         row = inputs.row(options.row, options.data)
@@ -62,17 +82,41 @@ def _run(options: argparse.Namespace) -> None:
     explanation = _explained(explainer, row, options)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
-        print_json(explanation.to_dict(kinds=options.score, interactions=options.interactions) | found)
+        shown_too: dict[str, Any] = {"interactions": options.interactions, **_asked(options)}
+        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found)
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
         for kind in options.interactions:
             print("", *_interaction_lines(explanation, kind, options.limit), sep="\n")
+        explanation.ask(**_asked(options))
+        print(*_further_lines(explanation), sep="\n", end="")
     if options.pictures is not None:
         drawn = write_pictures(explanation, options.pictures, kinds=options.score, interactions=options.interactions)
         print_written(drawn, quiet=options.json)
     if options.report is not None:
-        write_report(explanation, options.report, kinds=options.score, interactions=options.interactions)
+        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        write_report(explanation, options.report, **options_shown, **_asked(options))
         print_written([options.report], quiet=options.json)
+    if options.circuit is not None:
+        explanation.circuit(options.circuit_of).save(options.circuit)
+        print_written([options.circuit], quiet=options.json)
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    return {"min_precision": options.min_precision, "inflate": options.inflate}
+
+
+def _further_lines(explanation: Any) -> list[str]:
+    """Return the sets of some precision and the boxes that were asked for; nothing if nothing was."""
+    further, lines = explanation.further, list[str]()
+    for least, found in further.local_paxps.items():
+        names = ", ".join(found.features) or "nothing"
+        lines.append(f"keep {names}: precision {amount(found.precision)}, at least {amount(least)} was asked")
+    if further.most_general is not None:
+        box = further.most_general
+        known = "the most general there is" if box.is_largest else f"none covers more than {amount(box.most)}"
+        lines.append(f"the output stays for {plain(box)}: coverage {amount(box.coverage)}, {known}")
+    return ["", *lines, ""] if lines else []
 
 
 def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
@@ -95,17 +139,21 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     """Return the tables of an explanation as text."""
     space = [f"{what} {plain(words)}" for what, words in space_words(explanation).items()]
     known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
-    head = [f"prediction: {plain(answer_words(explanation))}", *known, *space]
+    asked = [plain(words)] if (words := toward_words(explanation)) else []
+    head = [f"prediction: {plain(answer_words(explanation))}", *asked, *known, *space]
     lines = [*head, "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
         for c in cxps
     ]
-    header = (explanation.weights, "exactly", "CXp: change these, and the output can change")
+    does = "the output can change" if explanation.toward is None else "the output can be that class"
+    header = (explanation.weights, "exactly", f"CXp: change these, and {does}")
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
     lines += _change_lines(explanation, limit)
+    if explanation.necessary:
+        lines += ["", f"in every AXp: {', '.join(explanation.necessary)}"]
     if explanation.radius is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
@@ -168,7 +216,8 @@ def _change_lines(explanation: Any, limit: int) -> list[str]:
 def _axp_lines(explanation: Any, limit: int) -> list[str]:
     axps, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     rows = [(", ".join(a.features),) for a in axps[:limit]]
-    lines = text_table(("AXp: keep these, and the output stays",), rows, total=len(axps))
+    does = "the output stays" if explanation.toward is None else "the output is never that class"
+    lines = text_table((f"AXp: keep these, and {does}",), rows, total=len(axps))
     return lines if complete else [*lines, f"There are more: the search was stopped after {_AXP_SECONDS:g} seconds."]
 
 
@@ -176,6 +225,7 @@ _BATCH_EXAMPLES = """\
   axfi-kc batch model.json data.csv
   axfi-kc batch model.json data.csv --out results.jsonl --n-jobs 2     (run it again, and it goes on where it stopped)
   axfi-kc batch tree.skops data.parquet --target label --out results.parquet --rows 1000
+  axfi-kc batch tree.skops data.csv --target label --by prediction
 """
 
 
@@ -190,6 +240,8 @@ def add_batch(commands: Any) -> None:
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    about = "show the mean shares by output ('prediction') or by the value of a feature as well"
+    command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
     add_on_error(command)
     add_json(command)
@@ -210,10 +262,12 @@ def _run_batch(options: argparse.Namespace) -> None:
             interactions=options.interactions,
             n_jobs=options.n_jobs,
             on_error=options.on_error,
+            **_asked(options),
         )
     names = inputs.domain.names
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
+    groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
@@ -221,7 +275,8 @@ def _run_batch(options: argparse.Namespace) -> None:
         known = {str(label): radius_words(radius) for label, radius in batch.stopped_rows.items()}
         completeness = {"completeness": known} if known else {}
         made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
-        print_json({**made, **averages, "mean_share": shares})
+        by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
+        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})})
         return
     ranked = [name for name in sorted(shares, key=lambda name: -shares[name]) if any(m[name] for m in means.values())]
     rows = [(n, f"{shares[n]:.1%}", *(amount(found[n], digits=6) for found in means.values())) for n in ranked]
@@ -234,7 +289,17 @@ def _run_batch(options: argparse.Namespace) -> None:
         sep=", ",
     )
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
+    _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
+
+
+def _print_groups(groups: Any, ranked: Sequence[str], limit: int) -> None:
+    """Print the mean share of each feature in each group, if there are any."""
+    if groups:
+        means = [dict(zip(own.feature_names, own.importances_mean.tolist(), strict=True)) for own in groups.values()]
+        rows = [(name, *(f"{mean[name]:.1%}" for mean in means)) for name in ranked]
+        head = [f"{plain(group)} ({counted(own.importances.shape[1], 'row')})" for group, own in groups.items()]
+        print("", *text_table(("mean share", *head), rows[:limit], total=len(rows)), sep="\n")
 
 
 def _print_skipped(batch: Any, limit: int) -> None:
@@ -295,9 +360,8 @@ def _run_report(options: argparse.Namespace) -> None:
 
     explained = _saved(options.model) if options.data is None else _reported(options)
     with working("writing"):
-        write_report(
-            explained, options.out, title=options.title, kinds=options.score, interactions=options.interactions
-        )
+        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        write_report(explained, options.out, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
         print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})

@@ -39,6 +39,7 @@ __all__ = [
     "Given",
     "add_command",
     "add_explainer",
+    "add_further",
     "add_inputs",
     "add_interactions",
     "add_json",
@@ -339,6 +340,7 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
     """Add what an explainer may be told, and which scores to show."""
     group = command.add_argument_group("explanations")
     group.add_argument("--delta", type=float, help="regression: outputs this close count as similar")
+    group.add_argument("--toward", metavar="CLASS", help="why not this class: CXps are what can lead to it")
     group.add_argument("--weights", choices=["ratio", "count", "unit"], default="ratio", help="[%(default)s]")
     group.add_argument("--max-size", type=int, metavar="K", help="only CXps of at most K features")
     group.add_argument(
@@ -381,6 +383,20 @@ def add_interactions(command: argparse.ArgumentParser) -> None:
         default=(),
         metavar="NAME",
         help=f"show what two features contribute together as well: {', '.join(INTERACTIONS)}",
+    )
+    add_further(command)
+
+
+def add_further(command: argparse.ArgumentParser) -> None:
+    """Add what else may be asked of an explanation."""
+    command.add_argument(
+        "--min-precision",
+        type=Fraction,
+        metavar="P",
+        help="show features that keep the output with this probability as well, such as 0.9",
+    )
+    command.add_argument(
+        "--inflate", action="store_true", help="show the ranges and sets of values that keep the output as well"
     )
 
 
@@ -549,7 +565,17 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         within=_region(options),
         on_budget=options.on_budget,
         on_interrupt=options.on_interrupt,
+        toward=_class_asked(inputs, options.toward),
     )
+
+
+def _class_asked(inputs: Given, text: str | None) -> Any:
+    """Return the label that a text stands for; a text that is none of them may be a class's name."""
+    if text is None:
+        return None
+    from axfi_kc.compilers import read_model
+
+    return next((label for label in read_model(inputs.model, inputs.domain).labels if str(label) == text), text)
 
 
 def _class_names(inputs: Given, texts: list[str] | None) -> Any:

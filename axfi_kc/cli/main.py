@@ -15,6 +15,7 @@ from typing import Any
 
 from axfi_kc._version import __version__
 from axfi_kc.cli.compile import add_compile, add_sizes
+from axfi_kc.cli.count import add_count
 from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
 from axfi_kc.cli.info import add_info
 from axfi_kc.cli.rules import add_rules
@@ -33,6 +34,7 @@ _COMMANDS = (
     add_sensitivity,
     add_sizes,
     add_compile,
+    add_count,
     add_rules,
     add_info,
     add_warm_up,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
-from axfi_kc.errors import DomainError, UnsupportedModelError
+from axfi_kc.errors import CircuitError, DomainError, UnsupportedModelError
 
 __all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "float32_cuts"]
 
@@ -184,6 +184,18 @@ class Axis:
             return codes.astype(np.int64)
         # Compared with the last float on each cut's left, open and closed cuts need no case of their own.
         return self._last_left.searchsorted(codes, side="left").astype(np.int64, copy=False)
+
+    def cells_holding(self, part: Axis) -> npt.NDArray[np.int64]:
+        """Return the cell of this axis in which each cell of `part`, the same feature or part of it, lies."""
+        if isinstance(self.feature, Categorical) and isinstance(part.feature, Categorical):
+            place = {value: k for k, value in enumerate(self.feature.values)}
+            found = [place[value] for value in part.feature.values]
+            return np.array(found + [self.n_cells - 1] * bool(part.feature.missing), dtype=np.int64)
+        # Every cell begins after a cut, the first one at the least value, which an open cut there leaves on its right.
+        least = 0 if isinstance(part.feature, Categorical) else part.feature.low
+        first = bisect_right(self.cuts, (least, False), key=lambda cut: (Fraction(cut.value), cut.closed))
+        found = [first, *(bisect_right(self.cuts, cut) for cut in part.cuts)]
+        return np.array(found + [self.n_cells - 1] * bool(part.feature.missing), dtype=np.int64)
 
     def left_of(self, cut: Cut) -> int:
         """Return how many cells lie left of `cut`; missing values lie on neither side."""
@@ -346,6 +358,14 @@ def constraint_cuts(domain: Domain, feature: Feature) -> set[Cut]:
 class Grid:
     """The cells of every feature of a domain.
 
+    Attributes
+    ----------
+    domain, axes
+        The features, and the cells of each.
+    fixed
+        The features that are set, each with its cell, in increasing order: a circuit on this grid no longer speaks
+        about them, and its points are counted and listed with this one cell.
+
     Examples
     --------
     >>> grid = Grid.of_values(Domain([Integer("a", 0, 2), Categorical("b", "xy")]))
@@ -355,6 +375,7 @@ class Grid:
 
     domain: Domain
     axes: tuple[Axis, ...]
+    fixed: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def of(cls, domain: Domain, cuts: Sequence[Iterable[Cut]]) -> Grid:
@@ -366,6 +387,80 @@ class Grid:
     def of_values(cls, domain: Domain) -> Grid:
         """Make every value of a finite domain a cell of its own."""
         return cls(domain, tuple(Axis.of_values(f) for f in domain.features))
+
+    def setting(self, cells: Mapping[int, int]) -> Grid:
+        """Return the grid on which these features are set as well; one that is set already keeps its cell."""
+        fixed = {**cells, **dict(self.fixed)}
+        return Grid(self.domain, self.axes, tuple(sorted(fixed.items()))) if cells else self
+
+    def is_like(self, other: Grid) -> bool:
+        """Tell whether cells of both grids are the same values of the same features, with the same ones set."""
+        if self is other:
+            return True
+        same = self.fixed == other.fixed and self.domain == other.domain
+        return same and all(a is b or a.cuts == b.cuts for a, b in zip(self.axes, other.axes, strict=True))
+
+    def refined(self, other: Grid) -> Grid:
+        """Return the grid of the same domain that has the cuts of both.
+
+        Raises
+        ------
+        CircuitError
+            If the domains, or the features that are set, are not the same.
+
+        Examples
+        --------
+        >>> domain = Domain([Integer("a", 0, 9)])
+        >>> low, high = (Grid.of(domain, [[Cut(float(k), closed=True)]]) for k in (2, 6))
+        >>> low.refined(high).n_cells
+        (3,)
+        """
+        if self.is_like(other):
+            return self
+        if self.domain != other.domain or dict(self.fixed).keys() != dict(other.fixed).keys():
+            what = "features set" if self.domain == other.domain else "domains"
+            raise CircuitError(
+                f"Circuits are joined and compared over one domain with the same features set, but they have two "
+                f"{what}; read or compile both with one domain=."
+            )
+        pairs = list(zip(self.axes, other.axes, strict=True))
+        axes = tuple(a if a.cuts == b.cuts else Axis.of(a.feature, {*a.cuts, *b.cuts}) for a, b in pairs)
+        fixed = self._places(axes)
+        if fixed != other._places(axes):
+            raise CircuitError(
+                "Circuits are joined and compared over one domain with the same features set, but one is set to other "
+                "values than the other; condition the whole instead."
+            )
+        return Grid(self.domain, axes, fixed)
+
+    def _places(self, axes: Sequence[Axis]) -> tuple[tuple[int, int], ...]:
+        """Return what is set as cells of finer axes: the first one in each cell."""
+        return tuple((i, self.axes[i].cells_holding(axes[i]).tolist().index(c)) for i, c in self.fixed)
+
+    def cell(self, name: str, value: Any) -> int:
+        """Return the cell of a value of the feature `name`."""
+        return int(self.axes[self.domain.index(name)].locate(np.array([self.code(name, value)]))[0])
+
+    def code(self, name: str, value: Any) -> float:
+        """Return the code of a value of the feature `name`."""
+        # np.array([value]) would make a row of a value that is a tuple.
+        column = np.empty(1, dtype=object)
+        column[0] = value
+        return float(self.domain.features[self.domain.index(name)].encode(column)[0])
+
+    def cells_at(self, values: Mapping[Any, Any]) -> dict[int, int]:
+        """Return values by feature name, or cells by feature number, as cells by feature number.
+
+        Examples
+        --------
+        >>> Grid.of_values(Domain([Integer("a", 5, 7), Integer("b", 0, 1)])).cells_at({"a": 6, 1: 0})
+        {0: 1, 1: 0}
+        """
+        return {self.number(k): self.cell(k, v) if isinstance(k, str) else v for k, v in values.items()}
+
+    def number(self, feature: int | str) -> int:
+        """Return the number of a feature given by its name or its number."""
+        return self.domain.index(feature) if isinstance(feature, str) else feature
 
     @cached_property
     def n_cells(self) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from axfi_kc.domain.features import Real
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.engines.circuit.engine import CircuitEngine, TargetEngine
 from axfi_kc.engines.diagram.engine import DiagramEngine
-from axfi_kc.engines.ensemble import EnsembleEngine
+from axfi_kc.engines.ensemble import ClassEngine, EnsembleEngine
 from axfi_kc.engines.found import (
     LISTED,
     CxpSets,
@@ -42,6 +42,7 @@ from axfi_kc.engines.found import (
 )
 from axfi_kc.engines.joint import BoxedEngine, JointEngine
 from axfi_kc.engines.linear.engine import LinearEngine
+from axfi_kc.engines.linear.one_class import LinearClassEngine
 from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
 from axfi_kc.engines.regional import RegionEngine
@@ -111,7 +112,18 @@ class Engine(Protocol):
 
 def _of_trees(model: TreeSum, similarity: Similarity) -> Engine:
     """Return the engine of a sum of trees; a single tree is a list of boxes and needs no search."""
-    return (BoxEngine if model.n_trees == 1 else EnsembleEngine)(model, similarity)
+    if model.n_trees == 1:
+        return BoxEngine(model, similarity)
+    return (ClassEngine if similarity.is_one_of_several(model.labels) else EnsembleEngine)(model, similarity)
+
+
+def _of_linear(model: LinearModel, similarity: Similarity) -> Engine:
+    """Return the engine of a linear model; one class of several is no union of half-spaces but an intersection."""
+    if not similarity.is_one_of_several(model.labels):
+        return LinearEngine(model, similarity)
+    if any(isinstance(f, Real) for f in model.domain.features):
+        return LinearClassEngine(model, similarity)
+    return DiagramEngine(model, similarity)
 
 
 def _of_circuits(model: CircuitModel, similarity: Similarity) -> Engine:
@@ -124,7 +136,7 @@ ENGINES: dict[type, Callable[[Any, Similarity], Engine]] = {
     Boxes: BoxEngine,
     TableModel: BoxEngine,
     TreeSum: _of_trees,
-    LinearModel: LinearEngine,
+    LinearModel: _of_linear,
     BayesClassifier: partial(DiagramEngine, at_once=LISTED),
     CircuitModel: _of_circuits,
     Samples: SampleEngine,
@@ -154,7 +166,8 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         return maker(model, similarity)
     if maker in _CONSTRAINED:
         return PossibleEngine(maker(model, similarity), model)
-    small = renumbered(model) if isinstance(model, LinearModel) else None
+    is_union = isinstance(model, LinearModel) and not similarity.is_one_of_several(model.labels)
+    small = renumbered(model) if is_union else None
     if small is not None:
         return RenumberedEngine(model, similarity, small)
     _check_discrete(model)

@@ -52,6 +52,7 @@ WEIGHTS = ("ratio", "count", "unit")
 LISTED = 100_000  # users get a family of more sets as a view
 _WORD = 64
 _INT64 = 2**63
+_FEW = 32  # sets that Python takes apart before numpy has begun
 _WHOLE = 2**53  # up to here whole numbers are floats
 _LIMB = 32
 _ZERO = Fraction(0)
@@ -542,7 +543,7 @@ class Found:
     @property
     def counts(self) -> list[int]:
         """The number of CXps of each instance."""
-        found = np.diff(self.starts).tolist()
+        found = (self.starts[1:] - self.starts[:-1]).tolist()
         for n, sets in self._large.items():
             found[n] = sets.count
         return found
@@ -567,6 +568,8 @@ class Found:
     @cached_property
     def features(self) -> list[list[int]]:
         """The features of each CXp."""
+        if len(self.words) <= _FEW:
+            return [list(features_of(mask)) for mask in masks_of_words(self.words)]
         return features_of_members(self.members)
 
     @cached_property

@@ -93,7 +93,7 @@ class SampleEngine:
         """Return the CXps, each with its dissimilar rows and all rows in its box."""
         differences = self._model.differences(row)
         account.look()
-        strange = ~self._model.similar(output, self._similarity.delta)
+        strange = ~self._model.similar(output, self._similarity)
         n = len(row)
         sets, every, bad = _tallied(differences, strange, n)
         account.look()
@@ -110,7 +110,7 @@ class SampleEngine:
 
     def is_weak_cxp(self, code: npt.NDArray[np.float64], mask: int, *, budget: Budget | None = None) -> bool:
         """Tell whether a dissimilar row differs from the instance in features of `mask` only."""
-        strange = ~self._model.similar(self._model.outputs_at(code[np.newaxis])[0], self._similarity.delta)
+        strange = ~self._model.similar(self._model.outputs_at(code[np.newaxis])[0], self._similarity)
         outside = self._model.differences(code) & ~np.uint64(mask)
         return bool((strange & (outside == 0)).any())
 

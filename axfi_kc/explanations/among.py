@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from axfi_kc.domain.from_tables import as_table, one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.engines import check_weights, engine_for
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.answers import check_other_class
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Similarity
@@ -33,6 +35,7 @@ def explain_among(
     max_size: int | None = None,
     domain: Domain | None = None,
     budget: Budget | None = None,
+    toward: Hashable | None = None,
 ) -> Explanation:
     """Explain an instance among the rows of a data set: they are all the points there are.
 
@@ -64,6 +67,8 @@ def explain_among(
         The features; by default those of :meth:`Domain.from_data`.
     budget
         What it may cost, in seconds and bytes.
+    toward
+        "Why not this class?": only rows with this output count as changed.
 
     Raises
     ------
@@ -89,11 +94,12 @@ def explain_among(
         raise DomainError(f"max_size must be a positive number of features, but {max_size} was given.")
     space = _widened(Domain.from_data(rows), x) if domain is None else domain
     samples, codes = Samples.of(space, rows, outputs), space.encode_point(x)
-    similarity = Similarity.of(samples, delta)
+    similarity = Similarity.of(samples, delta, toward=toward)
     if output is not None:
         known = next((y for y in samples.outputs if y == output), output)
         samples = replace(samples, told=(codes, known if similarity.delta is None else exact(output, "output")))
     problem = Problem(samples, codes, samples.outputs_at(codes[np.newaxis])[0], similarity)
+    check_other_class([problem.output], similarity)
     engine = engine_for(samples, similarity)
     located = codes[np.newaxis], [problem.output]  # known already: to look for it is a way through all rows
     found = engine.explain(codes[np.newaxis], weights=weights, max_size=max_size, budget=budget, located=located)

@@ -13,22 +13,26 @@ import numpy.typing as npt
 
 from axfi_kc.domain.from_tables import listing
 from axfi_kc.domain.measures import amount, counted, shown
-from axfi_kc.errors import AxfiWarning, BudgetError, DomainError
-from axfi_kc.models import Argmax, Model, Positive
+from axfi_kc.errors import AxfiError, AxfiWarning, BudgetError, DomainError
+from axfi_kc.models import Argmax, Model, Positive, Similarity
 
 __all__ = [
     "UpToRadius",
     "answer_words",
+    "check_other_class",
+    "label_of",
     "limit_words",
     "margins_at",
     "name_of",
     "named_classes",
     "naming_rows",
     "no_cxp_words",
+    "other_class_errors",
     "radius_words",
     "space_words",
     "stopped_words",
     "surety_words",
+    "toward_words",
     "warn_of_radii",
 ]
 
@@ -81,6 +85,46 @@ def named_classes(given: Mapping[Any, str] | Sequence[str] | None, model: Model)
     if len(set(named.values())) != len(named):
         raise DomainError(f"Each class needs a name of its own, but {list(named.values())} were given; rename one.")
     return named
+
+
+def label_of(given: Any, class_names: Mapping[Any, str], model: Model) -> Any:
+    """Return the label of a class that is given by its label or by its name; what is neither is returned as it is."""
+    if given is None or given in model.labels:
+        return given
+    return next((label for label, name in class_names.items() if name == given), given)
+
+
+def other_class_errors(outputs: Sequence[Any], similarity: Similarity) -> dict[int, AxfiError]:
+    """Return, by their places, why instances cannot be asked "why not this class?": they have it."""
+    toward = similarity.toward
+    found = [n for n, output in enumerate(outputs) if toward is not None and output == toward]
+    return {
+        n: DomainError(
+            f'The model gives {toward!r} at this instance, so that there is no "why not {toward}?"; ask toward '
+            "another class."
+        )
+        for n in found
+    }
+
+
+def check_other_class(outputs: Sequence[Any], similarity: Similarity) -> None:
+    """Raise if an instance has the very class that it is asked why it has not."""
+    for error in other_class_errors(outputs, similarity).values():
+        raise error
+
+
+def toward_words(explained: Any) -> str:
+    """Return which class an explanation is about, beside the prediction, if it is about one; else nothing.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> domain = Domain([Integer("a", 0, 3)])
+    >>> toward_words(Explainer(lambda p: "xyz"[min(p[0], 2)], domain, toward="z").explain([0]))
+    'why not z?'
+    """
+    toward = getattr(explained, "toward", None)
+    return "" if toward is None else f"why not {name_of(toward, explained.class_names)}?"
 
 
 def listing_of(labels: Sequence[Any]) -> str:
@@ -199,11 +243,12 @@ def limit_words(explained: Any) -> str:
 
 def no_cxp_words(explained: Any) -> str:
     """Return what it means that an explanation has no CXp: there may be larger ones than were asked for."""
-    most = explained.radius
+    most, toward = explained.radius, getattr(explained, "toward", None)
+    does = "changes the output" if toward is None else f"leads to {name_of(toward, explained.class_names)}"
     if most is None or most >= len(explained.domain):
-        return "Nothing within reach changes the output: there is no CXp."
+        return f"Nothing within reach {does}: there is no CXp."
     return (
-        f"No change of at most {counted(most, 'feature')} changes the output: there is no CXp of that size; "
+        f"No change of at most {counted(most, 'feature')} {does}: there is no CXp of that size; "
         f"a larger {'max_size' if explained.is_complete else 'budget'} may find some."
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -105,6 +105,16 @@ class Batch(BatchViews, Sequence[Explanation]):
     def domain(self) -> Domain:
         """The space in which the instances were explained."""
         return self._model.domain
+
+    @property
+    def instances(self) -> list[dict[str, Any]]:
+        """The instances, as ``{feature name: value}``."""
+        return [dict(zip(self.domain.names, self.domain.decode(row), strict=True)) for row in self._codes]
+
+    @property
+    def toward(self) -> Hashable | None:
+        """The class that is asked about, "why not this one?"; None: any other than the prediction."""
+        return self._similarity.toward
 
     @property
     def predictions(self) -> list[Any]:
@@ -214,6 +224,11 @@ class SavedBatch(BatchViews):
             found.append(_Record(record.get("index"), *said, cxps, scores, data.stopped_at))
         return found
 
+    @cached_property
+    def instances(self) -> list[dict[str, Any]]:
+        """The instances, as ``{feature name: value}`` (cost: the file is read once)."""
+        return [e.instance for e in self]
+
     @property
     def rows(self) -> tuple[Any, ...]:  # type: ignore[override]
         """The rows' labels."""
@@ -229,6 +244,12 @@ class SavedBatch(BatchViews):
         """The probability that the model itself gave each prediction; None if the file has none."""
         found = [record.probability for record in self._records]
         return None if all(p is None for p in found) else found
+
+    @property
+    def toward(self) -> Hashable | None:
+        """The class that is asked about, "why not this one?"; None: any other than the prediction."""
+        found = self._header.get("toward")
+        return None if found is None else value_of(found)
 
     @cached_property
     def class_names(self) -> dict[Any, str]:

@@ -25,7 +25,7 @@ from axfi_kc.models import GriddedModel, LinearModel, Model, Samples, Similarity
 from axfi_kc.models.joint import BoxList, weigher_on
 from axfi_kc.models.restriction import restricted
 
-__all__ = ["has_cells", "plausibility_at", "precision_of"]
+__all__ = ["has_cells", "measured_model", "plausibility_at", "precision_of"]
 
 
 Codes = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def _engine(model: Model, similarity: Similarity) -> BoxedEngine:
 
 
 @lru_cache(maxsize=8)
-def _measured(model: Model) -> Model:
+def measured_model(model: Model) -> Model:
     """Return a model whose features have the measures of an independent distribution themselves."""
     plain = measured_domain(model.domain)
     return model if plain is None else restricted(model, plain)
@@ -80,7 +80,7 @@ def precision_of(problem: Problem, features: Iterable[str], *, budget: Budget | 
     >>> precision_of(problem, {"a"}), precision_of(problem, {"b"}), precision_of(problem, ())
     (Fraction(3, 4), Fraction(1, 2), Fraction(3, 8))
     """
-    domain, model = problem.domain, _measured(problem.model)
+    domain, model = problem.domain, measured_model(problem.model)
     free = (1 << len(domain)) - 1 & ~domain.mask(features)
     if isinstance(model, Samples):
         raise UnsupportedModelError("Among samples there is no precision of a rule; explain a model over its domain.")
@@ -126,7 +126,40 @@ def plausibility_at(problem: Problem, codes: Codes, changed: Sequence[int]) -> F
     """
     if not has_cells(problem.model):
         return None
-    model = _measured(problem.model)
+    model = measured_model(problem.model)
     weigher, cells = weigher_on(model.grid), model.grid.locate(codes[np.newaxis])[0].tolist()
     (place,) = weigher.places(problem.codes[np.newaxis])
     return weigher.ratio(place, problem.cells.tolist(), changed, [[(cells[i],) for i in changed]])
+
+
+class Precisions:
+    """The precision of each set of features, as a mask, of one instance; each is computed once.
+
+    Parameters
+    ----------
+    problem
+        The model and the instance.
+    budget
+        What each may cost.
+
+    Attributes
+    ----------
+    unused
+        The features, as a mask, that change no precision: the model does not tell their values apart, and they say
+        nothing of the others.
+    """
+
+    def __init__(self, problem: Problem, *, budget: Budget | None = None) -> None:
+        self._problem, self._budget = problem, budget
+        self._known: dict[int, Fraction] = {}
+        model = measured_model(problem.model)
+        is_apart = model.domain.distribution is None and not model.domain.constraints and has_cells(model)
+        cells = model.grid.n_cells if is_apart else ()
+        self.unused = sum(1 << i for i, n in enumerate(cells) if n == 1)
+
+    def __getitem__(self, mask: int) -> Fraction:
+        """Return the precision of a set."""
+        if mask not in self._known:
+            names = self._problem.domain.names_of(mask)
+            self._known[mask] = precision_of(self._problem, names, budget=self._budget)
+        return self._known[mask]

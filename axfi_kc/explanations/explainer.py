@@ -32,10 +32,19 @@ from axfi_kc.engines import (
     engine_through,
 )
 from axfi_kc.errors import AxfiWarning, BudgetError, ConstantModelError, DomainError, SimilarityError
-from axfi_kc.explanations.answers import named_classes, naming_rows, radius_words, warn_of_radii
+from axfi_kc.explanations.answers import (
+    check_other_class,
+    label_of,
+    named_classes,
+    naming_rows,
+    other_class_errors,
+    radius_words,
+    warn_of_radii,
+)
 from axfi_kc.explanations.batch import Batch, SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
+from axfi_kc.explanations.further import Asked
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
@@ -171,6 +180,9 @@ class Explainer(Manners):
     on_interrupt
         What to do at Ctrl-C. ``"raise"`` KeyboardInterrupt, or ``"radius"``: end as if the budget were spent, a batch
         with the rows that are done; a second Ctrl-C raises.
+    toward
+        "Why not this class?": a class, by its label or its name. CXps are then the sets of features whose change can
+        lead to *that* class, and weigh the points of it; AXps are what keeps it out, whichever other class comes.
 
     Raises
     ------
@@ -204,6 +216,7 @@ class Explainer(Manners):
         within: Region | None = None,
         on_budget: str = "radius",
         on_interrupt: str = "raise",
+        toward: Hashable | None = None,
     ) -> None:
         check_weights(weights)
         _check_ending("on_budget", on_budget)
@@ -221,7 +234,8 @@ class Explainer(Manners):
         self._predict = own_predictor(model, domain)
         self._probabilities = own_probabilities(model, domain)
         self.class_names = named_classes(class_names, self._model) or None
-        self._similarity = Similarity.of(self._model, delta)
+        self.toward = label_of(toward, self.class_names or {}, self._model)
+        self._similarity = Similarity.of(self._model, delta, toward=self.toward)
         self.within = within
         self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
@@ -237,7 +251,14 @@ class Explainer(Manners):
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
         return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
 
-    def explain(self, x: Any, *, within: Region | None = None, progress: bool | None = None) -> Explanation:
+    def explain(
+        self,
+        x: Any,
+        *,
+        within: Region | None = None,
+        toward: Hashable | None = None,
+        progress: bool | None = None,
+    ) -> Explanation:
         """Explain one instance: an array, a Series or a dict.
 
         Parameters
@@ -246,6 +267,8 @@ class Explainer(Manners):
             The instance.
         within
             How far one may go from it; the explainer's own region by default.
+        toward
+            "Why not this class?"; the explainer's own by default.
         progress
             Whether to show how far the search is. None: after a second, if there is a terminal or a notebook.
 
@@ -264,10 +287,13 @@ class Explainer(Manners):
         AxfiWarning
             If the budget was spent, and the explanation is complete up to `radius` features only.
         """
-        if within is not None:
-            return Explainer(**{**self.get_params(), "within": within}).explain(x, progress=progress)
+        asked = {"within": within, "toward": toward}
+        others = {name: value for name, value in asked.items() if value is not None}
+        if others:
+            return Explainer(**{**self.get_params(), **others}).explain(x, progress=progress)
         codes = self.domain.encode_point(x)[np.newaxis]
         located = self._located(codes)
+        check_other_class((located or self._engine.locate(codes))[1], self._similarity)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         with self._stopping(), showing_progress(progress):
@@ -373,6 +399,8 @@ class Explainer(Manners):
         *,
         kinds: Sequence[str] = DEFAULT_SCORES,
         interactions: Sequence[str] = (),
+        min_precision: Number | None = None,
+        inflate: bool = False,
         n_jobs: int | None = None,
         progress: bool | None = None,
         on_error: str = "raise",
@@ -389,7 +417,12 @@ class Explainer(Manners):
         kinds
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         interactions
-            The interactions of two features to write as well: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
+            The interactions of two features to write as well, such as ``"shapley"`` or ``"moebius"``.
+        min_precision
+            If given, a locally minimal set of features of that precision is written as well, see
+            :meth:`axfi_kc.Explanation.paxp`.
+        inflate
+            Whether the most general box of values is written as well, see :meth:`axfi_kc.Explanation.most_general`.
         n_jobs, progress, on_error
             As for :meth:`explain_batch`; the file, too, says which rows were skipped.
 
@@ -435,6 +468,7 @@ class Explainer(Manners):
             within=self.within,
             on_budget=self.on_budget,
             interactions=tuple(map(find_interaction, dict.fromkeys(interactions))),
+            asked=Asked.of(min_precision, inflate),
         )
         found = None if self._probabilities is None else self._probabilities(rows.codes)
         options: dict[str, Any] = {"probabilities": found, "n_jobs": n_jobs, "progress": progress}
@@ -476,7 +510,11 @@ class Explainer(Manners):
         return located
 
     def _rows(self, X: Any, on_error: str) -> Rows:
-        return rows_of(X, self.domain, self._engine, self._predict, on_error=on_error)
+        wrong = partial(other_class_errors, similarity=self._similarity)
+        is_toward = self._similarity.toward is not None
+        return rows_of(
+            X, self.domain, self._engine, self._predict, on_error=on_error, wrong=wrong if is_toward else None
+        )
 
     def _find_rows(self, codes: Codes, located: Located | None, labels: Sequence[Any]) -> Found:
         with naming_rows(labels):
@@ -491,8 +529,9 @@ class Explainer(Manners):
         # Of what was stopped, nothing is known beyond its radius.
         counts = [c if found.radius(n) is None else None for n, c in enumerate(found.counts)]
         # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
-        # within delta, and all of a region alike, which is an answer and no fault of the model.
-        if 0 in counts and self.max_size is None and self._similarity.delta is None and self.within is None:
+        # within delta, all of a region alike, and a class never chosen: answers, and no fault of the model.
+        is_plain = self._similarity == Similarity() and self.within is None
+        if 0 in counts and self.max_size is None and is_plain:
             raise _constant(found.outputs[counts.index(0)], self.domain)  # a class that nothing can change
         return found
 

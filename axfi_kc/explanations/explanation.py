@@ -24,6 +24,10 @@ from axfi_kc.explanations.counterfactuals import (
     nearest_counterfactual,
 )
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
+from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
+from axfi_kc.explanations.further import Further, search_budget
+from axfi_kc.explanations.inflated import Inflated, inflated_axp, inflated_cxp, most_general
+from axfi_kc.explanations.paxps import PAXp, PAXps, find_paxps, locally_minimal_paxp, threshold_of
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import showing_progress
 from axfi_kc.explanations.radius import critical_radius
@@ -117,6 +121,11 @@ class Explanation(Views):
     def delta(self) -> Fraction | None:
         """For a regression, how far apart similar outputs are at most."""
         return self.problem.similarity.delta
+
+    @property
+    def toward(self) -> Hashable | None:
+        """The class that the explanation is about, "why not this one?"; None: any other than the prediction."""
+        return self.problem.similarity.toward
 
     @property
     def weights(self) -> str:
@@ -285,7 +294,9 @@ class Explanation(Views):
         with showing_progress():
             return scores_of(self._found, names, score, max_size=self.radius, budget=self._budget)
 
-    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+    def interactions(
+        self, kind: str = "shapley", *, order: int = 2, up_to: int | None = None
+    ) -> dict[tuple[str, ...], Fraction]:
         """Return what features contribute together, beyond what each contributes alone, by their names.
 
         Interactions of the CXp-Forest's value: of two features never positive, as fixing the second of one CXp adds
@@ -294,16 +305,18 @@ class Explanation(Views):
         Parameters
         ----------
         kind
-            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends).
+            ``"shapley"`` (Grabisch and Roubens), ``"banzhaf"`` or ``"moebius"`` (the Harsanyi dividends); or one whose
+            values of up to so many features add up to the game's: ``"k_shapley"`` (Bord and von Luxburg), ``"taylor"``
+            (Sundararajan, Dhamdhere and Agarwal) or ``"faith"`` (Tsai, Yeh and Ravikumar).
         order
             How many features; 1 gives the scores themselves, or the dividends of single features.
+        up_to
+            The largest order of the last three; `order` by default.
 
         Raises
         ------
         WeightError
             If there is no such kind or order.
-        IncompleteError
-            For more than two features of a linear model with too many CXps to list.
         BudgetError
             If the explainer's budget was spent.
 
@@ -314,7 +327,7 @@ class Explanation(Views):
         >>> Explainer(lambda p: sum(p) > 1, domain).explain((1, 1, 1)).interactions("moebius")
         {('a', 'b'): Fraction(-1, 18), ('a', 'c'): Fraction(-1, 12), ('b', 'c'): Fraction(-1, 18)}
         """
-        return interactions_of(self._found, self.domain.names, kind, order=order, budget=self._budget)
+        return interactions_of(self._found, self.domain.names, kind, order=order, up_to=up_to, budget=self._budget)
 
     def counterfactual(
         self,
@@ -381,6 +394,164 @@ class Explanation(Views):
             If the explainer's budget was spent.
         """
         return precision_of(self.problem, features, budget=self._budget)
+
+    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+        """Return the adversarial examples of a CXp, or of all CXps, as a circuit: what the weights count.
+
+        Deterministic and decomposable, over the features of the domain; it can be counted, drawn
+        (:func:`axfi_kc.plots.plot_circuit`) and saved, so that others can count it again.
+
+        Parameters
+        ----------
+        cxp
+            One of the CXps, or the names of its features; None: all of them.
+
+        Raises
+        ------
+        DomainError
+            If the features are none of the CXps, or there is no CXp.
+        UnsupportedModelError
+            For a linear model over real features, for samples, and within an l1 ball over a real feature.
+        BudgetError
+            If the explainer's budget was spent.
+        """
+        self._check_changeable()
+        if cxp is None:
+            listed = self._found.listed(account=self._account())
+            masks, known = None if listed is None else listed.masks, self._found.support
+            return all_examples(self.problem, masks, known, radius=self.radius, budget=self._budget)
+        return examples_of(self.problem, named_mask(self.domain, cxp, self._is_cxp), budget=self._budget)
+
+    def _is_cxp(self, mask: int) -> bool:
+        listed = self._found.listed(0)
+        return mask in (self._found.family(self._budget) if listed is None else listed.masks)
+
+    @cached_property
+    def further(self) -> Further:
+        """The probabilistic AXps and boxes that were asked for so far; documents and pages have them, too."""
+        return Further()
+
+    def paxp(self, min_precision: Number, *, start: AXp | Iterable[str] | None = None) -> PAXp:
+        """Return features that keep the output with a given probability, none of which alone can be left out.
+
+        A locally minimal probabilistic AXp, fast; :meth:`paxps` gives all that are subset-minimal.
+
+        Parameters
+        ----------
+        min_precision
+            The least :meth:`precision`.
+        start
+            A set of at least that precision to begin with, such as an AXp; all features by default.
+
+        Raises
+        ------
+        DomainError
+            If the threshold is no probability, or `start` has too low a precision.
+        UnsupportedModelError, BudgetError
+            As for :meth:`precision`.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3)])
+        >>> Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2)).paxp(0.75)
+        PAXp(features=('a',), precision=Fraction(3, 4))
+        """
+        names = start.features if isinstance(start, AXp) else start
+        found = locally_minimal_paxp(self.problem, min_precision, start=names, budget=self._budget)
+        self.further.local_paxps[threshold_of(min_precision)] = found
+        return found
+
+    def paxps(self, min_precision: Number, *, max_size: int | None = None) -> PAXps:
+        """Return all subset-minimal sets of features that keep the output with a given probability, smallest first.
+
+        Raises
+        ------
+        DomainError
+            If the threshold is no probability.
+        UnsupportedModelError
+            As for :meth:`precision`.
+        BudgetError
+            If not even sets of one feature were finished; else what was is given, with its `radius`.
+
+        Notes
+        -----
+        Exponential in the features that the model uses: give the explainer a budget, or a `max_size` here.
+        """
+        found = find_paxps(self.problem, min_precision, max_size=max_size, budget=self._budget)
+        self.further.paxps[found.min_precision] = found
+        return found
+
+    def inflated_axp(self, axp: AXp | Iterable[str] | None = None, *, order: Sequence[str] | None = None) -> Inflated:
+        """Return an AXp as ranges and sets of values that still keep the output, none of which can be made larger.
+
+        Parameters
+        ----------
+        axp
+            An AXp, or the names of its features; by default a smallest one.
+        order
+            Which feature is widened first; others give other boxes.
+
+        Raises
+        ------
+        DomainError
+            If these features do not keep the output.
+        UnsupportedModelError
+            For a linear model over real features, and among samples.
+        BudgetError
+            If the explainer's budget was spent.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 9), Integer("b", 0, 9)])
+        >>> box = Explainer(lambda p: p[0] + p[1] > 6, domain).explain((5, 4)).inflated_axp()
+        >>> str(box), box.coverage
+        ('a from 3 to 9; b from 4 to 9', Fraction(21, 50))
+        """
+        chosen = self.smallest_axp() if axp is None else axp
+        names = chosen.features if isinstance(chosen, AXp) else chosen
+        found = inflated_axp(self.problem, names, order=order, budget=self._budget)
+        self.further.inflated_axps[found.features] = found
+        return found
+
+    def most_general(self) -> Inflated:
+        """Return the box of values of largest coverage that keeps the output.
+
+        Within the explainer's budget, or 20,000 boxes without one; then `is_largest` says whether that was proved, and
+        `most` what no box covers more than.
+
+        Raises
+        ------
+        UnsupportedModelError
+            For a linear model over real features, and among samples.
+        BudgetError
+            If the budget was spent before there was any box.
+        """
+        found = most_general(self.problem, budget=search_budget(self._budget))
+        self.further.most_general = found
+        return found
+
+    def inflated_cxp(self, cxp: CXp | Iterable[str] | None = None) -> Inflated:
+        """Return the largest box of changes of a CXp's features, all else as it is, that all change the output.
+
+        Parameters
+        ----------
+        cxp
+            A CXp, or the names of its features; by default the first of least size.
+
+        Raises
+        ------
+        DomainError
+            If changing these features changes nothing.
+        UnsupportedModelError, BudgetError
+            As for :meth:`most_general`.
+        """
+        chosen = self.smallest_cxp() if cxp is None else cxp
+        names = chosen.features if isinstance(chosen, CXp) else chosen
+        found = inflated_cxp(self.problem, names, budget=search_budget(self._budget))
+        self.further.inflated_cxps[found.features] = found
+        return found
 
     def plausibility(self, point: Any) -> Fraction | None:
         """Return how likely a point is: the probability of its cells where it differs, given the rest as it is.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -85,10 +86,12 @@ class Problem:
     whole: Problem | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None) -> Problem:
+    def of(
+        cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None, toward: Hashable | None = None
+    ) -> Problem:
         """Pose the problem of explaining `model` at the point `x` (array, Series or dict)."""
         form = read_model(model, domain)
-        similarity = Similarity.of(form, delta)
+        similarity = Similarity.of(form, delta, toward=toward)
         codes = domain.encode_point(x)
         own = OwnPredict(own_predictor(model, domain))
         return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
@@ -103,6 +106,17 @@ class Problem:
         """
         model, codes = within(self.model, self.codes, region)
         return replace(self, model=model, codes=codes, region=region, whole=self)
+
+    def with_ties_moved(self, shift: Fraction) -> Problem:
+        """Return the problem in which more points (fewer, if `shift` is negative) are dissimilar.
+
+        Every tie is moved by `shift`, in units of the scores; see :meth:`axfi_kc.models.Model.with_ties_moved`.
+        """
+        toward, delta = self.similarity.toward, self.similarity.delta
+        # More points of a class are fewer that are unlike it.
+        output, moved = (self.output, shift) if toward is None else (toward, -shift)
+        model, wider = self.model.with_ties_moved(output, delta, moved)
+        return replace(self, model=model, similarity=Similarity(wider, toward))
 
     @property
     def domain(self) -> Domain:

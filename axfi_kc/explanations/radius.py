@@ -19,7 +19,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.counterfactuals.linear import renumbered_problem
+from axfi_kc.explanations.counterfactuals.linear import goes_by_values, renumbered_problem
 from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
 from axfi_kc.explanations.cxps import CXp
@@ -69,7 +69,7 @@ def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
     """Return the reaches of sets of features; see :class:`Reaches`."""
     region.check(problem.domain)
     inner = problem.within(replace_radius(region, None))
-    if isinstance(inner.model, LinearModel):
+    if isinstance(inner.model, LinearModel) and not goes_by_values(inner.model, inner):
         small = renumbered(inner.model) if inner.domain.constraints else None
         if small is not None:
             return _OfLinear(problem, region, account, renumbered_problem(inner, small))

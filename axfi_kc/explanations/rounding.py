@@ -19,7 +19,6 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import amount, shown
 from axfi_kc.engines import ListedCxps, engine_for
 from axfi_kc.explanations.problem import Problem
-from axfi_kc.models import Similarity
 
 __all__ = ["Rounding", "rounding_of"]
 
@@ -105,14 +104,15 @@ def _explained(
     problem: Problem, kind: str, max_size: int | None, budget: Budget, shift: Fraction
 ) -> dict[int, Fraction | int]:
     """Return the CXps and weights with ties moved by `shift` towards the instance; none if its own output changes."""
-    model, delta = problem.model.with_ties_moved(problem.output, problem.similarity.delta, shift)
+    moved = problem.with_ties_moved(shift)
+    delta = moved.similarity.delta
     if delta is not None and delta < 0:  # nothing is sure to be similar
         return {}
-    engine = engine_for(model, Similarity(delta))
+    engine = engine_for(moved.model, moved.similarity)
     if engine.constant is not None:
         return {}
     explained = engine.explain(problem.codes[np.newaxis], weights=kind, max_size=max_size, budget=budget)
-    if delta is None and explained.outputs[0] != problem.output:
+    if delta is None and moved.is_dissimilar(explained.outputs[0]):
         return {}
     listed = explained[0].listed(0)
     return {} if listed is None else listed.weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,15 @@ class Rows:
     skipped: dict[Any, str]
 
 
-def rows_of(X: Any, domain: Domain, engine: Engine, predict: Predict | None, *, on_error: str) -> Rows:
+def rows_of(
+    X: Any,
+    domain: Domain,
+    engine: Engine,
+    predict: Predict | None,
+    *,
+    on_error: str,
+    wrong: Callable[[Sequence[Any]], Mapping[int, AxfiError]] | None = None,
+) -> Rows:
     """Return the rows of a table, after comparing the exact outputs there with the model's own.
 
     Parameters
@@ -50,6 +58,8 @@ def rows_of(X: Any, domain: Domain, engine: Engine, predict: Predict | None, *, 
         The model's own predictions; None: nothing to compare with.
     on_error
         ``"raise"``: the first row that is wrong is an error, which says its label. ``"skip"``: it is left out.
+    wrong
+        Tells what outputs, by their places, cannot be explained, and why; None: all can.
 
     Raises
     ------
@@ -62,20 +72,21 @@ def rows_of(X: Any, domain: Domain, engine: Engine, predict: Predict | None, *, 
         raise DomainError(f"on_error must be 'raise' or 'skip', but {on_error!r} was given.")
     codes, outside = domain.encode_rows(X, all_rows=on_error == "skip")
     labels = tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
-    wrong: dict[int, AxfiError] = dict(outside)
-    _raise_first(wrong, labels, on_error)
-    kept = np.setdiff1d(np.arange(len(codes)), list(wrong)) if wrong else None
+    found: dict[int, AxfiError] = dict(outside)
+    _raise_first(found, labels, on_error)
+    kept = np.setdiff1d(np.arange(len(codes)), list(found)) if found else None
     codes, chosen = (codes, labels) if kept is None else (codes[kept], _chosen(labels, kept))
-    if predict is None:
-        return Rows(codes, chosen, None, _reasons(wrong, labels))
+    if predict is None and wrong is None:
+        return Rows(codes, chosen, None, _reasons(found, labels))
     cells, outputs = engine.locate(codes)
-    ties = dict(rounding_errors(predict, codes, outputs))
-    wrong |= {n if kept is None else int(kept[n]): error for n, error in ties.items()}
-    _raise_first(wrong, labels, on_error)
-    if ties:
-        good = np.setdiff1d(np.arange(len(codes)), list(ties))
+    bad: dict[int, AxfiError] = {} if wrong is None else dict(wrong(outputs))
+    bad |= {} if predict is None else dict(rounding_errors(predict, codes, outputs))
+    found |= {n if kept is None else int(kept[n]): error for n, error in bad.items()}
+    _raise_first(found, labels, on_error)
+    if bad:
+        good = np.setdiff1d(np.arange(len(codes)), list(bad))
         codes, chosen, cells, outputs = codes[good], _chosen(chosen, good), cells[good], list(_chosen(outputs, good))
-    return Rows(codes, chosen, (cells, outputs), _reasons(wrong, labels))
+    return Rows(codes, chosen, (cells, outputs), _reasons(found, labels))
 
 
 def _raise_first(wrong: Mapping[int, AxfiError], labels: Sequence[Any], on_error: str) -> None:

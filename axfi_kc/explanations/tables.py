@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from math import fsum, lcm, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.measures import amount, shown
+from axfi_kc.domain.measures import Number, amount, shown
 from axfi_kc.engines import Numerators, fractions_of, nearest_floats
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
 from axfi_kc.explanations.answers import (
@@ -31,14 +31,20 @@ from axfi_kc.explanations.answers import (
 )
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of, improving_counterfactuals
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
+from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
+from axfi_kc.explanations.further import Asked, answered
+from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_rows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
-from axfi_kc.families.masks import some_hitting_sets
-from axfi_kc.scores import DEFAULT_SCORES, share_numerators, shares_of
+from axfi_kc.explanations.shap_objects import shap_explanation, shapiq_values
+from axfi_kc.families.masks import smallest_hitting_set, some_hitting_sets
+from axfi_kc.scores import DEFAULT_SCORES, check_complete, share_numerators, shares_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import shap
+    import shapiq
 
     from axfi_kc.explanations.explanation import Explanation
 
@@ -118,7 +124,7 @@ def importance_frame(
     """
     pd = pandas_for("A table of importance")
     if not denominators:
-        raise _empty()
+        raise empty_batch()
     whole = lcm(*set(denominators))
     factors = [whole // d for d in denominators]
     columns = ([t * f for t, f in zip(column, factors, strict=True)] for column in zip(*numerators, strict=True))
@@ -136,7 +142,7 @@ def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
     """
     pd = pandas_for("A table of importance")
     if not scored[1]:
-        raise _empty()
+        raise empty_batch()
     rows = list(zip(scored[0].tolist(), scored[1], strict=True))
     found = []
     for i in range(len(names)):
@@ -145,10 +151,6 @@ def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
         distribution |= {name: np.quantile(column, float(at)) for name, at in _QUARTILES.items()}
         found.append({**distribution, "relevant": np.count_nonzero(column) / len(column)})
     return pd.DataFrame(found, index=pd.Index(list(names), name="feature"), dtype=float)
-
-
-def _empty() -> DomainError:
-    return DomainError("An importance is a mean over a batch, but this batch is empty; explain at least one row.")
 
 
 def _distribution(ordered: Sequence[int], whole: int, *, exact: bool) -> dict[str, Any]:
@@ -215,6 +217,86 @@ class Views(UpToRadius):
         """
         return shares_of(self.scores(kind))
 
+    @property
+    def necessary(self: Any) -> tuple[str, ...]:
+        """The features that are in every AXp: those that alone can change the output.
+
+        All CXps need not be known for it: a feature is in every AXp exactly if it is a CXp by itself.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3), Integer("c", 0, 3)])
+        >>> e = Explainer(lambda p: p[0] and (p[1] > 0 or p[2] > 1), domain).explain((1, 2, 3))
+        >>> e.necessary, e.relevant, e.in_smallest_cxps
+        (('a',), ('a', 'b', 'c'), ('a',))
+        """
+        alone = takewhile(lambda c: len(c.features) == 1, self._ordered_cxps() if self.cxp_sizes.get(1) else ())
+        members = {c.features[0] for c in alone}
+        return tuple(name for name in self.domain.names if name in members)
+
+    @property
+    def in_smallest_cxps(self: Any) -> tuple[str, ...]:
+        """The features that are in every CXp of the least size; none if there is no CXp."""
+        if not self.cxp_count:
+            return ()
+        least = min(self.cxp_sizes)
+        kept: set[str] | None = None
+        for cxp in takewhile(lambda c: len(c.features) == least, self._ordered_cxps()):
+            kept = set(cxp.features) if kept is None else kept & set(cxp.features)
+        return tuple(name for name in self.domain.names if name in (kept or ()))
+
+    def smallest_cxp(self: Any) -> CXp:
+        """Return a CXp of least size, the heaviest of these.
+
+        Raises
+        ------
+        DomainError
+            If there is no CXp.
+        """
+        if not self.cxp_count:
+            raise DomainError(no_cxp_words(self))
+        least = min(self.cxp_sizes)
+        of_least = takewhile(lambda c: len(c.features) == least, self._ordered_cxps())
+        return max(islice(of_least, _MOST), key=lambda c: c.weight)
+
+    def smallest_axp(self: Any) -> AXp:
+        """Return an AXp of least size.
+
+        Raises
+        ------
+        IncompleteError
+            If only CXps up to `radius` are known.
+        BudgetError
+            If the explainer's budget was spent.
+
+        Notes
+        -----
+        Branch and bound for a smallest set that meets every CXp; not all AXps are needed.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer(name, 0, 1) for name in "abc"])
+        >>> Explainer(lambda p: p[0] or (p[1] and p[2]), domain).explain((1, 1, 1)).smallest_axp()
+        AXp(features=('a',))
+        """
+        check_complete(self.radius, len(self.domain))
+        cxps, budget = self.cxps, getattr(self, "_budget", None)
+        if isinstance(cxps, UnlistedCXps):
+            raise cxps.unknown("a smallest AXp")
+        if not isinstance(cxps, tuple):
+            return AXp(self.domain.names_of(next(iter(cxps.axps(budget or Budget())))))
+        account = Account(budget, goal="smallest AXp", advice="allow more")
+        found = smallest_hitting_set([self.domain.mask(c.features) for c in cxps], account=account)
+        return AXp(self.domain.names_of(found))
+
+    def _ordered_cxps(self: Any) -> Iterable[CXp]:
+        """Return the CXps, smallest first."""
+        if isinstance(self.cxps, UnlistedCXps):
+            raise self.cxps.unknown("which features are in which")
+        return sorted(self.cxps, key=lambda c: len(c.features)) if isinstance(self.cxps, tuple) else self.cxps
+
     def interaction_frame(self: Any, kind: str = "shapley", *, order: int = 2, exact: bool = False) -> pd.DataFrame:
         """Return a row per set of features that interact, strongest first: the features and the number.
 
@@ -230,6 +312,47 @@ class Views(UpToRadius):
         columns = [f"feature_{k + 1}" for k in range(order)]
         rows = [(*names, value if exact else float(value)) for names, value in found]
         return pd.DataFrame(rows, columns=[*columns, kind])
+
+    def to_shap(self: Any, kind: str = "shapley", *, shares: bool = False) -> shap.Explanation:
+        """Return a score as a ``shap.Explanation``, which shap's plots draw; see :mod:`.shap_objects`.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        shares
+            Whether to divide by the sum of scores; what a waterfall ends in is then 1.
+
+        Raises
+        ------
+        MissingExtraError
+            If shap is not installed.
+        """
+        found = shares_of(self.scores(kind)) if shares else self.scores(kind)
+        row = np.array([[float(found[name]) for name in self.domain.names]])
+        return shap_explanation(row, self.domain, [self.instance])
+
+    def to_shapiq(self: Any, kind: str = "shapley", *, order: int = 2) -> shapiq.InteractionValues:
+        """Return interactions of one to `order` features as shapiq's ``InteractionValues``, which its plots draw.
+
+        Parameters
+        ----------
+        kind
+            ``"shapley"`` (SII in shapiq), ``"banzhaf"`` (BII), ``"moebius"``, ``"k_shapley"`` (k-SII), ``"taylor"``
+            (STII) or ``"faith"`` (FSII).
+        order
+            The largest number of features.
+
+        Raises
+        ------
+        MissingExtraError
+            If shapiq is not installed.
+        WeightError, IncompleteError, BudgetError
+            As :meth:`axfi_kc.Explanation.interactions` does.
+        """
+        largest = self.interactions(kind, order=order)  # first, as it looks at kind and order
+        found = [self.interactions(kind, order=size, up_to=order) for size in range(1, order)]
+        return shapiq_values([*found, largest], self.domain.names, kind)
 
     def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:
         """Return the CXps, heaviest first; of a family too large to list, the heaviest of the `most` smallest sets.
@@ -272,7 +395,13 @@ class Views(UpToRadius):
         return [AXp(self.domain.names_of(mask)) for mask in masks], complete
 
     def to_dict(
-        self, *, axps: bool = False, kinds: Sequence[str] = DEFAULT_SCORES, interactions: Sequence[str] = ()
+        self,
+        *,
+        axps: bool = False,
+        kinds: Sequence[str] = DEFAULT_SCORES,
+        interactions: Sequence[str] = (),
+        min_precision: Number | None = None,
+        inflate: bool = False,
     ) -> dict[str, Any]:
         """Return everything about the explanation as plain dicts, lists, text and numbers.
 
@@ -287,6 +416,10 @@ class Views(UpToRadius):
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         interactions
             The interactions of two features to write; see :meth:`axfi_kc.Explanation.interactions`.
+        min_precision, inflate
+            Whether to ask for a locally minimal set of that precision, and for the most general box, for it; without,
+            they are in it if they were asked for before (``paxp``, ``paxps``, ``inflated_axp``, ``most_general``,
+            ``inflated_cxp``).
 
         Raises
         ------
@@ -301,7 +434,29 @@ class Views(UpToRadius):
         -----
         Linear in the CXps and the domain's listed values.
         """
+        self.ask(min_precision=min_precision, inflate=inflate)
         return document_of(self, axps=axps, kinds=kinds, interactions=interactions)  # type: ignore[arg-type]
+
+    def ask(self: Any, *, min_precision: Number | None = None, inflate: bool = False) -> None:
+        """Ask for a locally minimal set of a precision, and for the most general box, to have them in documents.
+
+        Raises
+        ------
+        DomainError
+            If the threshold is no probability.
+        IncompleteError
+            If the explanation was read without its model, and does not have the answers.
+        """
+        asked, known = Asked.of(min_precision, inflate), self.further
+        wants = asked.min_precision is not None and asked.min_precision not in known.local_paxps
+        if not wants and not (asked.inflate and known.most_general is None):
+            return
+        if self.problem is None:
+            raise IncompleteError(
+                "Precisions and boxes have to be asked of the model, but this explanation was read without one; read "
+                "it with Explanation.from_json(text, model=model)."
+            )
+        answered(self.problem, asked, budget=getattr(self, "_budget", Budget()), further=known)
 
     def to_json(
         self,
@@ -309,13 +464,16 @@ class Views(UpToRadius):
         axps: bool = False,
         kinds: Sequence[str] = DEFAULT_SCORES,
         interactions: Sequence[str] = (),
+        min_precision: Number | None = None,
+        inflate: bool = False,
         indent: int | None = None,
     ) -> str:
         """Return :meth:`to_dict` as JSON text; :meth:`from_json` reads it, without the model.
 
         Of CXps that are too many to write down it has the number, the features and the scores.
         """
-        document = self.to_dict(axps=axps, kinds=kinds, interactions=interactions)
+        options: dict[str, Any] = {"min_precision": min_precision, "inflate": inflate}
+        document = self.to_dict(axps=axps, kinds=kinds, interactions=interactions, **options)
         return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
@@ -405,26 +563,43 @@ class SavedExplanation(Views, SavedData):
 
     def counterfactuals(self) -> Iterator[Counterfactual]:
         """Iterate over ever nearer adversarial examples, as :meth:`axfi_kc.Explanation.counterfactuals` does."""
-        masks = [self.domain.mask(cxp.features) for cxp in self.cxps]
-        return improving_counterfactuals(self._problem(), masks)
+        problem = self._problem()
+        return improving_counterfactuals(problem, self._masks())
 
-    def _problem(self) -> Problem:
+    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+        """Return the adversarial examples of a CXp, or of all, as a circuit; see :meth:`axfi_kc.Explanation.circuit`.
+
+        Raises
+        ------
+        IncompleteError
+            If the explanation was read without its model.
+        """
+        problem, masks = self._problem("An adversarial example"), self._masks()
+        if cxp is not None:
+            return examples_of(problem, named_mask(self.domain, cxp, masks.__contains__))
+        return all_examples(problem, masks, self.domain.mask(self.relevant), radius=self.radius)
+
+    def _masks(self) -> list[int]:
+        return [self.domain.mask(cxp.features) for cxp in self.cxps]
+
+    def _problem(self, what: str = "A counterfactual") -> Problem:
         if self.problem is None:
             raise IncompleteError(
-                "A counterfactual has to be put to the model, but this explanation was read without one; read it with "
+                f"{what} has to be put to the model, but this explanation was read without one; read it with "
                 "Explanation.from_json(text, model=model)."
             )
         if not self.cxps:
             raise DomainError(no_cxp_words(self))
         if isinstance(self.cxps, UnlistedCXps):
-            raise self.cxps.unknown("a counterfactual")
+            raise self.cxps.unknown(f"{what[:1].lower()}{what[1:]}")
         return self.problem
 
 
 def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
     """Return the question that a saved explanation answers, of the model it is about."""
     delta = explained.delta
-    problem = Problem.of(model, explained.whole or explained.domain, explained.instance, delta=delta)
+    whole = explained.whole or explained.domain
+    problem = Problem.of(model, whole, explained.instance, delta=delta, toward=explained.toward)
     if problem.output != explained.prediction:
         raise ResultFileError(
             f"The document says that the model gives {shown(explained.prediction, quoted=True)} at the instance, but "
@@ -437,7 +612,7 @@ def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
 class BatchViews:
     """Gives a batch its tables and notebook display.
 
-    A batch has ``domain``, ``rows``, ``predictions``, ``cxp_counts`` and ``score_numerators``.
+    A batch has ``domain``, ``rows``, ``instances``, ``predictions``, ``cxp_counts`` and ``score_numerators``.
     """
 
     __slots__ = ()
@@ -468,6 +643,10 @@ class BatchViews:
         @property
         def radii(self) -> list[int | None]:
             """Up to how many features the CXps of each instance are complete; None: all that were asked for."""
+
+        @property
+        def instances(self) -> list[dict[str, Any]]:
+            """The instances, as ``{feature name: value}``."""
 
         def score_numerators(self, kind: str = "shapley") -> tuple[Any, list[int]]:
             """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
@@ -604,6 +783,75 @@ class BatchViews:
         if shares and not exact:
             return share_frame(self.domain.names, scored)
         return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
+
+    def inspection(
+        self, kind: str = "shapley", *, by: str | Sequence[Hashable] | None = None, shares: bool = True
+    ) -> Inspection | dict[Hashable, Inspection]:
+        """Return importances as ``sklearn.inspection.permutation_importance`` does: means, deviations and all values.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        by
+            In which groups: ``"prediction"`` (by output, under its name), a feature (by its value), or a group for each
+            row. None: all rows together.
+        shares
+            Whether each row's scores are divided by their sum; without, rows cannot be compared.
+
+        Returns
+        -------
+        Inspection or dict
+            With groups, one for each, by group.
+
+        Raises
+        ------
+        DomainError
+            If the batch is empty, or there is not one group per row.
+        UnknownFeatureError
+            If there is no such feature.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] and p[1] > 0, Domain([Integer("a", 0, 1), Integer("b", 0, 2)]))
+        >>> batch = explainer.explain_batch([(1, 2), (0, 2), (1, 0)])
+        >>> batch.inspection().importances_mean.round(3).tolist()
+        [0.533, 0.467]
+        >>> {group: found.importances_mean.tolist() for group, found in batch.inspection(by="a").items()}
+        {0: [1.0, 0.0], 1: [0.3, 0.7]}
+        """
+        values = nearest_floats(*(self.share_numerators if shares else self.score_numerators)(kind))
+        if by is None:
+            return Inspection.of(values, self.domain.names)
+        rows = grouped_rows(self._groups(by), len(self))
+        return {group: Inspection.of(values[own], self.domain.names) for group, own in rows.items()}
+
+    def _groups(self, by: str | Sequence[Hashable]) -> Sequence[Hashable]:
+        if not isinstance(by, str):
+            return list(by)
+        if by == "prediction":
+            return [name_of(y, self.class_names) for y in self.predictions]
+        self.domain.index(by)
+        return [instance[by] for instance in self.instances]
+
+    def to_shap(self, kind: str = "shapley", *, shares: bool = True) -> shap.Explanation:
+        """Return a score of all rows as a ``shap.Explanation``, which shap's plots draw; see :mod:`.shap_objects`.
+
+        Parameters
+        ----------
+        kind
+            The score.
+        shares
+            Whether to divide the scores of each row by their sum, so that rows can be compared, as beeswarms do.
+
+        Raises
+        ------
+        MissingExtraError
+            If shap is not installed.
+        """
+        values = nearest_floats(*self.share_numerators(kind)) if shares else self.score_floats(kind)
+        return shap_explanation(values, self.domain, self.instances, labels=self.rows)
 
     def to_html(self, kind: str = "shapley") -> str:
         """Return the batch as HTML for a notebook: the features by the mean of their shares of a score."""

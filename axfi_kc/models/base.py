@@ -13,7 +13,7 @@ To add one:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 
+_LISTED = 12  # labels that a message names
 LINK_ERROR = 8  # units in the last place that a sigmoid, a softmax or an average may lose
 
 
@@ -208,25 +209,33 @@ def adding_error(n: int, unit: Fraction) -> Fraction:
 class Similarity:
     """Which outputs count as similar to which.
 
-    Classification (`delta` is None): equal outputs. Regression: outputs at most `delta` apart.
+    Classification (`delta` is None): equal outputs. Regression: outputs at most `delta` apart. With `toward`, the
+    question is "why not this class?": all classes but that one count as similar to each other.
 
     Examples
     --------
     >>> Similarity().holds("a", "b"), Similarity(Fraction(3, 2)).holds(1, 2.5)
     (False, True)
+    >>> why_not_c = Similarity(toward="c")
+    >>> why_not_c.holds("a", "b"), why_not_c.holds("a", "c")
+    (True, False)
     """
 
     delta: Fraction | None = None
+    toward: Hashable | None = None
 
     @classmethod
-    def of(cls, model: Model, delta: Number | None) -> Similarity:
+    def of(cls, model: Model, delta: Number | None, *, toward: Hashable | None = None) -> Similarity:
         """Return the similarity that fits `model`.
 
         Raises
         ------
         SimilarityError
-            For a regression without `delta`, a classifier with one, or a negative one.
+            For a regression without `delta`, a classifier with one, or a negative one; and for a class `toward` that
+            the model does not have.
         """
+        if toward is not None:
+            return cls(toward=_class_of(model, delta, toward))
         if delta is None:
             if model.is_regression:
                 raise SimilarityError(
@@ -241,8 +250,33 @@ class Similarity:
             raise SimilarityError(f"delta must not be negative, but {delta} was given.")
         return cls(bound)
 
+    def sought(self, output: Hashable, labels: Sequence[Hashable]) -> tuple[Hashable, bool]:
+        """Return an output, and whether what is looked for are its own points, for all with this one.
+
+        False: looked for are the points that are not like `output`. True: those *of* the output returned, which is the
+        class `toward`. Of two classes, not to be the one is to be the other.
+        """
+        return (self.toward, True) if self.is_one_of_several(labels) else (output, False)
+
+    def is_one_of_several(self, labels: Sequence[Hashable]) -> bool:
+        """Tell whether the points of one class are looked for, and there are more than two."""
+        return self.toward is not None and len(labels) > 2
+
     def holds(self, output: Any, other: Any) -> bool:
         """Tell whether two outputs are similar."""
+        if self.toward is not None:
+            return bool((output == self.toward) == (other == self.toward))
         if self.delta is None:
             return bool(output == other)
         return abs(exact(output, "regression output") - exact(other, "regression output")) <= self.delta
+
+
+def _class_of(model: Model, delta: Number | None, toward: Hashable) -> Hashable:
+    """Return the model's own label for a class that is asked about."""
+    if delta is not None or model.is_regression:
+        raise SimilarityError(f"toward={toward!r} names a class, but the model is a regression; leave toward out.")
+    found = next((label for label in model.labels if label == toward), None)
+    if found is None:
+        known = ", ".join(map(repr, model.labels[:_LISTED]))
+        raise SimilarityError(f"toward must be one of the model's classes ({known}), but {toward!r} was given.")
+    return found

@@ -145,7 +145,7 @@ class CircuitModel(ListedModel):
         ['z', 'x']
         """
         parts = list(circuits.values())
-        if not parts or any(c.grid is not parts[0].grid for c in parts):
+        if not parts or any(not c.grid.is_like(parts[0].grid) for c in parts):
             raise CircuitError(
                 "A model needs one or more circuits over one grid, but none was given or their grids differ; build "
                 "them over the same Grid."

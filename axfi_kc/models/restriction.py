@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.queries.transformations import moved
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.elimination import Factor
 from axfi_kc.domain.features import Categorical, Integer
@@ -69,24 +69,11 @@ def code_inside(axis: Axis, cell: int) -> float | Fraction:
     return high if axis.counts is not None else (low + high) / 2
 
 
-def _old_cells(old: Axis, new: Axis) -> Cells:
-    """Return the cell of `old` in which each cell of `new` lies."""
-    if isinstance(old.feature, Categorical) and isinstance(new.feature, Categorical):
-        place = {value: k for k, value in enumerate(old.feature.values)}
-        found = [place[value] for value in new.feature.values]
-        return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
-    # Every cell begins after a cut, the first one at the least value, which an open cut there leaves on its right.
-    least = 0 if isinstance(new.feature, Categorical) else new.feature.low
-    first = bisect_right(old.cuts, (least, False), key=lambda cut: (Fraction(cut.value), cut.closed))
-    found = [first, *(bisect_right(old.cuts, cut) for cut in new.cuts)]
-    return np.array(found + [old.n_cells - 1] * bool(new.feature.missing), dtype=np.int64)
-
-
 def _grid(model: GriddedModel, domain: Domain) -> tuple[Grid, list[Cells]]:
     """Return the cells of a model on part of its domain, and which old cell each of them is part of."""
     cuts = [axis.cuts for axis in model.grid.axes]
     grid = Grid.of(domain, cuts)
-    return grid, [_old_cells(old, new) for old, new in zip(model.grid.axes, grid.axes, strict=True)]
+    return grid, [old.cells_holding(new) for old, new in zip(model.grid.axes, grid.axes, strict=True)]
 
 
 @restricted.register
@@ -147,33 +134,12 @@ def _part(part: Part, old: Any, new: Any) -> Part:
 def _circuits(model: CircuitModel, domain: Domain) -> CircuitModel:
     grid, cells = _grid(model, domain)
     places = range(len(domain))
-    return replace(model, grid=grid, circuits=tuple(c and _circuit(c, grid, cells, places) for c in model.circuits))
+    return replace(model, grid=grid, circuits=tuple(c and moved(c, grid, cells, places) for c in model.circuits))
 
 
 def circuit_on(circuit: Circuit, grid: Grid) -> Circuit:
     """Return a circuit on another grid, which has its features, by name, and is cut where its own grid is."""
     own, domain = circuit.grid, grid.domain
     places = [domain.index(name) if name in domain.names else 0 for name in own.domain.names]
-    cells = [_old_cells(axis, grid.axes[i]) for axis, i in zip(own.axes, places, strict=True)]
-    return _circuit(circuit, grid, cells, places)
-
-
-def _circuit(circuit: Circuit, grid: Grid, cells: Sequence[Cells], places: Sequence[int]) -> Circuit:
-    """Return a circuit over other cells; feature i is feature ``places[i]`` there."""
-    build = CircuitBuilder(grid)
-
-    def decision(feature: int, labels: list[int], below: list[int]) -> int:
-        arcs = []
-        for label, child in zip(labels, below, strict=True):
-            own = np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[label])).tolist()
-            arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
-        return build.decision(places[feature], arcs)
-
-    root = circuit.fold(
-        decision=decision,
-        conjunction=build.conjunction,
-        disjunction=build.disjunction,
-        false=build.false,
-        true=build.true,
-    )[-1]
-    return build.circuit(root)
+    cells = [axis.cells_holding(grid.axes[i]) for axis, i in zip(own.axes, places, strict=True)]
+    return moved(circuit, grid, cells, places)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -13,9 +12,9 @@ import numpy.typing as npt
 
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
-from axfi_kc.domain.measures import counted, exact
+from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
-from axfi_kc.models.base import Model
+from axfi_kc.models.base import Model, Similarity
 
 __all__ = ["Samples"]
 
@@ -127,13 +126,9 @@ class Samples(Model):
             found[first : first + _AT_ONCE, : packed.shape[1]] = packed
         return found.view("<u8")[:, 0]
 
-    def similar(self, output: Any, delta: Fraction | None) -> npt.NDArray[np.bool_]:
+    def similar(self, output: Any, similarity: Similarity) -> npt.NDArray[np.bool_]:
         """Tell for each of the samples whether its output is similar to `output`."""
-        if delta is None:
-            near: Sequence[bool] = [y == output for y in self.outputs]
-        else:
-            near = [abs(exact(y, "output") - exact(output, "output")) <= delta for y in self.outputs]
-        return np.array(near)[self.output]
+        return np.array([similarity.holds(y, output) for y in self.outputs])[self.output]
 
 
 def _numbered(outputs: npt.NDArray[Any]) -> tuple[tuple[Hashable, ...], npt.NDArray[np.int64]]:

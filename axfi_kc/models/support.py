@@ -32,6 +32,7 @@ from axfi_kc.models.tree_sum import Margins, TreeSum
 
 __all__ = [
     "Support",
+    "excluded",
     "penalised",
     "positive_share",
     "possible_boxes",
@@ -384,16 +385,31 @@ def penalised(model: TreeSum, margins: Margins, support: Support | None) -> tupl
     """Return a sum of trees with a tree per constraint, and margins that are positive at possible points only."""
     if support is None:
         return model, margins
-    trees = [tree for root in support.roots for tree in _penalty_trees(support, root)]
+    wider, flags = _with_constraints(model, support)
     most = _largest_sums(model, margins)
-    wider = model
-    flags: list[bool] = []
-    for tree in trees:
-        wider = _with_tree(wider, tree)
-        flags += [violated for *_, violated in tree if violated is not None]
     extra = np.array([[-bad * m for m in most] for bad in flags], dtype=object).reshape(len(flags), len(most))
     values = np.concatenate([margins.values, extra])
     return wider, replace(margins, values=values, n_trees=wider.n_trees)
+
+
+def excluded(model: TreeSum, margins: Margins, support: Support | None) -> tuple[TreeSum, Margins]:
+    """Return a sum of trees with a tree per constraint, and one more margin, which is positive at impossible points."""
+    if support is None:
+        return model, margins
+    wider, flags = _with_constraints(model, support)
+    values = np.zeros((len(margins.values) + len(flags), len(margins.base) + 1), dtype=object)
+    values[: len(margins.values), :-1] = margins.values
+    values[len(margins.values) :, -1] = [int(bad) for bad in flags]
+    return wider, replace(margins, values=values, base=np.append(margins.base, 0), n_trees=wider.n_trees)
+
+
+def _with_constraints(model: TreeSum, support: Support) -> tuple[TreeSum, list[bool]]:
+    """Return a sum with a tree per constraint, and for each of their leaves whether it is violated there."""
+    flags: list[bool] = []
+    for tree in (tree for root in support.roots for tree in _penalty_trees(support, root)):
+        model = _with_tree(model, tree)
+        flags += [violated for *_, violated in tree if violated is not None]
+    return model, flags
 
 
 def _largest_sums(model: TreeSum, margins: Margins) -> list[int]:

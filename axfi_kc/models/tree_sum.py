@@ -131,9 +131,9 @@ class LeafSums:
 
 def is_above(totals: Limbs, others: Limbs | int = 0) -> npt.NDArray[np.bool_]:
     """Tell for settled limbs whether the integers are above `others`."""
-    pairs = np.broadcast_arrays(totals, others)
-    above = np.zeros(totals.shape[1:], dtype=np.bool_)
-    for mine, theirs in zip(*pairs, strict=True):
+    pairs = zip(totals, itertools.repeat(others) if isinstance(others, int) else others, strict=False)
+    above: npt.NDArray[np.bool_] = np.greater(*next(pairs))
+    for mine, theirs in pairs:
         # Lowest limb first: each higher one overrules what the lower ones said, unless it is equal.
         above = (mine > theirs) | ((mine == theirs) & above)
     return above
@@ -141,6 +141,8 @@ def is_above(totals: Limbs, others: Limbs | int = 0) -> npt.NDArray[np.bool_]:
 
 def largest(totals: Limbs) -> npt.NDArray[np.int64]:
     """Return the position of each point's largest score, the lowest at a tie."""
+    if len(totals) == 1:
+        return totals[0].argmax(axis=1)
     best, position = totals[:, :, 0].copy(), np.zeros(totals.shape[1], dtype=np.int64)
     for k in range(1, totals.shape[2]):
         # Strictly above, so the first of several equal scores stays.
@@ -368,13 +370,13 @@ class TreeSum(GriddedModel):
 
         Notes
         -----
-        Depth times trees per point.
+        Depth times trees per point, in a kernel.
         """
-        from axfi_kc.models.tree_walk_kernels import walk
+        from axfi_kc.models.leaf_kernels import reach
 
         found = np.empty((len(cells), self.n_trees), np.int32)
-        tests = (self.feature, self.left, self.right, self.mask_offset, self.left_mask)
-        walk(np.ascontiguousarray(cells), self.tree_offset, *tests, self.leaf, found)
+        trees = self.tree_offset, self.feature, self.left, self.right, self.mask_offset, self.left_mask, self.leaf
+        reach(np.ascontiguousarray(cells), *trees, found)
         return found
 
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
@@ -416,8 +418,8 @@ class TreeSum(GriddedModel):
     def _totals(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         step = max(1, _BLOCK // self.n_trees)
         # One block even without points, so that there is something to concatenate.
-        blocks = [cells[k : k + step] for k in range(0, max(len(cells), 1), step)]
-        return np.concatenate([self._sums.totals(self.leaves(b)) for b in blocks], axis=1)
+        blocks = [self._sums.totals(self.leaves(cells[k : k + step])) for k in range(0, max(len(cells), 1), step)]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
     def leaf_outputs(self) -> list[Any]:
         """Return the output at each leaf of a single tree."""

@@ -6,8 +6,8 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit
-from axfi_kc.domain.features import Categorical
+from axfi_kc.circuits.circuit import circuit_in
+from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.errors import CircuitError
 from axfi_kc.plots.style import ABSENT, BAR, FAINT, INK, SMALL, caption, label, own_axes
 
@@ -18,29 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["circuit_dot", "circuit_graph", "plot_circuit"]
 
 
-_CONNECTIVES = {AND: "and", OR: "or"}
-
-
-def _circuit_of(given: Any) -> Circuit:
-    """Return the circuit of a Circuit, a compiled model, or a diagram of a target language."""
-    if isinstance(given, Circuit):
-        return given
-    if hasattr(given, "to_circuit"):
-        return given.to_circuit()
-    if isinstance(getattr(given, "circuit", None), Circuit):
-        return given.circuit
-    raise CircuitError(
-        f"Expected a circuit, a compiled model or a diagram, but {type(given).__name__} was given; "
-        "compile a model with compile_model first."
-    )
+def _drawn(given: Any) -> Any:
+    """Return what is drawn: of a compiled model its target, in the target's own nodes."""
+    found = getattr(given, "target", given)
+    return found if hasattr(found, "size") and hasattr(found, "to_circuit") else circuit_in(given)
 
 
 def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     """Return a circuit as a networkx DiGraph from the root down.
 
-    A node has ``kind`` (``"decision"``, ``"and"``, ``"or"``, ``"true"``, ``"false"``), ``label``, and for a
-    decision ``feature``; an edge of a decision has ``label``, the values that take it. Values on no edge
-    lead to false. The graph has ``root``.
+    The graph is that of :func:`~axfi_kc.circuits.exchange.graphs.to_networkx`: of an OBDD with a node for each bit,
+    of an
+    SDD with its elements. A node has ``kind``, ``label``, and for a decision ``feature``; an edge of a decision has
+    ``label``, the values that take it. Values on no edge lead to false. The graph has ``root``.
 
     Parameters
     ----------
@@ -66,57 +56,13 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     >>> sorted(d["label"] for *_, d in graph.edges(data=True))
     ['<= 60', "= 'b'", '>= 61']
     """
-    import networkx as nx
-
-    found = _circuit_of(circuit)
+    found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
             f"At most {max_nodes} nodes are asked for, but the circuit has {found.size.nodes}; allow more with "
             "max_nodes, or condition the circuit first."
         )
-    graph = nx.DiGraph(root=found.root)
-    for node, kind in enumerate(found.kinds.tolist()):
-        graph.add_node(node, **_attributes(found, node, kind))
-    for node, kind in enumerate(found.kinds.tolist()):
-        for cells, child in found.arcs(node):
-            text = _values(found, node, cells) if kind == DECISION else ""
-            if graph.has_edge(node, child):
-                text = f"{graph.edges[node, child]['label']} or {text}"
-            graph.add_edge(node, child, label=text)
-    # what the root does not reach says nothing about the function
-    graph.remove_nodes_from(set(graph) - {found.root} - nx.descendants(graph, found.root))
-    return graph
-
-
-def _attributes(circuit: Circuit, node: int, kind: int) -> dict[str, Any]:
-    if kind == DECISION:
-        name = circuit.grid.domain.names[int(circuit.features[node])]
-        return {"kind": "decision", "label": name, "feature": name}
-    if kind in _CONNECTIVES:
-        return {"kind": _CONNECTIVES[kind], "label": _CONNECTIVES[kind]}
-    return {"kind": "true" if kind else "false", "label": str(kind)}
-
-
-def _values(circuit: Circuit, node: int, cells: tuple[int, ...]) -> str:
-    """Return the cells in the user's terms, without the feature's name, which stands on the node."""
-    axis = circuit.grid.axes[int(circuit.features[node])]
-    if len(cells) == axis.n_cells:
-        return "any"
-    name = axis.feature.name
-    if isinstance(axis.feature, Categorical) or axis.missing_cell in cells:
-        return axis.describe(cells).removeprefix(f"{name} ").replace(f" or {name} ", " or ")
-    starts = [c for c in cells if c - 1 not in cells]
-    runs = [[c for c in cells if a <= c < b] for a, b in zip(starts, [*starts[1:], axis.n_cells], strict=True)]
-    return " or ".join(_interval(axis.describe(run), name) for run in runs)
-
-
-def _interval(words: str, name: str) -> str:
-    """Return "x > 1 and x <= 2" as "(1, 2]", which is short enough for an edge, and "x <= 2" as "<= 2"."""
-    first, and_, second = words.removeprefix(f"{name} ").partition(f" and {name} ")
-    if not and_:
-        return first
-    (opening, low), (closing, high) = first.split(), second.split()
-    return f"{'[' if '=' in opening else '('}{low}, {high}{']' if '=' in closing else ')'}"
+    return to_networkx(found)
 
 
 def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max_nodes: int = 10_000) -> str:
@@ -134,7 +80,7 @@ def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max
     }
     """
     graph = circuit_graph(circuit, max_nodes=max_nodes)
-    shapes = {"decision": "ellipse", "and": "circle", "or": "circle"}
+    shapes = {"decision": "ellipse", "literal": "plaintext", "and": "circle", "or": "circle"}
     lines = ["digraph circuit {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
     for node, data in graph.nodes(data=True):
         lines.append(f"  {node} [shape={shapes.get(data['kind'], 'box')}, label={_quoted(data['label'])}];")
@@ -156,7 +102,7 @@ Place = int | tuple[int, int, int]  # a node, or where the edge from a to b pass
 
 _SWEEPS = 8
 _PASSAGE = 0.45  # what an edge that passes takes of the room of a node
-_FACES = {"decision": "white", "and": FAINT, "or": FAINT, "true": BAR, "false": ABSENT}
+_FACES = {"decision": "white", "literal": "white", "and": FAINT, "or": FAINT, "true": BAR, "false": ABSENT}
 
 
 def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -178,13 +124,13 @@ def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None,
     CircuitError
         If the circuit has more than `max_nodes` nodes.
     """
-    found = _circuit_of(circuit)
+    found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
             f"A picture shows at most {max_nodes} nodes, but the circuit has {found.size.nodes}; condition it first, "
             "allow more with max_nodes, or write it for Graphviz with circuit_dot."
         )
-    graph = circuit_graph(found)
+    graph = to_networkx(found)
     layers, paths = _layers(graph)
     at = _positions(layers)
     widest = max(_width(layer) for layer in layers)
@@ -192,14 +138,21 @@ def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None,
     for (a, b), path in paths.items():
         siblings = sorted(graph.successors(a), key=lambda child: at[paths[a, child][1]])
         text = label(graph.edges[a, b]["label"], 26) if graph.edges[a, b]["label"] else ""
-        _edge(ax, [at[n] for n in path], text, share=(0.42, 0.66)[siblings.index(b) % 2])
+        _edge(ax, [at[n] for n in path], text, share=(0.42, 0.66)[siblings.index(b) % 2], dashed=text == "0")
     for node, data in graph.nodes(data=True):
         _node(ax, at[node], data)
     ax.set_xlim(-widest / 2 - 0.1, widest / 2 + 0.1)
     ax.set_ylim(0.6 - len(layers), 0.4)
     ax.axis("off")
-    size = f"{found.size.nodes} nodes, {found.size.edges} edges"
-    caption(ax, title or f"Circuit: {size}", "values on no edge lead to 0")
+    language = getattr(found, "language", "circuit")
+    edges = "elements" if language == "sdd" else "edges"
+    words = {"obdd": "OBDD", "mdd": "MDD", "sdd": "SDD", "ddnnf": "d-DNNF"}.get(language, "Circuit")
+    said = {
+        "obdd": "bits on no edge lead to 0",
+        "sdd": "and: a prime and its sub, none that is 0; or 3: at vtree node 3",
+    }
+    size = f"{found.size.nodes} nodes, {found.size.edges} {edges}"
+    caption(ax, title or f"{words}: {size}", said.get(language, "values on no edge lead to 0"))
     return ax
 
 
@@ -259,9 +212,10 @@ def _positions(layers: list[list[Place]]) -> dict[Place, tuple[float, float]]:
     return found
 
 
-def _edge(ax: Axes, points: list[tuple[float, float]], text: str, *, share: float) -> None:
+def _edge(ax: Axes, points: list[tuple[float, float]], text: str, *, share: float, dashed: bool) -> None:
     """Draw an edge, with its text at a share of the first stretch: further down other edges come near."""
-    ax.plot([x for x, _ in points], [y for _, y in points], color=ABSENT, linewidth=1.2, zorder=1)
+    line: Any = (0, (4, 2)) if dashed else "-"
+    ax.plot([x for x, _ in points], [y for _, y in points], color=ABSENT, linewidth=1.2, linestyle=line, zorder=1)
     if text:
         start, end = points[:2]
         at = (start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))
@@ -270,7 +224,7 @@ def _edge(ax: Axes, points: list[tuple[float, float]], text: str, *, share: floa
 
 
 def _node(ax: Axes, at: tuple[float, float], data: dict[str, Any]) -> None:
-    decision, constant = data["kind"] == "decision", data["kind"] in ("true", "false")
+    decision, constant = data["kind"] in ("decision", "literal"), data["kind"] in ("true", "false")
     shape = "square,pad=0.3" if constant else "round,pad=0.35" if decision else "circle,pad=0.2"
     style = {"boxstyle": shape, "facecolor": _FACES[data["kind"]], "edgecolor": INK}
     colour = "white" if constant else INK

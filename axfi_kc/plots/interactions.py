@@ -36,15 +36,15 @@ def plot_interactions(
     """Draw features on a circle, and between each two that interact a line as wide as their interaction is strong.
 
     Lines below 0 (two features that stand in for each other) are solid, those above 0 dashed, so the colours are not
-    needed to tell them apart. Discs are as large as the features' shares of the score; for the Moebius transform, which
-    is no score, those of the Shapley-like one.
+    needed to tell them apart. Discs are as large as the features' shares of the score: the Banzhaf-like one
+    for its interactions, else the Shapley-like one.
 
     Parameters
     ----------
     explanation
         What to draw.
     kind
-        ``"shapley"``, ``"banzhaf"`` or ``"moebius"``.
+        A name in :data:`axfi_kc.scores.interactions.INTERACTIONS`.
     max_features
         How many features to show at most: those with most interaction.
     max_pairs
@@ -68,7 +68,7 @@ def plot_interactions(
     ax = own_axes(ax, width=7.2, height=6.2)
     places = {n: _place(k, len(names)) for k, n in enumerate(names)}
     _draw_lines(ax, pairs, places)
-    shares = shares_of(explanation.scores("shapley" if kind == "moebius" else kind))
+    shares = shares_of(explanation.scores("banzhaf" if kind == "banzhaf" else "shapley"))
     ax.scatter(
         [places[n][0] for n in names],
         [places[n][1] for n in names],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_sizes"]
 
 
-_NAMED_BY = ("target", "code", "order", "vtree")
+_NAMED_BY = ("model", "target", "code", "order", "vtree")
 _MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 

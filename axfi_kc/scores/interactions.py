@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from math import comb
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.engines import CxpSets
@@ -32,22 +34,75 @@ class Interaction:
         The same in words, as pictures and pages say it.
     share
         What a set of features gets of the weight of a CXp that contains it, from the sizes of the CXp and of the set,
-        apart from the sign, which is that of ``(-1)**(size of the set + 1)``.
+        and from the largest size that the index is made for.
+    code
+        What shapiq calls it.
     """
 
     name: str
     about: str
-    share: Callable[[int, int], Fraction]
+    share: Callable[[int, int, int], Fraction]
+    code: str
 
 
 # In the game [S meets Y], only sets T within Y have a discrete derivative that is not 0, and there only where S meets
-# nothing of Y outside T: it is then (-1)**(|T| + 1). The indices weigh the sets S differently.
+# nothing of Y outside T: it is then (-1)**(|T| + 1). The first indices weigh the sets S differently; the others make
+# the interactions of up to k features add up to the game, and so depend on k.
+
+
+def _sign(order: int) -> int:
+    return 1 if order % 2 else -1
+
+
+def _shapley(size: int, order: int, most: int) -> Fraction:
+    return Fraction(_sign(order), size - order + 1)
+
+
+def _banzhaf(size: int, order: int, most: int) -> Fraction:
+    return Fraction(_sign(order), 1 << size - order)
+
+
+def _moebius(size: int, order: int, most: int) -> Fraction:
+    return Fraction(_sign(order))
+
+
+def _k_shapley(size: int, order: int, most: int) -> Fraction:
+    """Return the n-Shapley value: Shapley interactions of larger sets, shared out by Bernoulli numbers."""
+    larger = range(min(most, size) - order + 1)
+    parts = (_bernoulli(j) * comb(size - order, j) * _shapley(size, order + j, most) for j in larger)
+    return sum(parts, Fraction(0))
+
+
+def _taylor(size: int, order: int, most: int) -> Fraction:
+    """Return the Shapley-Taylor index: dividends of small sets, the rest to those of the largest size alike."""
+    return Fraction(_sign(order)) if order < most else Fraction(_sign(order) * most, size)
+
+
+def _faith(size: int, order: int, most: int) -> Fraction:
+    """Return the faithful Shapley index: the dividend, and a part of those of the sets that are too large."""
+    larger = (
+        Fraction(_sign(r) * comb(size - order, r - order) * comb(r - 1, most), comb(r + most - 1, most + order))
+        for r in range(most + 1, size + 1)
+    )
+    factor = Fraction((-1) ** (most - order) * order * comb(most, order), most + order)
+    return _sign(order) + factor * sum(larger, Fraction(0))
+
+
+@cache
+def _bernoulli(j: int) -> Fraction:
+    """Return a Bernoulli number, of which the first ones are 1 and -1/2."""
+    return Fraction(j == 0) - sum((comb(j, k) * _bernoulli(k) / (j - k + 1) for k in range(j)), Fraction(0))
+
+
 INTERACTIONS = {
     kind.name: kind
     for kind in (
-        Interaction("shapley", "Shapley interaction index", lambda size, order: Fraction(1, size - order + 1)),
-        Interaction("banzhaf", "Banzhaf interaction index", lambda size, order: Fraction(1, 1 << size - order)),
-        Interaction("moebius", "Moebius transform", lambda size, order: Fraction(1)),
+        Interaction("shapley", "Shapley interaction index", _shapley, "SII"),
+        Interaction("banzhaf", "Banzhaf interaction index", _banzhaf, "BII"),
+        Interaction("moebius", "Moebius transform", _moebius, "Moebius"),
+        Interaction("k_shapley", "k-Shapley interaction index", _k_shapley, "k-SII"),
+        Interaction("taylor", "Shapley-Taylor interaction index", _taylor, "STII"),
+        Interaction("faith", "faithful Shapley interaction index", _faith, "FSII"),
     )
 }
 """Every index of interaction by its name."""
@@ -68,9 +123,29 @@ def find_interaction(name: str) -> Interaction:
 
 
 def interactions_of(
-    sets: CxpSets, names: tuple[str, ...], kind: str, *, order: int = 2, budget: Budget | None = None
+    sets: CxpSets,
+    names: tuple[str, ...],
+    kind: str,
+    *,
+    order: int = 2,
+    up_to: int | None = None,
+    budget: Budget | None = None,
 ) -> dict[tuple[str, ...], Fraction]:
     """Return the interaction of each set of `order` features that is not 0, by their names.
+
+    Parameters
+    ----------
+    sets, names
+        The CXps with their weights, and the features' names.
+    kind
+        A name in :data:`INTERACTIONS`.
+    order
+        How many features.
+    up_to
+        The largest order of the whole index, on which ``"k_shapley"``, ``"taylor"`` and ``"faith"`` depend; `order` by
+        default.
+    budget
+        What it may cost.
 
     Raises
     ------
@@ -78,13 +153,11 @@ def interactions_of(
         If there is no such index, or no such order.
     BudgetError
         If the budget was spent.
-    IncompleteError
-        For more than two features, if the CXps are only counted.
 
     Notes
     -----
     Linear in the CXps' sets of `order` features, in machine arithmetic; on a diagram, a pass over it for each set of
-    one feature less.
+    one feature less; of a linear model's CXps that are only counted, another count for each set of two features less.
 
     Examples
     --------
@@ -94,9 +167,17 @@ def interactions_of(
     {('x1', 'x2'): Fraction(-1, 3), ('x1', 'x3'): Fraction(-4, 3), ('x2', 'x3'): Fraction(-2, 3)}
     """
     index = find_interaction(kind)
-    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise WeightError(f"The order of an interaction is a positive number of features, but {order!r} was given.")
+    most = order if up_to is None else up_to
+    for number in (order, most):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            raise WeightError(
+                f"The order of an interaction is a positive number of features, but {number!r} was given."
+            )
+    if most < order:
+        raise WeightError(
+            f"An index of up to {most} features says nothing about {order} of them; give up_to at least the order."
+        )
     account = Account(budget, goal="interactions", advice="allow more, or limit max_size")
-    totals, whole = sets.joint(lambda size: index.share(size, order), order, account)
-    whole *= (sets.count or 1) * (1 if order % 2 else -1)
+    totals, whole = sets.joint(lambda size: index.share(size, order, most), order, account)
+    whole *= sets.count or 1
     return {tuple(names[i] for i in features_of(m)): Fraction(totals[m], whole) for m in sorted_sets(totals)}

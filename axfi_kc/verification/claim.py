@@ -27,10 +27,12 @@ _UNCHECKED = {
     "model_kind": "the name of the model's neutral form",
     "rounding": "the bound on rounding",
     "counterfactual": "that no counterfactual is nearer, and the words of one",
+    "circuit": "circuits of adversarial examples, but for those of a few small CXps",
     "nodes": "the number of search nodes",
     "margin": "the exact scores of the classes",
     "class_names": "the names of the classes",
 }
+_OF_MODEL = ("counterfactual", "circuit")
 _MAY_BE_EMPTY = ("margin", "class_names")
 _NEEDED = ("domain", "instance", "prediction", "delta", "weights", "max_size", "cxps", "scores")
 
@@ -64,6 +66,9 @@ class Claim:
     probability: float | None = None  # what the model itself is said to give its prediction
     # For each kind of interaction, that of each two features where it is not 0.
     interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
+    circuit: Callable[[tuple[str, ...]], Any] | None = None  # gives the circuit of a CXp's adversarial examples
+    further: Any = None  # probabilistic AXps and boxes of values, if they were asked for
+    toward: Any = None  # the one class that counts as dissimilar; None: all but the prediction
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -102,6 +107,9 @@ class Claim:
             unchecked=_unchecked(explanation, stated, has_model=has_model),
             probability=getattr(explanation, "probability", None),
             interactions={} if partial else _interactions(explanation, allowance),
+            circuit=getattr(explanation, "circuit", None) if has_model else None,
+            toward=getattr(explanation, "toward", None),
+            further=getattr(explanation, "further", None),
         )
 
     @property
@@ -120,6 +128,8 @@ class Claim:
 
     def is_similar(self, output: Any) -> bool:
         """Tell whether an output is similar to the instance's."""
+        if self.toward is not None:
+            return bool(output != self.toward)
         if self.delta is None:
             return bool(output == self.prediction)
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
@@ -167,10 +177,13 @@ def _scores(explanation: Any, allowance: Allowance | None, kinds: tuple[str, ...
 
 def _unchecked(explanation: Any, stated: Any, *, has_model: bool) -> tuple[str, ...]:
     """Return what is said, but not looked at."""
-    names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name != "counterfactual")]
+    names = [name for name in _UNCHECKED if name in dir(explanation) and (has_model or name not in _OF_MODEL)]
     known = tuple(_UNCHECKED[n] for n in names if n not in _MAY_BE_EMPTY or getattr(explanation, n))
     others = tuple(f"entry {name!r}" for name in getattr(stated, "others", ()) if name != "model")
-    return (*known, *others)
+    further = getattr(explanation, "further", None)
+    boxes = (f for f in (further.most_general, *further.inflated_cxps.values()) if f) if further else ()
+    largest = ("that no box of values covers more",) if any(box.most is not None for box in boxes) else ()
+    return (*known, *largest, *others)
 
 
 def _sizes(explanation: Any) -> dict[str, dict[int, int]]:

@@ -32,7 +32,7 @@ _SHARES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")
 _VOTES = ("shapley_shubik", "banzhaf_waxp")
 KINDS = (*_FOREST, *_SHARES, *(f"{kind}_cxp" for kind in _SHARES), *_VOTES)
 """The scores whose definitions are known here."""
-INTERACTIONS = ("shapley", "banzhaf", "moebius")
+INTERACTIONS = ("shapley", "banzhaf", "moebius", "k_shapley", "taylor", "faith")
 """The interactions likewise."""
 
 Weighted = Mapping[frozenset[str], Fraction]
@@ -57,7 +57,10 @@ def interaction_by_definition(kind: str, weighted: Weighted) -> dict[frozenset[s
     """Return the interaction of each two features that is not 0, CXp by CXp; None for a kind that is not known here.
 
     Of the game "does S meet Y" two members of Y together have the derivative -1 where S meets nothing else of Y, and 0
-    elsewhere: with probability 1/(|Y| - 1) over orders, 1/2^(|Y| - 2) over coalitions, and surely for no others.
+    elsewhere: with probability 1/(|Y| - 1) over orders, 1/2^(|Y| - 2) over coalitions, and surely for no others. Of
+    indices of up to two features, k-Shapley's is that over orders, and Shapley-Taylor's gives the sets S that meet
+    nothing of Y 2/|Y|. For the faithful one, the size s of S's part of Y decides, and with -6/(|Y| (|Y| + 1)) a
+    parabola in s is nearest to the game in Shapley's weights, 1/(s (|Y| - s)), of those that are exact at 0 and |Y|.
 
     Examples
     --------
@@ -69,7 +72,14 @@ def interaction_by_definition(kind: str, weighted: Weighted) -> dict[frozenset[s
     found: dict[frozenset[str], Fraction] = {}
     for cxp, weight in weighted.items():
         size = len(cxp)
-        divisors = {"shapley": Fraction(size - 1), "banzhaf": Fraction(2) ** (size - 2), "moebius": Fraction(1)}
+        divisors = {
+            "shapley": Fraction(size - 1),
+            "banzhaf": Fraction(2) ** (size - 2),
+            "moebius": Fraction(1),
+            "k_shapley": Fraction(size - 1),
+            "taylor": Fraction(size, 2),
+            "faith": Fraction(size * (size + 1), 6),
+        }
         for pair in combinations(sorted(cxp), 2):
             key = frozenset(pair)
             found[key] = found.get(key, Fraction(0)) - weight / divisors[kind] / len(weighted)

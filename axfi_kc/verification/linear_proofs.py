@@ -18,7 +18,7 @@ from axfi_kc.verification.reading.forms import LinearForm, Margin
 from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import Number, first_of, number_of, shares_of, values_of
 
-__all__ = ["LinearProofs", "above", "volume"]
+__all__ = ["ClassProofs", "LinearProofs", "above", "solution", "volume"]
 
 
 Row = tuple[tuple[Fraction, ...], Fraction]  # a half-space: factors times u is at most the number
@@ -248,6 +248,87 @@ class LinearProofs:
             return sum((above(c, s) for c, s in alive), Fraction(0))
         # The complement of a union of half-spaces is a polytope.
         return 1 - volume([(tuple(s), -c) for c, s in alive], len(alive[0][1]), allowance)
+
+
+class ClassProofs(LinearProofs):
+    """Proves statements about the points of one class: where no other one has a larger score.
+
+    Whether there are any is decided by eliminating one variable after the other (Fourier and Motzkin).
+    """
+
+    method = "elimination of variables from linear inequalities, in exact arithmetic"
+    weighing = "volume of what the half-spaces of the other classes leave"
+
+    def __init__(self, form: LinearForm, claim: Claim) -> None:
+        super().__init__(form, claim)
+        self._margins = form.rule.margins(claim.toward, claim.delta, len(form.base))
+
+    def find(self, free: tuple[int, ...], allowance: Allowance) -> dict[int, Number] | None:
+        """Return a point of the class in the box of the free features; None: there is none."""
+        for numbers, _ in self._discrete(free):
+            reals = tuple(i for i in free if i not in numbers)
+            allowance.spend()
+            ends = [self._claim.domain.features[i] for i in reals]
+            box = [(Fraction(f.low), Fraction(f.high), Fraction(1)) for f in ends if isinstance(f, Real)]
+            rows = [(m, *self._scaled(m, self._at(m, free, numbers), reals, tuple(box))) for m in self._margins]
+            # The class wins where no margin of another one holds: at most 0, and below it where a tie would hold.
+            point = solution([(tuple(steps), -c, m.tie) for m, c, steps in rows], len(reals), allowance)
+            if point is not None:
+                places = zip(reals, box, point, strict=True)
+                return numbers | {i: low + (high - low) * u for i, (low, high, _), u in places}
+        return None
+
+    def weigh(self, free: tuple[int, ...], allowance: Allowance) -> Fraction:
+        """Return what all points of the class weigh together."""
+        whole = Fraction(1)
+        if self._claim.weights == "count":
+            whole = prod((sum((w for _, w in self._worths(i)), Fraction(0)) for i in free), start=whole)
+        return whole - super().weigh(free, allowance)
+
+
+Half = tuple[tuple[Fraction, ...], Fraction, bool]  # factors times u is at most the number; below it, if strict
+
+
+def solution(halves: Sequence[Half], dimension: int, allowance: Allowance) -> list[Fraction] | None:
+    """Return a point of the unit cube in all half-spaces; None if there is none.
+
+    Notes
+    -----
+    Fourier and Motzkin: a system has a solution iff it has one without its last variable, with a row for each two rows
+    that bound it from both sides. Their number may grow doubly exponentially; the allowance ends that.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> solution([((Fraction(1),), half, False), ((Fraction(-1),), -half, False)], 1, Allowance.of(None))
+    [Fraction(1, 2)]
+    >>> solution([((Fraction(1),), half, True), ((Fraction(-1),), -half, False)], 1, Allowance.of(None)) is None
+    True
+    """
+    systems = [[*halves, *((row, limit, False) for row, limit in _cube(dimension))]]
+    for _ in range(dimension):
+        systems.append(_eliminated(systems[-1], allowance))
+    if any(limit < 0 or (limit == 0 and strict) for _, limit, strict in systems.pop()):
+        return None
+    found: list[Fraction] = []
+    for system in reversed(systems):
+        rests = [(row[-1], limit - sum(a * u for a, u in zip(row, found, strict=False))) for row, limit, _ in system]
+        low = max(rest / a for a, rest in rests if a < 0)
+        high = min(rest / a for a, rest in rests if a > 0)
+        found.append((low + high) / 2)
+    return found
+
+
+def _eliminated(system: Sequence[Half], allowance: Allowance) -> list[Half]:
+    """Return the inequalities that are left of a system without its last variable."""
+    kept = {(row[:-1], limit, strict) for row, limit, strict in system if not row[-1]}
+    upper, lower = ([half for half in system if sign * half[0][-1] > 0] for sign in (1, -1))
+    for (a, at, one), (b, bt, two) in product(upper, lower):
+        allowance.spend()
+        p, q = -b[-1], a[-1]
+        row = tuple(p * x + q * y for x, y in zip(a[:-1], b[:-1], strict=True))
+        kept.add((row, p * at + q * bt, one or two))
+    return sorted(kept)
 
 
 def above(constant: Fraction, steps: list[Fraction]) -> Fraction:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +13,13 @@ import numpy as np
 
 from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
-from axfi_kc.verification.linear_proofs import LinearProofs
+from axfi_kc.verification.example_circuits import circuit_holds, cut_elsewhere
+from axfi_kc.verification.linear_proofs import ClassProofs, LinearProofs
 from axfi_kc.verification.possible import Possible, possible_rows, violated
 from axfi_kc.verification.reading import form_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
 from axfi_kc.verification.report import Allowance, Spent, Status
-from axfi_kc.verification.spaces import Space, apart, draw, values_of
+from axfi_kc.verification.spaces import Bound, Space, apart, draw, values_of
 from axfi_kc.verification.tree_proofs import TreeProofs
 
 __all__ = ["Answer", "Searches", "Weighed", "agree"]
@@ -69,7 +71,7 @@ class Searches:
         # A dump that contradicts the model's own predict proves nothing about the model.
         if form is not None and not self._agrees(form):
             form = None
-        self._form = _decided(form)
+        self._read, self._form = form, _decided(form)
         self.reading = "its cells" if form is not self._form else _READINGS[type(form)]
         self._space = _space(form, claim, allowance)
         # Ratios among some points, or under a joint distribution, are divided by what all of these weigh.
@@ -95,10 +97,27 @@ class Searches:
                 return False
         return True
 
+    def cut(self, ends: list[set[Bound]]) -> tuple[Space | None, Possible | None, TreeProofs | None]:
+        """Return the space of ratios, cut at more bounds as well, what is possible in it, and proofs about it."""
+        claim, form, limits, proofs = replace(self.claim, weights="ratio"), self._form, None, None
+        space = Space.of_values(claim, self.allowance.points)
+        if isinstance(self._read, TreeForm | CellForm):
+            cuts = self._read.bounds(claim.domain)
+            space = Space.of(claim, [own | more for own, more in zip(cuts, ends, strict=True)])
+        if space is not None and (claim.domain.constraints or claim.domain.distribution is not None):
+            limits = Possible(space)
+        asked = claim.prediction, claim.delta, claim.toward
+        is_known = isinstance(form, TreeForm | LinearForm) and form.rule is not None and form.rule.knows(*asked)
+        if space is not None and isinstance(form, TreeForm | LinearForm) and is_known:
+            with suppress(Spent):
+                proofs = TreeProofs(form, space, limits, self.allowance)
+        return space, limits, proofs
+
     @property
     def linear_form(self) -> LinearForm | None:
         """What was read of a linear model whose points are not constrained; None of others."""
-        is_free = isinstance(self._proofs, LinearProofs) and not self.claim.domain.constraints
+        plain = isinstance(self._proofs, LinearProofs) and self.claim.toward is None
+        is_free = plain and not self.claim.domain.constraints
         return self._form if isinstance(self._form, LinearForm) and is_free else None
 
     @property
@@ -191,6 +210,31 @@ class Searches:
                 True, "proved", "predict at a point found by a proof", self.allowance.used, self._shown(codes)
             )
         return Answer(True, "proved", proofs.method, self.allowance.used, _ROUNDED)
+
+    def differs(self, free: Features, circuit: Any) -> tuple[str, int] | None:
+        """Return a point of a box at which a circuit of its dissimilar points is wrong, and how many were asked.
+
+        The text is empty if there is none; the result None if not every combination of cells can be asked.
+        """
+        space = self._space
+        if space is None or self.is_inexact or not space.has_floats(free) or space.n_boxes(free) > _FEW:
+            return None
+        axes = circuit.grid.axes
+        if any(cut_elsewhere(axes[i], space.pieces[i], float(self.claim.codes[i])) for i in free):
+            return None
+        drawn = self._drawn(free, _READ_AT)  # what is beside the instance in its own cell, too
+        blocks: list[tuple[Codes, Any]] = [*self._listed(free), (drawn, possible_rows(self.claim.domain, drawn))]
+        for codes, possible in blocks:
+            flags = self._flags(codes, possible)
+            rows = zip(codes, possible, flags, circuit_holds(circuit, codes), strict=True)
+            wrong = next((r for r, may, own, said in rows if own != said and not (may and self._may_be(r, said))), None)
+            if wrong is not None:
+                return self._shown(wrong) or "the instance", len(codes)
+        return "", sum(len(codes) for codes, _ in blocks)
+
+    def _may_be(self, codes: Codes, dissimilar: bool) -> bool:
+        """Tell whether predict or exact arithmetic says that of a point: where they differ, either may be meant."""
+        return any(self.claim.is_similar(y) != dissimilar for y in self.outputs(codes))
 
     def _sample(self, free: Features) -> Answer:
         number = 0 if self.allowance.is_late else min(_SAMPLE, self.allowance.points)
@@ -308,10 +352,11 @@ def _space(form: Form | None, claim: Claim, allowance: Allowance) -> Space | Non
 def _proofs(
     form: Form | None, space: Space | None, possible: Possible | None, claim: Claim, allowance: Allowance
 ) -> TreeProofs | LinearProofs | None:
-    if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(claim.prediction, claim.delta)):
+    asked = claim.prediction, claim.delta, claim.toward
+    if isinstance(form, TreeForm | LinearForm) and not (form.rule and form.rule.knows(*asked)):
         return None  # the check of the prediction says so
     if isinstance(form, LinearForm) and LinearProofs.covers(claim):
-        return LinearProofs(form, claim)
+        return LinearProofs(form, claim) if claim.toward is None else ClassProofs(form, claim)
     # Constraints that tie features to each other spoil extreme corners: value by value a linear form is a sum of trees.
     if isinstance(form, TreeForm | LinearForm) and space is not None:
         try:

@@ -82,7 +82,10 @@ class TreeProofs:
         claim = space.claim
         if form.rule is None:
             raise Spent  # there are no outputs to prove anything about
-        margins = form.rule.margins(claim.prediction, claim.delta, len(form.base))
+        # Asked why not a class, the points of that class are those that are not unlike it.
+        self._is_class = claim.toward is not None
+        own = claim.toward if self._is_class else claim.prediction
+        margins = form.rule.margins(own, claim.delta, len(form.base))
         if isinstance(form, TreeForm):
             leaves = [_leaves(tree, form, space, allowance) for tree in form.trees]
         else:
@@ -137,18 +140,34 @@ class TreeProofs:
             raise Spent  # nothing that can exist has a probability
         return found / whole
 
-    def _dissimilar(self, free: tuple[int, ...], allowance: Allowance) -> Iterator[tuple[Where, int | Fraction]]:
-        """Iterate over disjoint boxes that hold exactly the dissimilar points, with the share that is possible."""
+    def find_within(self, box: Where, allowance: Allowance, *, similar: bool) -> dict[int, int] | None:
+        """Return a similar (or dissimilar) point within a box, as one piece per feature of it; None: there is none."""
+        found = next(self._dissimilar(tuple(box), allowance, within=box, flipped=similar), None)
+        return None if found is None else {i: (mask & -mask).bit_length() - 1 for i, mask in found[0].items()}
+
+    def _dissimilar(
+        self, free: tuple[int, ...], allowance: Allowance, *, within: Where | None = None, flipped: bool = False
+    ) -> Iterator[tuple[Where, int | Fraction]]:
+        """Iterate over disjoint boxes that hold exactly the dissimilar points, with the share that is possible.
+
+        Only those `within` a box, if one is given; the similar ones instead, if `flipped`.
+        """
         trees, limits = self._conditioned(free), self._possible
-        everything = {i: (1 << len(self._space.pieces[i])) - 1 for i in free}
-        stack = [(everything, np.ones(len(trees.where), dtype=np.bool_))]
+        everything = within or {i: (1 << len(self._space.pieces[i])) - 1 for i in free}
+        start = np.ones(len(trees.where), dtype=np.bool_)
+        for i, mask in (within or {}).items():
+            start = trees.within(start, i, mask)
+        stack = [(everything, start)]
         while stack:
             # From the top of the stack, so the search stays depth first in blocks.
             boxes = stack[-_AT_ONCE:]
             del stack[-_AT_ONCE:]
             allowance.spend(len(boxes))
             least, most, widest = trees.bounds(np.array([reached for _, reached in boxes]))
-            inside, reachable = (least > 0).any(axis=1).tolist(), (most > 0).any(axis=1).tolist()
+            every, some = (least > 0).any(axis=1), (most > 0).any(axis=1)
+            if self._is_class != flipped:
+                every, some = ~some, ~every
+            inside, reachable = every.tolist(), some.tolist()
             for k, (pieces, reached) in enumerate(boxes):
                 if inside[k]:
                     yield from ((pieces, 1),) if limits is None else limits.boxes(pieces, allowance)

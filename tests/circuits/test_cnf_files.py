@@ -15,6 +15,7 @@ from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files import Variables, read_nnf
 from axfi_kc.circuits.files.cnf import compile_with_dsharp, parse_count_answer, read_cnf, write_cnf
+from axfi_kc.circuits.files.variables import description
 from axfi_kc.circuits.targets.bit_codes import CODES
 from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import BudgetError, CircuitError, ModelFileError
@@ -95,9 +96,10 @@ def test_the_lines_for_counters(tmp_path: Path) -> None:
     build = CircuitBuilder(Grid.of_values(AB))
     circuit = build.circuit(build.disjunction([build.literal(0, [1]), build.literal(1, [1])]))
     write_cnf(circuit, tmp_path / "a.cnf", weights=False, projected=True)
-    assert (tmp_path / "a.cnf").read_text() == "c t pmc\np cnf 2 1\nc p show 1 2 0\n1 2 0\n"
+    said = "".join(line + "\n" for line in description(circuit.grid, "direct"))
+    assert (tmp_path / "a.cnf").read_text() == f"c t pmc\n{said}p cnf 2 1\nc p show 1 2 0\n1 2 0\n"
     write_cnf(build.circuit(build.false), tmp_path / "a.cnf", weights=False)
-    assert (tmp_path / "a.cnf").read_text() == "c t mc\np cnf 3 2\n3 0\n-3 0\n"
+    assert (tmp_path / "a.cnf").read_text() == f"c t mc\n{said}p cnf 3 2\n3 0\n-3 0\n"
     grid = Grid.of(Domain([Integer("a", 0, 9)]), [[Cut(4.5, closed=True)]])
     with pytest.raises(CircuitError, match="cells of several"):
         write_cnf(CircuitBuilder(grid).circuit(1), tmp_path / "a.cnf", weights=False)

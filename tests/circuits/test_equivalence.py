@@ -32,7 +32,7 @@ def test_diagrams_of_different_orders_are_refused():
         for i, j in [(0, 1), (1, 0)]
     )
     for compare in (queries.is_equivalent, queries.entails):
-        with pytest.raises(CircuitError, match="compile into mdd or obdd first"):
+        with pytest.raises(CircuitError, match="compile into mdd, obdd or sdd first"):
             compare(one, other)
     gate = build.circuit(build.disjunction([build.literal(0, [1]), build.literal(1, [0])]))
     assert not queries.is_ordered(gate)

@@ -110,10 +110,13 @@ def test_a_budget_stops_it() -> None:
 def test_diagrams_of_two_orders_or_grids_are_refused() -> None:
     grid = bits(2)
     a, b = (mdd_of(pairs(grid, 1), order=order) for order in ([0, 1], [1, 0]))
-    with pytest.raises(CircuitError, match=r"one order, but the orders \(0, 1\) and \(1, 0\), on one grid, were given"):
+    with pytest.raises(
+        CircuitError, match=r"one order, but the orders \(0, 1\) and \(1, 0\), over the same cells, were given"
+    ):
         a.conjoin(b)
-    with pytest.raises(CircuitError, match="on two grids, were given"):
-        a.disjoin(mdd_of(pairs(bits(2), 1), order=[0, 1]))
+    assert a.disjoin(mdd_of(pairs(bits(2), 1), order=[0, 1])) == a  # another grid with the same cells
+    with pytest.raises(CircuitError, match="over different cells, were given"):
+        a.disjoin(mdd_of(pairs(bits(3), 1), order=[0, 1, 2]))
     with pytest.raises(CircuitError, match=r"each feature number from 0 to 1 once, but \[0, 0\] was given"):
         mdd_of(pairs(grid, 1), order=[0, 0])
 

@@ -346,7 +346,7 @@ def test_operations_are_refused_after_reordering() -> None:
     obdd.root.bdd.reorder({bit.name: k for k, bit in enumerate(reversed(obdd.bits))})
     with pytest.raises(CircuitError, match="manager was reordered since; make the diagram again"):
         obdd.negate()
-    with pytest.raises(CircuitError, match="beside one of the same grid"):
+    with pytest.raises(CircuitError, match="beside one over the same cells"):
         obdd_of(table_circuit(BITS, (0, 1, 1, 0, 0, 1, 0, 1)), beside=obdd)
 
 

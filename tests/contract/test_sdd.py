@@ -134,8 +134,8 @@ def test_what_is_no_vtree_is_refused() -> None:
         sdd_of(circuit, vtree=("x0", "x1", "x2", "x3"))
     with pytest.raises(UnknownFeatureError):
         sdd_of(circuit, vtree=(("x0", "x1"), ("x2", "y")))
-    with pytest.raises(CircuitError, match="beside one of the same grid"):
-        sdd_of(circuit, beside=sdd_of(pairs(bits(4), 2)))
+    with pytest.raises(CircuitError, match="beside one over the same cells"):
+        sdd_of(circuit, beside=sdd_of(pairs(bits(6), 2)))
 
 
 def test_without_pysdd_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ from axfi_kc.circuits.queries import count, evaluate, is_decomposable
 from axfi_kc.domain.features import Real
 from axfi_kc.domain.grid import Grid
 from axfi_kc.engines.circuit.regions import InstanceBoxes, Region
-from axfi_kc.engines.circuit.search import cxps_by_duality, cxps_by_nodes, cxps_by_size
+from axfi_kc.engines.circuit.search import cxps_by_nodes
+from axfi_kc.engines.duality import cxps_by_duality, cxps_by_size
 from axfi_kc.errors import BudgetError, CircuitError, ConstantModelError, WeightError
 from axfi_kc.models import CircuitModel
 from tests.support.circuit_forms import cell_of, circuit_cases, class_cases

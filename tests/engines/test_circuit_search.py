@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from axfi_kc.engines.circuit.search import _extended
+from axfi_kc.engines.duality import _extended
 
 
 def _hitting(sets: Sequence[int], n: int) -> list[int]:

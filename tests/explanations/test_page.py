@@ -127,8 +127,13 @@ def test_a_batch(explainer: ax.Explainer, cancer, tmp_path) -> None:
     means = batch.shares("shapley").astype(float).mean().sort_values(ascending=False, kind="stable")
     assert [row[0] for row in page.tables[0][1:4]] == list(means.index[:3])
     assert [float(k[1]) for k in page.keys[0][1:4]] == pytest.approx(list(means[:3]))
-    assert [row[0] for row in page.tables[1][1:]] == [str(n) for n in rows.index]
-    assert [row[1] for row in page.tables[1][1:]] == list(batch.predictions)
+    groups = batch.inspection(by="prediction")
+    assert [title.split(" (")[0] for title in page.tables[1][0]] == ["feature", *groups]
+    first, numbers = page.tables[1][1][0], [float(key) for key in page.keys[1][1][1:]]
+    place = batch.domain.index(first)
+    assert numbers == pytest.approx([own.importances_mean[place] for own in groups.values()])
+    assert [row[0] for row in page.tables[2][1:]] == [str(n) for n in rows.index]
+    assert [row[1] for row in page.tables[2][1:]] == list(batch.predictions)
     assert sum(a.get("class") == "instance" for _, a in page.elements) == 2
     links = {a["href"][1:] for tag, a in page.elements if tag == "a"}
     ids = [a["id"] for _, a in page.elements if "id" in a]

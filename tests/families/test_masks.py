@@ -14,10 +14,13 @@ from tests.support.listed_families import ELEMENTS, hitting_of, random_sets
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("rows", "nodes"), [(1024, 8192), (1, 8192), (2, 1)])
+@pytest.mark.parametrize(("rows", "nodes", "few"), [(1024, 8192, 0), (1, 8192, 0), (2, 1, 0), (1024, 8192, 16)])
+@pytest.mark.parametrize("steps", [4, 128])
 def test_hitting_sets_equal_those_of_a_listing(
-    rows: int, nodes: int, seed: int, monkeypatch: pytest.MonkeyPatch
+    rows: int, nodes: int, few: int, steps: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(feature_sets, "_FEW_SETS", few)
+    monkeypatch.setattr(feature_sets, "_FEW_STEPS", steps)
     monkeypatch.setattr(feature_sets, "_ROWS_AT_ONCE", rows)
     monkeypatch.setattr(budgets, "_CHUNK", nodes)
     rng = Random(seed)
@@ -44,16 +47,28 @@ def test_a_spent_budget_has_hitting_sets_and_no_others(rows: int, monkeypatch: p
     assert minimal_hitting_sets(family, budget=Budget(nodes=32)) == dual
 
 
+def test_few_sets_have_budgets_too() -> None:
+    family = [0b011, 0b110, 0b101]
+    for budget in (Budget(nodes=1), Budget(seconds=1e-9)):
+        with pytest.raises(BudgetSpent):
+            minimal_hitting_sets(family, budget=budget)
+    assert minimal_hitting_sets(family, budget=Budget(seconds=60)) == [0b011, 0b101, 0b110]
+
+
+@pytest.mark.parametrize("kernel", [True, False])
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 129])
-def test_hitting_sets_at_the_edges_of_words(n: int) -> None:
+def test_hitting_sets_at_the_edges_of_words(n: int, kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many sets, and as many elements, as fill words of 64 bits, and one more or less."""
+    monkeypatch.setattr(feature_sets, "_FEW_SETS", 0 if kernel else 16)
     assert minimal_hitting_sets(1 << i for i in range(n)) == [(1 << n) - 1]
     assert minimal_hitting_sets([(1 << n) - 1]) == [1 << i for i in range(n)]
     pairs = [1 << i | 1 << n for i in range(n)]
     assert minimal_hitting_sets(pairs) == sorted([1 << n, (1 << n) - 1], key=lambda m: (m.bit_count(), m & 1 == 0, m))
 
 
+@pytest.mark.parametrize("kernel", [True, False])
 @pytest.mark.parametrize("e", [63, 64, 65, 79, 80, 127, 128, 191, 192, 300])
-def test_hitting_sets_of_few_elements_with_large_numbers(e: int) -> None:
+def test_hitting_sets_of_few_elements_with_large_numbers(e: int, kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature_sets, "_FEW_SETS", 0 if kernel else 16)
     assert minimal_hitting_sets([1 | 1 << e, 2 | 1 << e, 1 << 5 | 1 << e]) == [1 << e, 1 | 2 | 1 << 5]
     assert minimal_hitting_sets([1 << e]) == [1 << e]

@@ -295,3 +295,22 @@ def test_scores_and_forest_of_an_explanation(explainer: ax.Explainer, cancer) ->
     assert axes.get_yticklabels()[0].get_text() == "worst concave points = 0.2508"
     assert len(axes.patches) == 4
     assert "7 trees, 5 lighter ones not drawn" in plot_forest(e.forest, max_trees=2).get_title()
+
+
+def test_each_target_is_drawn_in_its_own_nodes() -> None:
+    """An OBDD of 9 nodes and an SDD of 12 were drawn as the same two."""
+    domain = ax.Domain([ax.Integer("age", 0, 4), ax.Integer("smokes", 0, 1)])
+    drawn = {}
+    for target in ("mdd", "obdd", "sdd", "ddnnf"):
+        compiled = ax.compile_model(lambda p: p[0] in (1, 3) and p[1] == 1, domain, target=target)
+        axes = plot_circuit(compiled)
+        drawn[target] = sorted(text.get_text() for text in axes.texts)
+        graph = circuit_graph(compiled.target)
+        kinds = [kind for _, kind in graph.nodes(data="kind")]
+        assert compiled.size.nodes == (kinds.count("or") if target == "sdd" else len(kinds) - 1)
+        size = f"{compiled.size.nodes} nodes, {compiled.size.edges}"
+        assert any(size in text for text in [axes.get_title(), *drawn[target]])
+    assert "age_0" in drawn["obdd"]
+    assert {"0", "1", "age_3", "smokes"} <= set(drawn["obdd"])
+    assert {"prime", "sub", "~age_0", "smokes"} <= set(drawn["sdd"])
+    assert len({tuple(texts) for texts in drawn.values()}) >= 3

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import chain, combinations
-from math import factorial
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -17,43 +16,14 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.engines.found import DiagramCxps, ListedCxps, joint_totals
 from axfi_kc.engines.linear.counted import CountedCxps
 from axfi_kc.engines.linear.cover_sums import count_covers, sum_covers
-from axfi_kc.errors import BudgetError, IncompleteError, WeightError
-from axfi_kc.families.masks import minimal_hitting_sets
+from axfi_kc.errors import BudgetError, WeightError
 from axfi_kc.models import LinearModel, Positive, Slope
 from axfi_kc.scores.interactions import INTERACTIONS, interactions_of
+from axfi_kc.verification import definitions
 from tests.engines.test_cover_sums import random_covers
+from tests.support.interaction_definitions import by_definition, random_forest
 
 ACCOUNT = Account(None, goal="test")
-
-
-def subsets(items: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    return chain.from_iterable(combinations(items, k) for k in range(len(items) + 1))
-
-
-def by_definition(value: Callable[[int], Fraction], n: int, T: tuple[int, ...], kind: str) -> Fraction:
-    """Return an interaction as its definition has it: from all coalitions without T, or all within T."""
-
-    def derivative(S: tuple[int, ...]) -> Fraction:
-        own = sum(1 << i for i in S)
-        return sum(((-1) ** (len(T) - len(L)) * value(own | sum(1 << i for i in L)) for L in subsets(T)), Fraction(0))
-
-    if kind == "moebius":
-        return derivative(())
-    others, t = tuple(i for i in range(n) if i not in T), len(T)
-    total = Fraction(0)
-    for S in subsets(others):
-        s = len(S)
-        weight = Fraction(factorial(s) * factorial(n - s - t), factorial(n - t + 1))
-        total += derivative(S) * (weight if kind == "shapley" else Fraction(1, 2 ** (n - t)))
-    return total
-
-
-def random_forest(rng: Random, n: int) -> CXpForest:
-    """Return a forest of minimal sets, with weights of a few or of hundreds of bits, some of them 0."""
-    masks = minimal_hitting_sets([rng.randrange(1, 1 << n) for _ in range(rng.randint(1, 5))])
-    size = rng.choice([5, 2**40, 2**200])
-    numerators = [rng.choice([0, rng.randint(1, size)]) for _ in masks]
-    return CXpForest([f"x{i}" for i in range(n)], list(masks), numerators, size)
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -63,13 +33,15 @@ def test_closed_forms_are_the_definitions(seed: int) -> None:
         forest = random_forest(rng, rng.randint(2, 5))
         n, kind = len(forest.features), rng.choice(list(INTERACTIONS))
         order = rng.randint(1, min(n, 4))
-        expected = {T: by_definition(forest.value_of_mask, n, T, kind) for T in combinations(range(n), order)}
-        found = interactions_of(forest.sets, forest.features, kind, order=order)
+        up_to = rng.randint(order, min(n, 4))
+        expected = by_definition(forest.value_of_mask, n, kind, order, up_to)
+        found = interactions_of(forest.sets, forest.features, kind, order=order, up_to=up_to)
         assert found == {tuple(f"x{i}" for i in T): x for T, x in expected.items() if x}
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_listed_counted_and_on_a_diagram_alike(seed: int) -> None:
+def test_listed_counted_and_on_a_diagram_alike(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("axfi_kc.engines.linear.counted._FASTER_LISTED", 0 if seed % 2 else 10**6)
     rng = Random(seed)
     covers = random_covers(rng, 7)
     counted = CountedCxps(covers, sum_covers(covers, ACCOUNT), "ratio", *count_covers(covers, ACCOUNT))
@@ -77,7 +49,7 @@ def test_listed_counted_and_on_a_diagram_alike(seed: int) -> None:
     listed = counted.listed(10**6)
     assert listed is not None
     for kind in INTERACTIONS:
-        for order in (1, 2):
+        for order in (1, 2, 3, 4):
             expected = interactions_of(listed, names, kind, order=order)
             assert interactions_of(counted, names, kind, order=order) == expected
 
@@ -130,10 +102,8 @@ def test_bad_questions_are_one_sentence() -> None:
     for order in (0, -1, True, 1.5):
         with pytest.raises(WeightError, match="positive number of features"):
             e.interactions(order=order)
-    covers = random_covers(Random(0))
-    counted = CountedCxps(covers, sum_covers(covers, ACCOUNT), "ratio", {1: 5}, 1)
-    with pytest.raises(IncompleteError, match="ask for pairs"):
-        counted.joint(lambda size: Fraction(1), 3, ACCOUNT)
+    with pytest.raises(WeightError, match="up to 1 features says nothing about 2"):
+        e.interactions("faith", up_to=1)
     model = LinearModel.of_columns(
         Domain([Integer(f"x{i}", 0, 1) for i in range(30)]), [[1] * 30], intercepts=[-14.5], rule=Positive((0, 1))
     )
@@ -152,16 +122,15 @@ def _fields(counted: CountedCxps) -> dict[str, object]:
     return {name: getattr(counted, name) for name in ("covers", "sums", "kind", "_sizes", "_support")}
 
 
-@pytest.mark.parametrize("kind", ["shapley", "banzhaf", "moebius"])
+@pytest.mark.parametrize("kind", INTERACTIONS)
 def test_interactions_equal_those_of_shapiq(kind: str) -> None:
     shapiq = pytest.importorskip("shapiq")
     rng = Random(7)
     for n in (4, 7, 9):
         forest = random_forest(rng, n)
-        index = {"shapley": "SII", "banzhaf": "BII", "moebius": "Moebius"}[kind]
-        theirs = shapiq.ExactComputer(game_of(forest), n_players=n)(index, 3).dict_values
+        theirs = shapiq.ExactComputer(game_of(forest), n_players=n)(INTERACTIONS[kind].code, 3).dict_values
         for order in (1, 2, 3):
-            ours = interactions_of(forest.sets, forest.features, kind, order=order)
+            ours = interactions_of(forest.sets, forest.features, kind, order=order, up_to=3)
             for T in combinations(range(n), order):
                 mine = float(ours.get(tuple(f"x{i}" for i in T), 0))
                 assert theirs.get(T, 0.0) == pytest.approx(mine, abs=1e-9)
@@ -174,3 +143,12 @@ def game_of(forest: CXpForest) -> Callable[[np.ndarray], np.ndarray]:
         return float(forest.value_of_mask(sum(1 << i for i, flag in enumerate(row.tolist()) if flag)))
 
     return lambda coalitions: np.array([value(row) for row in coalitions])
+
+
+def test_the_checker_knows_the_same_interactions() -> None:
+    assert set(definitions.INTERACTIONS) == set(INTERACTIONS)
+    forest = random_forest(Random(5), 6)
+    weighted = {frozenset(names): Fraction(w) for names, w in forest.weights.items()}
+    for kind in INTERACTIONS:
+        ours = {frozenset(pair): x for pair, x in interactions_of(forest.sets, forest.features, kind).items()}
+        assert definitions.interaction_by_definition(kind, weighted) == ours

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 import axfi_kc as ax
 from axfi_kc import Domain, Integer
 from axfi_kc.errors import BudgetError, CircuitError
-from tests.scores.test_interactions import by_definition
+from tests.support.interaction_definitions import by_definition
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -38,7 +38,7 @@ def test_interactions_are_the_definition(seed: int, target: str) -> None:
                 total += part
         return total
 
-    expected = {T: by_definition(value, n, T, "shapley") for T in combinations(range(n), 2)}
+    expected = by_definition(value, n, "shapley", 2)
     compiled = ax.compile_model(lambda p: truth[tuple(p)], domain, output=True, target=target)
     found = ax.shap_interactions(compiled, v)
     assert found == {tuple(f"x{i}" for i in T): x for T, x in expected.items() if x}

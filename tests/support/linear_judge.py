@@ -8,7 +8,7 @@ polynomial between vertices, so Milne's rule is exact up to three dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise, product
@@ -20,6 +20,7 @@ from axfi_kc.models import Argmax, LinearModel, Positive, Slope
 
 Point = tuple[Any, ...]
 Constraint = tuple[tuple[Fraction, ...], Fraction]  # a . x <= b
+_REAL = object()  # any number of a real feature
 
 
 def volume(constraints: Sequence[Constraint], n: int) -> Fraction:
@@ -87,6 +88,11 @@ class LinearJudge:
             return rule.labels[scores.index(max(scores))]
         return rule.labels[int(scores[0] > 0)] if isinstance(rule, Positive) else scores[0] * rule.scale
 
+    @property
+    def _home(self) -> Any:
+        """The output whose points are convex."""
+        return self.output(self.v)
+
     def dissimilar(self, x: Point) -> bool:
         a, b = self.output(x), self.output(self.v)
         return a != b if self.delta is None else abs(a - b) > self.delta
@@ -141,7 +147,7 @@ class LinearJudge:
         rule, slopes = self.model.rule, [self._slopes(k, free) for k in range(len(self.model.base))]
         scores = [self.score(origin, k) for k in range(len(self.model.base))]
         if isinstance(rule, Argmax):
-            home = rule.labels.index(self.output(self.v))
+            home = rule.labels.index(self._home)
             return [
                 _tied(
                     (tuple(a - b for a, b in zip(slopes[k], slopes[home], strict=True)), scores[home] - scores[k]),
@@ -159,6 +165,53 @@ class LinearJudge:
 
     def _slopes(self, k: int, free: list[int]) -> tuple[Fraction, ...]:
         return tuple(Fraction(self.model.parts[i].factors[k], self.model.denominator) for i in free)
+
+
+@dataclass(frozen=True)
+class ClassJudge(LinearJudge):
+    """Answers "why not this class?" from the definitions, for at most two real features.
+
+    The planes at which two scores are equal cut the box into faces; in the relative interior of each, whatever its
+    dimension, lies the mean of some of its corners, so these means decide what exists.
+    """
+
+    toward: Any = None
+
+    def dissimilar(self, x: Point) -> bool:
+        return self.output(x) == self.toward
+
+    def is_wcxp(self, S: frozenset[int]) -> bool:
+        choices = [
+            ([_REAL, *_nothing(f)] if isinstance(f, Real) else _values(f)) if i in S else [x]
+            for i, (f, x) in enumerate(zip(self.domain.features, self.v, strict=True))
+        ]
+        return any(any(map(self.dissimilar, self._faces(point))) for point in product(*choices))
+
+    def _faces(self, point: Point) -> Iterator[Point]:
+        """Iterate over a point of each face of the box in which some features are real."""
+        free, features = [i for i, x in enumerate(point) if x is _REAL], self.domain.features
+        units = [tuple(Fraction(int(i == j)) for j in free) for i in free]
+        origin = tuple(Fraction(0) if i in free else x for i, x in enumerate(point))
+        planes = [(u, end) for u, i in zip(units, free, strict=True) for end in (features[i].low, features[i].high)]
+        for a, b in combinations(range(len(self.model.base)), 2):
+            slopes = zip(self._slopes(a, free), self._slopes(b, free), strict=True)
+            planes.append((tuple(x - y for x, y in slopes), self.score(origin, b) - self.score(origin, a)))
+        meeting = {tuple(x) for rows in combinations(planes, len(free)) if (x := _meet(rows, len(free))) is not None}
+        corners = [
+            x for x in meeting if all(features[i].low <= c <= features[i].high for i, c in zip(free, x, strict=True))
+        ]
+        for size in range(1, len(free) + 2):
+            for some in combinations(corners, size):
+                moved = dict(zip(free, (sum(column) / size for column in zip(*some, strict=True)), strict=True))
+                yield tuple(moved.get(i, x) for i, x in enumerate(origin))
+
+    def _dissimilar_share(self, values: list[Any]) -> Fraction:
+        is_fixed = not any(isinstance(x, tuple) for x in values)
+        return Fraction(int(self.dissimilar(tuple(values)))) if is_fixed else 1 - super()._dissimilar_share(values)
+
+    @property
+    def _home(self) -> Any:
+        return self.toward
 
 
 def _tied(constraint: Constraint, *, wins: bool) -> Constraint:

@@ -140,6 +140,8 @@ QUESTIONS: dict[str, Work] = {
     "forest as text": lambda b: hard.within(hard.threshold(), b).forest.to_dot(),
     "rounding": lambda b: hard.within(hard.threshold(19), b).rounding,
     "counterfactual, nearest of many": lambda b: hard.within(hard.threshold(), b).counterfactual(),
+    "adversarial examples as a circuit, boxes": lambda b: hard.within(of_votes(), b).circuit(),
+    "adversarial examples as a circuit, linear": lambda b: hard.explanation_of(many_sets(), b).circuit(),
     "counterfactual, trees, drawn": lambda b: nearest(b, 1),
     "counterfactual, linear, drawn": drawn_in_corner,
     "axiom on AXps": lambda b: axioms.axp_minimal_monotonicity(ax.shapley_like, forest_of(crossing()), budget=b),

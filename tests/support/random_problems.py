@@ -60,6 +60,8 @@ class Truth:
         Points to be explained, as positions of values.
     possible
         The points that can exist, as positions of values; None: all.
+    toward
+        The class that is asked about, "why not this one?"; None: any other.
     """
 
     kind: str
@@ -71,6 +73,7 @@ class Truth:
     outputs: list[Any]
     instances: list[tuple[int, ...]]
     possible: frozenset[tuple[int, ...]] | None = None
+    toward: Any = None
 
     @cached_property
     def wholes(self) -> list[int]:
@@ -109,6 +112,8 @@ class Truth:
         return self.domain.size is not None
 
     def similar(self, a: Any, b: Any) -> bool:
+        if self.toward is not None:
+            return self.toward not in (a, b) or a == b
         return a == b if self.delta is None else abs(a - b) <= self.delta
 
     def answer(self, v: Sequence[int]) -> Answer:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
+from fractions import Fraction
+from itertools import product
 from random import Random
 
 from axfi_kc.circuits.psdd import Psdd
 from axfi_kc.circuits.targets.vtrees import Vtree
+from axfi_kc.domain.distribution import States
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Integer
 
 
 def psdd_text(rng: Random, vtree: Vtree, *, zeros: float = 0.1) -> str:
@@ -42,3 +48,71 @@ def chance_of(psdd: Psdd, bits: tuple[int, ...]) -> float:
         return sum(float(p) * below(a) * below(b) for a, b, p in psdd.elements[node])
 
     return below(len(psdd.places) - 1)
+
+
+def exact_chance(psdd: Psdd, bits: tuple[int, ...]) -> Fraction:
+    """Return the probability of a bit vector, given nothing, by the definition."""
+
+    def below(node: int) -> Fraction:
+        chance = psdd.leaves[node]
+        if chance is not None:
+            return chance if bits[psdd.vtree.leaves[psdd.places[node]]] else 1 - chance
+        return sum((p * below(a) * below(b) for a, b, p in psdd.elements[node]), Fraction(0))
+
+    return below(len(psdd.places) - 1)
+
+
+def bit_domain(n: int) -> Domain:
+    return Domain([Integer(f"x{i}", 0, 1) for i in range(n)])
+
+
+def deterministic_psdd(rng: Random, vtree: Vtree, n: int, support: Collection[tuple[int, ...]] | None = None) -> Psdd:
+    """Return a PSDD over n bits whose primes exclude each other, positive on `support` (by default a random one)."""
+    if support is None:
+        everything = list(product((0, 1), repeat=n))
+        support = [x for x in everything if rng.random() < 0.6] or everything
+    return _Grown(rng, vtree, n).psdd(support)
+
+
+class _Grown:
+    """Splits a set of bit vectors by what its members leave open on the right."""
+
+    def __init__(self, rng: Random, vtree: Vtree, n: int) -> None:
+        self.rng, self.vtree, self.n = rng, vtree, n
+        self.rows: list[tuple[int, Fraction | None, tuple[tuple[int, int, Fraction], ...]]] = []
+        self.below: list[tuple[int, ...]] = []
+        for a, b, leaf in zip(vtree.left, vtree.right, vtree.leaves, strict=True):
+            self.below.append((leaf,) if a < 0 else self.below[a] + self.below[b])
+
+    def psdd(self, support: Collection[tuple[int, ...]]) -> Psdd:
+        root = self.vtree.root
+        self.node(root, frozenset(tuple(x[k] for k in self.below[root]) for x in support))
+        order = sorted(range(len(self.rows)), key=lambda k: (self.rows[k][0], k))
+        number = {k: i for i, k in enumerate(order)}
+        rows = [self.rows[k] for k in order]
+        elements = tuple(tuple((number[a], number[b], p) for a, b, p in row[2]) for row in rows)
+        states = tuple(States.of(f) for f in bit_domain(self.n).features)
+        bits = tuple((i, 2) for i in range(self.n))
+        return Psdd(states, bits, self.vtree, tuple(r[0] for r in rows), tuple(r[1] for r in rows), elements)
+
+    def node(self, place: int, support: frozenset[tuple[int, ...]]) -> int:
+        left, right = self.vtree.left[place], self.vtree.right[place]
+        if left < 0:
+            both = len(support) == 2
+            chance = Fraction(self.rng.randint(1, 9), 10) if both else Fraction(next(iter(support))[0])
+            self.rows.append((place, chance, ()))
+            return len(self.rows) - 1
+        cut = len(self.below[left])
+        subs: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+        for x in support:
+            subs.setdefault(x[:cut], set()).add(x[cut:])
+        primes: dict[tuple[int, frozenset[tuple[int, ...]]], set[tuple[int, ...]]] = {}
+        for x, sub in sorted(subs.items()):  # equal subs need not stay together
+            primes.setdefault((self.rng.randrange(2), frozenset(sub)), set()).add(x)
+        weights = [self.rng.randint(1, 9) for _ in primes]
+        elements = [
+            (self.node(left, frozenset(prime)), self.node(right, sub), Fraction(w, sum(weights)))
+            for w, ((_, sub), prime) in zip(weights, primes.items(), strict=True)
+        ]
+        self.rows.append((place, None, tuple(elements)))
+        return len(self.rows) - 1

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import axfi_kc as ax
 from axfi_kc.engines.linear import engine as linear_engine
 from axfi_kc.engines.linear.counted import CountedCxps
+from axfi_kc.scores.interactions import INTERACTIONS
 from axfi_kc.verification import claim as claims
 from axfi_kc.verification import verify
 from axfi_kc.verification.claim import Claim
@@ -69,11 +70,7 @@ def test_interactions_are_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ax.TableModel.from_outputs(domain, [int(sum(p) > 3) for p in np.ndindex(3, 3, 3)])
     e = ax.Explainer(model, domain).explain((2, 2, 2))
     claim = Claim.of(e)
-    assert {c.subject for c in verify(e, model).checks if c.kind == "interaction"} == {
-        ("shapley",),
-        ("banzhaf",),
-        ("moebius",),
-    }
+    assert {c.subject for c in verify(e, model).checks if c.kind == "interaction"} == {(kind,) for kind in INTERACTIONS}
     for kind, row in claim.interactions.items():
         pair = next(iter(row))
         for wrong in ({**row, pair: row[pair] / 2}, {k: v for k, v in row.items() if k != pair}):

@@ -241,7 +241,7 @@ def _for_any() -> str:
 
 
 register(Format((".nnf",), read_nnf, write_nnf, describes=True))
-register(Format((".cnf",), read_cnf, write_cnf))
+register(Format((".cnf",), read_cnf, write_cnf, describes=True))
 register(Format((".dddmp",), read_dddmp, write_dddmp, language="obdd"))
 register(Format((".json",), read_dd_json, write_dd_json, language="obdd", marks=(b'"level_of_var"',)))
 register(Format((".json",), load_node_list, describes=True, marks=(b'"nodes"', b'"literals"')))

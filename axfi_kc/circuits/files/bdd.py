@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.diagram_arrays import FlatBdd, scanned_dd_json, scanned_dddmp
 from axfi_kc.circuits.files.nnf_arrays import built_circuit, fits
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
-from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.circuits.files.variables import Variables, boolean_domain, outer_names
 from axfi_kc.circuits.targets.obdd import Obdd
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import CircuitError
@@ -25,6 +25,7 @@ __all__ = [
     "TRUE",
     "Bdd",
     "bdd_of",
+    "circuit_of_bdd",
     "nnf_of_bdd",
     "read_dd_json",
     "read_dddmp",
@@ -35,6 +36,7 @@ __all__ = [
 
 
 TRUE = 1  # and -1 is false
+_PLAIN = re.compile(r"[!-~]+")  # printable ASCII without spaces
 _JSON_NODE = re.compile(rb'"[0-9]+": \[')
 
 
@@ -62,26 +64,35 @@ def bdd_of(obdd: Obdd) -> Bdd:
     """Return a diagram in the form of CUDD: arcs for 1 are never complemented (cost: linear)."""
     reference = {0: -TRUE, 1: TRUE}
     number: dict[tuple[int, int, int], int] = {}
-    for node, fork in obdd._forks.items():
+    for node, fork in obdd.forks.items():
         low, high = reference[fork.low], reference[fork.high]
         # A node whose 1-arc would be complemented is made as its complement and referred to with a minus. So a function
         # and its complement share one node, in one form.
         sign = 1 if high > 0 else -1
         key = fork.level, sign * low, sign * high
         reference[node] = sign * number.setdefault(key, len(number) + 2)
-    return Bdd(tuple(bit.name for bit in obdd.bits), list(number), reference[obdd._top])
+    return Bdd(tuple(outer_names(obdd.grid, obdd.bits)), list(number), reference[obdd.top])
 
 
-def variable_numbers(names: Sequence[str], variables: Variables) -> list[int]:
-    """Return the variable that each name is; with fewer names than bits, the file's cells are others."""
-    number = {bit.name: k for k, bit in enumerate(variables.bits, 1) if bit is not None}
+def variable_numbers(names: Sequence[str], variables: Variables, *, partial: bool = False) -> list[int]:
+    """Return the variable that each name is; with fewer names than bits, the file's cells are others.
+
+    A variable goes by the name of its feature (:func:`~axfi_kc.circuits.files.variables.outer_names`) or by that of
+    its bit.
+    """
+    outer = outer_names(variables.grid, variables.bits)
+    number = {name: k for k, name in enumerate(outer, 1) if variables.bits[k - 1] is not None}
+    if not set(names) <= set(number):
+        number = {bit.name: k for k, bit in enumerate(variables.bits, 1) if bit is not None}
     unknown = next((name for name in names if name not in number), None)
-    if unknown is not None:
+    features = set(variables.grid.domain.names)
+    of_features = len(names) != len(number) and all({n, n.rpartition("_")[0]} & features for n in names)
+    if unknown is not None and not of_features:
         raise CircuitError(
             f"Expected variables named as the features' bits ({', '.join(list(number)[:3])}, ...), but the file has "
             f"{unknown[:40]!r}; name the code it was written with, or pass variables= with these names."
         )
-    if len(names) != len(number):
+    if unknown is not None or (len(names) != len(number) and not partial):
         raise CircuitError(
             f"Expected {len(number)} variables, as many as the features have bits, but the file declares {len(names)}; "
             "it was written over other cells or with another code, so name that code or pass variables=."
@@ -89,9 +100,22 @@ def variable_numbers(names: Sequence[str], variables: Variables) -> list[int]:
     return [number[name] for name in names]
 
 
-def nnf_of_bdd(bdd: Bdd, variables: Variables) -> Nnf:
+def circuit_of_bdd(bdd: Bdd, variables: Variables, *, partial: bool = False, account: Account | None = None) -> Circuit:
+    """Return the circuit of a diagram whose variables are bits by name (cost: linear).
+
+    With `partial`, bits that are no variable of the diagram are those it does not depend on.
+    """
+    return circuit_of(nnf_of_bdd(bdd, variables, partial=partial), variables, account=account)
+
+
+def nnf_of_bdd(bdd: Bdd, variables: Variables, *, partial: bool = False) -> Nnf:
     """Return the diagram without complements (cost: linear; a node met both ways is made twice)."""
-    numbers = variable_numbers(bdd.names, variables)
+    if partial:
+        used = {level for level, _, _ in bdd.nodes}
+        found = variable_numbers([n for k, n in enumerate(bdd.names) if k in used], variables, partial=True)
+        numbers = dict(zip(sorted(used), found, strict=True))
+    else:
+        numbers = dict(enumerate(variable_numbers(bdd.names, variables)))
     nnf = Nnf(len(variables.bits))
     made = {TRUE: nnf.add(CONJUNCTION, ()), -TRUE: nnf.add(DISJUNCTION, ())}
     literals: dict[int, int] = {}
@@ -134,7 +158,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     Parameters
     ----------
     obdd
-        The diagram; its bits' names become the variables'.
+        The diagram; variables are called as their features, with the bit's number where there are several.
     path
         The file; it is replaced if it exists.
 
@@ -155,13 +179,15 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     ...     read_dddmp(file, domain).size
     <BLANKLINE>
     1 T 1 0 0
-    2 x0_1 1 1 -1
-    3 x0_0 0 2 -1
+    2 a_1 1 1 -1
+    3 a_0 0 2 -1
     .end
     <BLANKLINE>
     Size(nodes=1, edges=1)
     """
     bdd = bdd_of(obdd)
+    if not all(_PLAIN.fullmatch(name) for name in bdd.names):  # it is text of words: other names cannot be held
+        bdd = replace(bdd, names=tuple(bit.name for bit in obdd.bits))
     levels = sorted({level for level, _, _ in bdd.nodes})
     names = [bdd.names[level] for level in levels]
     head = [
@@ -180,7 +206,9 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
         ".nodes",
         "1 T 1 0 0",
     ]
-    body = [f"{k} {bdd.names[i]} {i} {high} {low}" for k, (i, low, high) in enumerate(bdd.nodes, 2)]
+    # CUDD wants the position among the variables that occur, not the level.
+    position = {level: k for k, level in enumerate(levels)}
+    body = [f"{k} {bdd.names[i]} {position[i]} {high} {low}" for k, (i, low, high) in enumerate(bdd.nodes, 2)]
     Path(path).write_text("\n".join([*head, *body, ".end", ""]), encoding="ascii", newline="\n")
 
 
@@ -197,7 +225,8 @@ def read_dddmp(
     Parameters
     ----------
     path, domain, code, budget
-        As in :func:`~axfi_kc.circuits.files.load_circuit`; there must be one root.
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; there must be one root. Without a domain, each variable is a
+        feature of its name with the values 0 and 1.
     variables
         Bits by name, where the names are not those of a code.
 
@@ -206,17 +235,18 @@ def read_dddmp(
     Linear in nodes and sets of cells. Where the bits of each feature are neighbours in the order, the circuit
     is an ordered decision diagram over features.
     """
-    known = Variables.given(domain, variables, code, kind="A diagram's file")
     source = Source(path, budget=budget)
-    made = _built(source, known, *_scanned_dddmp(source))
+    names, flat = _scanned_dddmp(source)
+    made = None if flat is None else _built(source, flat, names, _known(names, domain, variables, code))
     if made is not None:
         return made
-    return circuit_of(nnf_of_bdd(_parse_dddmp(source), known), known, account=source.account)
+    bdd = _parse_dddmp(source)
+    return circuit_of_bdd(bdd, _known(bdd.names, domain, variables, code), account=source.account)
 
 
-def _built(source: Source, variables: Variables, names: Sequence[str], bdd: FlatBdd | None) -> Circuit | None:
-    """Return the circuit of a large and regular file; None for any other, which is read line by line."""
-    if bdd is None or variables.has_auxiliary or not fits(variables):
+def _built(source: Source, bdd: FlatBdd, names: Sequence[str], variables: Variables) -> Circuit | None:
+    """Return the circuit of a large and regular file; None if kernels refuse it, and it is read line by line."""
+    if variables.has_auxiliary or not fits(variables):
         return None
     source.account.spend(2 * len(bdd.levels))
     nnf = bdd.nnf(variable_numbers(names, variables), len(variables.bits))
@@ -358,12 +388,20 @@ def read_dd_json(
     Parameters and cost are those of :func:`read_dddmp`. dd itself writes the constants, as roots, in a way that
     cannot be read.
     """
-    known = Variables.given(domain, variables, code, kind="A diagram's file")
     source = Source(path, budget=budget)
-    made = _built(source, known, *_scanned_dd_json(source))
+    names, flat = _scanned_dd_json(source)
+    made = None if flat is None else _built(source, flat, names, _known(names, domain, variables, code))
     if made is not None:
         return made
-    return circuit_of(nnf_of_bdd(_parse_dd_json(source), known), known, account=source.account)
+    bdd = _parse_dd_json(source)
+    return circuit_of_bdd(bdd, _known(bdd.names, domain, variables, code), account=source.account)
+
+
+def _known(names: Sequence[str], domain: Domain | None, variables: Variables | None, code: str) -> Variables:
+    """Return what the variables mean: without a domain, each is a feature of its name."""
+    if variables is None and domain is None:
+        domain = boolean_domain(names)
+    return Variables.given(domain, variables, code, kind="A diagram's file")
 
 
 def _scanned_dd_json(source: Source) -> tuple[Sequence[str], FlatBdd | None]:

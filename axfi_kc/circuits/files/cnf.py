@@ -15,14 +15,23 @@ from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.nnf import parse_nnf
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
-from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
-from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
+from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFileError
 
-__all__ = ["compile_with_dsharp", "parse_count_answer", "read_cnf", "write_cnf"]
+__all__ = [
+    "clauses_of",
+    "compile_clauses_with_dsharp",
+    "compile_with_dsharp",
+    "nnf_of_clauses",
+    "parse_count_answer",
+    "read_clauses",
+    "read_cnf",
+    "write_cnf",
+]
 
 
 _MOST_DIGITS = 1_000_000
@@ -75,6 +84,9 @@ def write_cnf(
     ...     _ = write_cnf(build.circuit(build.literal(0, [1])), file := Path(folder, "a.cnf"))
     ...     print(file.read_text())
     c t wmc
+    c axfi code direct
+    c axfi feature {"kind": "integer", "name": "a", "low": "0", "high": "1", "cuts": [["0x0.0p+0", true]], ...
+    c axfi feature {"kind": "integer", "name": "b", "low": "0", "high": "1", "cuts": [["0x0.0p+0", true]]}
     p cnf 2 1
     c p weight 1 2/3 0
     c p weight -1 1/3 0
@@ -90,7 +102,7 @@ def write_cnf(
     clauses = _Clauses(nnf)
     shares = _weights(variables, clauses) if weights else {}
     shown = [*range(1, nnf.n_variables + 1), *(v for v in shares if v > nnf.n_variables)]
-    lines = [f"c t {'p' if projected else ''}{'wmc' if weights else 'mc'}"]
+    lines = [f"c t {'p' if projected else ''}{'wmc' if weights else 'mc'}", *description(circuit.grid, code)]
     lines.append(f"p cnf {clauses.n_variables} {len(clauses.lines)}")
     if projected:
         lines.append(" ".join(["c p show", *map(str, shown), "0"]))
@@ -98,6 +110,17 @@ def write_cnf(
         lines += [f"c p weight {variable} {one} 0", f"c p weight -{variable} {zero} 0"]
     Path(path).write_text("\n".join(lines + clauses.lines) + "\n", encoding="ascii", newline="\n")
     return variables.with_auxiliary(clauses.n_variables)
+
+
+def clauses_of(circuit: Circuit, *, code: str = "direct") -> tuple[tuple[tuple[int, ...], ...], int]:
+    """Return clauses with one model for each cell vector of a circuit, and the number of their variables.
+
+    Notes
+    -----
+    As :func:`write_cnf` writes them, without weights.
+    """
+    found = _Clauses(nnf_of(circuit, code=code))
+    return tuple(tuple(map(int, line.split()[:-1])) for line in found.lines), found.n_variables
 
 
 def _check_single_values(grid: Grid) -> None:
@@ -179,7 +202,7 @@ def read_cnf(
     domain: Domain | None = None,
     *,
     variables: Variables | None = None,
-    code: str = "direct",
+    code: str | None = None,
     budget: Budget | None = None,
 ) -> Circuit:
     r"""Return the conjunction of the clauses in a file, on the codes of the domain's points.
@@ -187,9 +210,9 @@ def read_cnf(
     Parameters
     ----------
     path
-        The file; weights and other comments are not read.
+        The file; weights and comments of others are not read.
     domain, code, budget
-        As in :func:`~axfi_kc.circuits.files.load_circuit`.
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; a file of this library says both.
     variables
         Likewise; none may be auxiliary.
 
@@ -210,12 +233,12 @@ def read_cnf(
     3
     """
     source = Source(path, budget=budget)
-    known = Variables.given(domain, variables, code, kind="A file of clauses")
+    known = variables or described_variables(source, domain, code)
     if known.has_auxiliary:
         raise CircuitError(
             "Clauses cannot be read with auxiliary variables, which only a d-DNNF can forget; compile the file first."
         )
-    nnf = _nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits), spend=source.account.spend)
+    nnf = nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits), spend=source.account.spend)
     return circuit_of(nnf, known, account=source.account)
 
 
@@ -248,7 +271,16 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
     return clauses
 
 
-def _nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:
+def read_clauses(source: Source) -> tuple[int, list[list[int]]]:
+    """Return the number of variables that a file names, and its clauses."""
+    header = next((line.split() for line in source.lines if line.startswith(b"p ")), [])
+    numbers = integers(header[2:3]) if header[1:2] == [b"cnf"] else None
+    if numbers is None or not numbers or numbers[0] < 1:
+        source.fail(-1, "the header 'p cnf variables clauses' with a variable", shown(b" ".join(header)))
+    return numbers[0], _parse(source, numbers[0])
+
+
+def nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:
     """Return the conjunction of clauses, each "its first literal, or else the rest", which is deterministic."""
     nnf, literal_of, tops = Nnf(n_variables), dict[int, int](), list[int]()
     for clause in clauses:
@@ -349,9 +381,8 @@ def compile_with_dsharp(
     dsharp is known to write wrong circuits now and then. What it writes is parsed and checked for
     decomposability, but not for determinism, nor against the clauses: count by a second route as well.
     """
-    program, watch = _program(), Watch(budget)
+    watch = Watch(budget)
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "circuit.nnf")
         if isinstance(problem, Circuit):
             clauses = Path(folder, "clauses.cnf")
             variables = write_cnf(problem, clauses, code=code, weights=True)
@@ -359,13 +390,35 @@ def compile_with_dsharp(
             raise CircuitError("A file of clauses does not say what its variables mean; pass variables=.")
         else:
             clauses = Path(problem).resolve()
-        if _is_empty(clauses):  # on which dsharp writes no node
-            return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
-        _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
-        if not made.exists():
-            raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
-        source = Source(made, budget=None if budget is None else watch.rest())
-        nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
+        return _compiled(clauses, folder, variables, watch, budget)
+
+
+def compile_clauses_with_dsharp(
+    clauses: Sequence[Sequence[int]], variables: Variables, *, budget: Budget | None = None
+) -> Circuit:
+    """Return the d-DNNF that dsharp makes of clauses, none of them empty or always true.
+
+    As :func:`compile_with_dsharp` otherwise.
+    """
+    watch = Watch(budget)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "clauses.cnf")
+        lines = [" ".join([*map(str, clause), "0"]) for clause in clauses]
+        text = "\n".join([f"p cnf {len(variables.bits)} {len(lines)}", *lines, ""])
+        path.write_text(text, encoding="ascii", newline="\n")
+        return _compiled(path, folder, variables, watch, budget)
+
+
+def _compiled(clauses: Path, folder: str, variables: Variables, watch: Watch, budget: Budget | None) -> Circuit:
+    """Return the circuit that dsharp writes into a folder."""
+    program, made = _program(), Path(folder, "circuit.nnf")
+    if _is_empty(clauses):  # on which dsharp writes no node
+        return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
+    _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
+    if not made.exists():
+        raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
+    source = Source(made, budget=None if budget is None else watch.rest())
+    nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
     if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf, account=source.account)) is not None:
         found = f"{nnf.n_variables} variables" if nnf.n_variables > len(variables.bits) else f"node {node}"
         raise CircuitError(
@@ -392,9 +445,11 @@ def _program() -> Path:
 
 def _run(command: list[str], folder: str, budget: Budget) -> None:
     limits = str(budget.bytes or -1), "-1" if budget.seconds is None else str(int(budget.seconds) + 1)
+    # Without limits dsharp is started directly: an interpreter that sets them takes longer than small problems do.
+    starter = [sys.executable, "-c", _LIMITED, *limits] if limits != ("-1", "-1") else []
     try:
         subprocess.run(  # noqa: S603  # our own arguments, no shell
-            [sys.executable, "-c", _LIMITED, *limits, *command],
+            [*starter, *command],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -6,6 +6,7 @@ variable means for the features is translated in one place.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -35,6 +36,7 @@ __all__ = [
 
 LITERAL, CONJUNCTION, DISJUNCTION = range(3)
 _MOST_PARTS = 1_000  # of a conjunction that decisions take apart, each one for itself
+_FEW_NODES = 256  # from which kernels that are loaded already do it
 _FEW_PARTS = 8  # of a conjunction that another one takes in
 _FALSE, _TRUE = CircuitBuilder.false, CircuitBuilder.true
 
@@ -162,11 +164,17 @@ def circuit_of(nnf: Nnf, variables: Variables, *, account: Account | None = None
             "take a compiler that writes d-DNNF."
         )
     paid = account or Account(None, goal="circuit")
-    if len(nnf.kinds) >= LARGE and fits(variables):
+    if _kernels_pay(len(nnf.kinds)) and fits(variables):
         made = built_circuit(FlatNnf.of(nnf.n_variables, nnf.kinds, nnf.parts), variables, paid)
         if made is not None:
             return made
     return _circuit_of(nnf, variables, paid.spend)
+
+
+def _kernels_pay(n_nodes: int) -> bool:
+    """Tell whether kernels are faster: loading them takes a second, but once they are there few nodes are enough."""
+    is_loaded = "axfi_kc.circuits.files.nnf_kernels" in sys.modules
+    return n_nodes >= (_FEW_NODES if is_loaded else LARGE)
 
 
 def _circuit_of(nnf: Nnf, variables: Variables, spend: Callable[[int], None]) -> Circuit:

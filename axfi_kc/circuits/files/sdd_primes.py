@@ -133,9 +133,14 @@ class _Pairs:
     def _side(self, upper: int, lower: int) -> int:
         """Return 0 if a place lies left below another, 1 if right, and -1 if neither."""
         for side, child in enumerate((self._vtree.left[upper], self._vtree.right[upper])):
-            if child >= 0 and self._spans[lower].start in self._spans[child]:
+            # the whole span: a place above this one may begin where its left child does
+            if child >= 0 and self._within(self._spans[lower], self._spans[child]):
                 return side
         return -1
+
+    @staticmethod
+    def _within(inner: range, outer: range) -> bool:
+        return outer.start <= inner.start and inner.stop <= outer.stop
 
     def _all(self, ways: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> bool | tuple[int, int]:
         """Tell whether in each of several ways one of two pairs is disjoint; a node is from itself if it is empty."""

@@ -17,7 +17,17 @@ from axfi_kc.domain.grid import Axis, Cut, Grid
 from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import AxfiError, CircuitError, ModelFileError
 
-__all__ = ["Variables", "described_axis", "described_variables", "description", "grid_of_axes", "is_describable"]
+__all__ = [
+    "Variables",
+    "boolean_domain",
+    "described_axis",
+    "described_variables",
+    "description",
+    "grid_of_axes",
+    "is_describable",
+    "is_described",
+    "outer_names",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +134,42 @@ class Variables:
     def with_auxiliary(self, n_variables: int) -> Variables:
         """Return these variables followed by auxiliary ones, `n_variables` in all."""
         return Variables(self.grid, self.bits + (None,) * (n_variables - len(self.bits)))
+
+
+def boolean_domain(names: Iterable[str]) -> Domain:
+    """Return features with the values 0 and 1 of these names.
+
+    Raises
+    ------
+    CircuitError
+        If there is no name.
+    DomainError
+        If a name comes twice.
+    """
+    given = list(names)
+    if not given:
+        raise CircuitError("A circuit needs a variable, but no name was given; name one, or pass domain=.")
+    return Domain([Integer(str(name), 0, 1) for name in given])
+
+
+def outer_names(grid: Grid, bits: Sequence[Bit | None]) -> list[str]:
+    """Return what variables are called outside: as their feature, with the bit's number where it has several.
+
+    Examples
+    --------
+    >>> grid = Grid.of_values(Domain([Categorical("colour", "xyz"), Integer("b", 0, 1)]))
+    >>> outer_names(grid, Variables.of_code(grid).bits)
+    ['colour_0', 'colour_1', 'colour_2', 'b']
+    """
+    names, n_cells = grid.domain.names, grid.n_cells
+    found = [
+        f"aux{k}"
+        if bit is None
+        else names[bit.feature] + ("" if n_cells[bit.feature] == 2 else bit.name[bit.name.rindex("_") :])
+        for k, bit in enumerate(bits, 1)
+    ]
+    # A feature may be called as another one's bit; then bits keep their inner names.
+    return found if len(set(found)) == len(found) else [f"v{k}" if b is None else b.name for k, b in enumerate(bits, 1)]
 
 
 def _cells_of(grid: Grid, feature: int, literals: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -282,6 +328,11 @@ def described_variables(
         code = said[b"code"][0].decode("ascii", "replace") if said[b"code"] else default
     order = integers(said[b"order"][0].split()) if said[b"order"] else None
     return Variables.of_code(_grid(source, said[b"feature"], domain), code=code, order=order)
+
+
+def is_described(source: Source) -> bool:
+    """Tell whether a file begins with lines of :func:`description`."""
+    return any(line.startswith(b"c axfi feature ") for _, line in source.beginning())
 
 
 def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:

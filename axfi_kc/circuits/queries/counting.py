@@ -19,8 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, interruptible
-from axfi_kc.circuits.circuit import Circuit, arc_owners
+from axfi_kc.circuits.circuit import Circuit, Form, arc_owners, circuit_in
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
+from axfi_kc.circuits.operand import Operand
+from axfi_kc.circuits.queries.determinism import require_deterministic
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.recounting import recount
 from axfi_kc.circuits.queries.structure import require_decomposable
@@ -38,6 +40,7 @@ __all__ = [
     "probability",
     "product",
     "residue_total",
+    "scaled_worths",
     "shares_of",
     "weighted_count",
 ]
@@ -144,7 +147,7 @@ _LONG = 1_000  # bits of a base from which each node takes a while
 _FEW_ARCS = 20_000  # below this, loading the kernels costs more than they save
 
 
-def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False, budget: Budget | None = None) -> int:
+def count(circuit: Form, *, fixed: Collection[int] = (), check: bool = False, budget: Budget | None = None) -> int:
     """Return the number of points that satisfy a deterministic, decomposable circuit.
 
     Parameters
@@ -152,7 +155,7 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     circuit
         Whose points are counted.
     fixed
-        Features that the circuit was conditioned on: they take one value.
+        Further features that take one value; those that the circuit was conditioned on do anyway.
     check
         Count again another way, which does not rely on the circuit's properties.
     budget
@@ -170,6 +173,7 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     checked; that the circuit is deterministic is taken on trust unless `check` is set, and then the
     second count may be exponential.
     """
+    circuit = circuit_in(circuit)
     worths = point_worths(circuit, fixed)
     account = _account(budget)
     found = _total(circuit, worths, account)
@@ -178,7 +182,7 @@ def count(circuit: Circuit, *, fixed: Collection[int] = (), check: bool = False,
     return found
 
 
-class Counted(ABC):
+class Counted(Operand, ABC):
     """A target that is counted on its circuit, which is deterministic and decomposable."""
 
     __slots__ = ()
@@ -196,7 +200,7 @@ class Counted(ABC):
         return probability(self.to_circuit(), budget=budget)
 
 
-def is_valid(circuit: Circuit, *, budget: Budget | None = None) -> bool:
+def is_valid(circuit: Form, *, budget: Budget | None = None) -> bool:
     """Tell whether every point satisfies a deterministic, decomposable circuit.
 
     Notes
@@ -206,13 +210,14 @@ def is_valid(circuit: Circuit, *, budget: Budget | None = None) -> bool:
     return is_implicant(circuit, {}, budget=budget)
 
 
-def is_implicant(circuit: Circuit, term: Mapping[int, Collection[int]], *, budget: Budget | None = None) -> bool:
+def is_implicant(circuit: Form, term: Mapping[int, Collection[int]], *, budget: Budget | None = None) -> bool:
     """Tell whether every point of a box, ``{feature: cells}``, satisfies a deterministic, decomposable circuit.
 
     Notes
     -----
     Linear: the cell vectors of the box that satisfy the circuit are counted.
     """
+    circuit = circuit_in(circuit)
     rows = [[1] * n for n in circuit.grid.n_cells]
     for i, cells in term.items():
         rows[i] = [int(c in cells) for c in range(len(rows[i]))]
@@ -222,7 +227,7 @@ def is_implicant(circuit: Circuit, term: Mapping[int, Collection[int]], *, budge
 def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence[int]]:
     """Return the number of values in each cell of each feature; one for features that are fixed."""
     worths: list[Sequence[int]] = []
-    known = set(fixed)
+    known = {*fixed, *(i for i, _ in circuit.grid.fixed)}
     for i, axis in enumerate(circuit.grid.axes):
         if i in known:
             worths.append((1,))
@@ -236,7 +241,7 @@ def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence
     return worths
 
 
-def probability(circuit: Circuit, *, budget: Budget | None = None) -> Fraction:
+def probability(circuit: Form, *, budget: Budget | None = None) -> Fraction:
     """Return the probability of a deterministic, decomposable circuit under the measures of its features.
 
     Features are independent here; under a joint distribution of the domain ask ``compile_model(...).probability()``.
@@ -245,12 +250,13 @@ def probability(circuit: Circuit, *, budget: Budget | None = None) -> Fraction:
     -----
     Linear in the circuit, in arithmetic operations on exact integers.
     """
+    circuit = circuit_in(circuit)
     numerators = [axis.numerators for axis in circuit.grid.axes]
     denominators = [axis.denominator for axis in circuit.grid.axes]
     return Fraction(*_ratio(circuit, numerators, denominators, _account(budget)))
 
 
-def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budget: Budget | None = None) -> Fraction:
+def weighted_count(circuit: Form, worths: Sequence[Sequence[Number]], *, budget: Budget | None = None) -> Fraction:
     """Return the sum, over the satisfying cell vectors, of the product of the cells' worths.
 
     Parameters
@@ -258,7 +264,8 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budg
     circuit
         Deterministic and decomposable.
     worths
-        For each feature a number per cell, not negative; floats are taken exactly.
+        For each feature a number per cell, not negative; floats are taken exactly. Features that the circuit was
+        conditioned on are no part of the products.
 
     Raises
     ------
@@ -277,15 +284,29 @@ def weighted_count(circuit: Circuit, worths: Sequence[Sequence[Number]], *, budg
     >>> weighted_count(build.circuit(build.literal(0, [1, 2])), [[1, 2, Fraction(1, 2)], [3, 4]])
     Fraction(35, 2)
     """
+    circuit = circuit_in(circuit)
+    scaled, scales = scaled_worths(circuit, worths)
+    return Fraction(_total(circuit, scaled, _account(budget)), product(scales))
+
+
+def scaled_worths(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> tuple[list[list[int]], list[int]]:
+    """Return worths as integers, and what the numbers of each feature were multiplied by.
+
+    Raises
+    ------
+    CircuitError
+        If the worths do not fit the cells, or one is negative.
+    """
     given = [[exact(w, "worth") for w in row] for row in worths]
     if [len(row) for row in given] != list(circuit.grid.n_cells) or any(w < 0 for row in given for w in row):
         raise CircuitError(
             f"Worths are numbers >= 0, one per cell of each feature, but {str(worths)[:60]} was given; "
             f"give rows of {str(circuit.grid.n_cells)[:60]} numbers."
         )
+    for i, _ in circuit.grid.fixed:
+        given[i] = [Fraction(1)]
     scales = [math.lcm(*(w.denominator for w in row)) for row in given]
-    scaled = [[int(w * scale) for w in row] for row, scale in zip(given, scales, strict=True)]
-    return Fraction(_total(circuit, scaled, _account(budget)), product(scales))
+    return [[int(w * scale) for w in row] for row, scale in zip(given, scales, strict=True)], scales
 
 
 def _account(budget: Budget | None) -> Account:
@@ -307,6 +328,7 @@ def _ratio(
 ) -> tuple[int, int]:
     """Return the total relative to the product of the wholes, as a fraction that may be reducible."""
     require_decomposable(circuit, "counting")
+    require_deterministic(circuit, "counting")
     shares = shares_of(circuit, worths, wholes)
     base = math.lcm(*set(shares.wholes))
     found = None

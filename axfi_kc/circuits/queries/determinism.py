@@ -8,18 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from weakref import WeakSet
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit
+from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, Notes, circuit_in
+from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.recounting import DEFAULT_BUDGET, Residuals, cell_classes
 from axfi_kc.errors import BudgetError
 
-__all__ = ["Determinism", "determinism", "is_deterministic", "is_noted", "note_deterministic"]
+__all__ = [
+    "Determinism",
+    "determinism",
+    "is_deterministic",
+    "is_noted",
+    "note_deterministic",
+    "note_doubtful",
+    "require_deterministic",
+]
 
 
 # beside the circuits: who made one in a way that shows it may know more than its nodes tell
-_NOTED: WeakSet[Circuit] = WeakSet()
+_NOTED: Notes[bool] = Notes()
+_DOUBTED: Notes[bool] = Notes()
+_FEW_STEPS = Budget(nodes=20_000)
 _LITERALS = 256  # nodes of one part that are looked through for literals
 
 
@@ -43,7 +53,7 @@ class Determinism:
     witness: tuple[int, ...] | None = None
 
 
-def determinism(circuit: Circuit, *, budget: Budget | None = None) -> Determinism:
+def determinism(circuit: Form, *, budget: Budget | None = None) -> Determinism:
     """Say whether the children of each disjunction exclude each other at every point.
 
     Parameters
@@ -66,6 +76,7 @@ def determinism(circuit: Circuit, *, budget: Budget | None = None) -> Determinis
     >>> determinism(build.circuit(build.disjunction([a, b])))
     Determinism(verdict='refuted', node=3, witness=(1, 1))
     """
+    circuit = circuit_in(circuit)
     if is_noted(circuit):
         return Determinism("proved")
     account = Account(budget or DEFAULT_BUDGET, goal="check of disjunctions", advice="allow more")
@@ -87,15 +98,29 @@ def determinism(circuit: Circuit, *, budget: Budget | None = None) -> Determinis
 
 def note_deterministic(circuit: Circuit) -> None:
     """Note that a circuit was shown to be deterministic in another way, so that nobody has to search."""
-    _NOTED.add(circuit)
+    _NOTED[circuit] = True
 
 
 def is_noted(circuit: Circuit) -> bool:
     """Tell whether a circuit was noted to be deterministic."""
-    return circuit in _NOTED
+    return _NOTED.get(circuit) is not None
 
 
-def is_deterministic(circuit: Circuit, *, budget: Budget | None = None) -> bool:
+def note_doubtful(circuit: Circuit) -> None:
+    """Note that parts of a circuit's disjunctions need not exclude each other, though they did where it came from."""
+    _DOUBTED[circuit] = True
+
+
+def require_deterministic(circuit: Circuit, operation: str) -> None:
+    """Raise CircuitError, in the name of `operation`, if a circuit is doubtful and not seen to be deterministic.
+
+    Circuits of others are trusted: to prove it may take exponential time.
+    """
+    if _DOUBTED.get(circuit) and determinism(circuit, budget=_FEW_STEPS).verdict != "proved":
+        raise refusal(operation, "a deterministic circuit, but features were forgotten in this one")
+
+
+def is_deterministic(circuit: Form, *, budget: Budget | None = None) -> bool:
     """Tell whether the children of each disjunction exclude each other.
 
     Raises

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.structure import feature_order
 from axfi_kc.circuits.queries.transformations import account_of, copied
 from axfi_kc.errors import CircuitError
 
-__all__ = ["entails", "is_equivalent"]
+__all__ = ["entails", "is_equivalent", "share_manager"]
 
 
-def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
-    """Tell whether two ordered diagrams have the same models.
+def is_equivalent(a: Form, b: Form, *, budget: Budget | None = None) -> bool:
+    """Tell whether two ordered diagrams, or two SDDs of one manager, have the same models.
 
     Raises
     ------
     CircuitError
-        If there is no order of the features that both respect.
+        If there is no order of the features that both respect, and no manager that holds both.
 
     Notes
     -----
-    Linear: reduced diagrams of one order are equal exactly if their functions are.
+    Linear: reduced diagrams of one order are equal exactly if their functions are, and in one manager there is one node
+    for each function. ``a == b`` asks the same of any two forms, at any cost.
 
     Examples
     --------
@@ -32,23 +33,37 @@ def is_equivalent(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bo
     >>> is_equivalent(small, large), entails(small, large), entails(large, small)
     (False, True, False)
     """
-    _common_order(a, b, "equivalence")
-    _, root_a, root_b = _together(a, b, account_of(budget))
+    if share_manager(a, b):
+        return bool(a.root == b.root)  # type: ignore[union-attr]  # managers hold roots
+    first, second = circuit_in(a), circuit_in(b)
+    _common_order(first, second, "equivalence")
+    _, root_a, root_b = _together(first, second, account_of(budget))
     return root_a == root_b
 
 
-def entails(a: Circuit, b: Circuit, *, budget: Budget | None = None) -> bool:
-    """Tell whether every model of the ordered diagram `a` is one of the ordered diagram `b`.
+def share_manager(a: Form, b: Form) -> bool:
+    """Tell whether one manager holds both diagrams: then functions are the same exactly if their nodes are."""
+    return type(a) is type(b) and hasattr(a, "shares_manager") and a.shares_manager(b)
+
+
+def entails(a: Form, b: Form, *, budget: Budget | None = None) -> bool:
+    """Tell whether every model of a diagram `a` is one of `b`: both of one order, or SDDs of one manager.
 
     Raises
     ------
     CircuitError
-        If there is no order of the features that both respect.
+        If there is no order of the features that both respect, and no manager that holds both.
 
     Notes
     -----
     The product of the two sizes at worst; a node of the budget is a pair of nodes.
     """
+    if share_manager(a, b):
+        return bool(a.conjoin(b).root == a.root)  # type: ignore[union-attr]
+    return _entails(circuit_in(a), circuit_in(b), budget)
+
+
+def _entails(a: Circuit, b: Circuit, budget: Budget | None) -> bool:
     order = _common_order(a, b, "sentential entailment")
     place = {i: k for k, i in enumerate(order)}
     account = account_of(budget)
@@ -91,7 +106,7 @@ def _common_order(a: Circuit, b: Circuit, query: str) -> list[int]:
         )
     order = feature_order(a, b)
     if order is None:
-        raise refusal(query, "decision diagrams of one order, but these two have none in common")
+        raise refusal(query, "decision diagrams of one order, or SDDs of one manager, but these two are neither")
     return order
 
 

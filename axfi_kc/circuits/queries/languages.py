@@ -40,13 +40,21 @@ TRANSFORMATIONS = MappingProxyType(
         "conditioning": "CD: set features to values",
         "forgetting": "FO: project features out",
         "singleton forgetting": "SFO: project one feature out",
+        "conjunction": "AND: the points in both of two",
+        "disjunction": "OR: the points in one of two",
+        "negation": "NOT: all other points; with it, exclusive or, implication and difference",
+        "quantification": "for some, or for all, values of features",
+        "composition": "replace a feature by a function",
+        "don't-care minimisation": "make it smaller where nobody cares",
         "smoothing": "mention the same features in all branches",
         "minimisation": "keep the models with the fewest changes of a point",
     }
 )
 
-_NNF = frozenset({"conditioning", "singleton forgetting"})
-_DNNF = _NNF | {
+_ANY = frozenset({"conditioning", "singleton forgetting"})
+_CLOSED = frozenset({"conjunction", "disjunction", "negation", "quantification", "composition"})
+_NNF = _ANY | _CLOSED
+_DNNF = _ANY | {
     "consistency",
     "clausal entailment",
     "enumeration",
@@ -56,10 +64,11 @@ _DNNF = _NNF | {
     "minimisation",
 }
 _DDNNF = _DNNF | {"validity", "implicant", "counting"}
-_ORDERED = _DDNNF | {"equivalence", "sentential entailment"}
+_SDD = _DDNNF | _CLOSED | {"equivalence", "sentential entailment"}
+_ORDERED = _SDD | {"don't-care minimisation"}
 
 # forgetting leaves ddnnf and sdd for dnnf; an ordered diagram stays one only for a single feature and by disjunction
-_LANGUAGES = {"mdd": _ORDERED, "obdd": _ORDERED, "sdd": _DDNNF, "ddnnf": _DDNNF, "dnnf": _DNNF, "nnf": _NNF}
+_LANGUAGES = {"mdd": _ORDERED, "obdd": _ORDERED, "sdd": _SDD, "ddnnf": _DDNNF, "dnnf": _DNNF, "nnf": _NNF}
 LANGUAGES = MappingProxyType(_LANGUAGES)
 
 
@@ -79,7 +88,7 @@ def languages_for(operation: str) -> tuple[str, ...]:
     Examples
     --------
     >>> languages_for("equivalence"), languages_for("counting")
-    (('mdd', 'obdd'), ('mdd', 'obdd', 'sdd', 'ddnnf'))
+    (('mdd', 'obdd', 'sdd'), ('mdd', 'obdd', 'sdd', 'ddnnf'))
     """
     if operation not in QUERIES and operation not in TRANSFORMATIONS:
         known = ", ".join([*QUERIES, *TRANSFORMATIONS])
@@ -105,6 +114,7 @@ def require(language: str, operation: str) -> None:
 
 def refusal(operation: str, needed: str) -> CircuitError:
     """Return the error that says what `operation` needs and which languages have it."""
-    *others, last = languages_for(operation)
+    # any circuit is an nnf, so there is nothing to compile into
+    *others, last = [language for language in languages_for(operation) if language != "nnf"]
     able = f"{', '.join(others)} or {last}" if others else last
     return CircuitError(f"{operation.capitalize()} needs {needed}; compile into {able} first.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.circuits.circuit import Circuit, flat_of
+from axfi_kc.circuits.circuit import Circuit, Form, circuit_in, flat_of
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.domain.features import Categorical, Real
 from axfi_kc.domain.grid import Axis
@@ -23,13 +23,14 @@ __all__ = [
     "is_consistent",
     "is_consistent_within",
     "models",
+    "values_of",
 ]
 
 
 Allowed = npt.NDArray[np.uint8]
 
 
-def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
+def evaluate(circuit: Form, cells: Sequence[int]) -> bool:
     """Tell whether the circuit holds at the point with these cells.
 
     Notes
@@ -45,6 +46,7 @@ def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
     >>> evaluate(circuit, (2, 1)), evaluate(circuit, (0, 1))
     (True, False)
     """
+    circuit = circuit_in(circuit)
     flat = flat_of(circuit)
     allowed = np.zeros(int(flat.cell_starts[-1]), np.uint8)
     # A box of one cell per feature leaves no choice, so parts of a conjunction agree even if they share features.
@@ -52,11 +54,12 @@ def evaluate(circuit: Circuit, cells: Sequence[int]) -> bool:
     return bool(_truths(circuit, allowed)[-1])
 
 
-def allowed_cells(circuit: Circuit, box: Mapping[int, Collection[int]]) -> Allowed:
+def allowed_cells(circuit: Form, box: Mapping[int, Collection[int]]) -> Allowed:
     """Return the cells of a box, ``{feature: cells}``, as flags over all cells of all features.
 
     Features that are not named keep all their cells.
     """
+    circuit = circuit_in(circuit)
     starts = flat_of(circuit).cell_starts
     allowed = np.ones(int(starts[-1]), np.uint8)
     for i, cells in box.items():
@@ -65,17 +68,18 @@ def allowed_cells(circuit: Circuit, box: Mapping[int, Collection[int]]) -> Allow
     return allowed
 
 
-def is_consistent(circuit: Circuit, fixed: Mapping[int, int] | None = None) -> bool:
+def is_consistent(circuit: Form, fixed: Mapping[int, int] | None = None) -> bool:
     """Tell whether some point satisfies a decomposable circuit, of those in the cells ``{feature: cell}`` of `fixed`.
 
     Notes
     -----
     Linear; exact because independent choices in disjoint scopes always combine.
     """
+    circuit = circuit_in(circuit)
     return is_consistent_within(circuit, allowed_cells(circuit, {i: (c,) for i, c in (fixed or {}).items()}))
 
 
-def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
+def is_consistent_within(circuit: Form, allowed: Allowed) -> bool:
     """Tell whether some point of a box satisfies a decomposable circuit.
 
     Notes
@@ -83,13 +87,14 @@ def is_consistent_within(circuit: Circuit, allowed: Allowed) -> bool:
     Linear: a million nodes take milliseconds. A caller with many boxes changes the flags, which
     :func:`allowed_cells` makes, in place.
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "consistency")
     # a feature without an allowed cell empties the box, even if the circuit does not mention it
     empty = not np.maximum.reduceat(allowed, flat_of(circuit).cell_starts[:-1]).all()
     return not empty and bool(_truths(circuit, allowed)[-1])
 
 
-def entails_clause(circuit: Circuit, clause: Mapping[int, Collection[int]]) -> bool:
+def entails_clause(circuit: Form, clause: Mapping[int, Collection[int]]) -> bool:
     """Tell whether every model of a decomposable circuit satisfies a clause, ``{feature: cells}``.
 
     It holds where some feature lies in its cells; the empty clause holds nowhere.
@@ -98,6 +103,7 @@ def entails_clause(circuit: Circuit, clause: Mapping[int, Collection[int]]) -> b
     -----
     Linear: the circuit must not be consistent with the clause's negation, which is a box.
     """
+    circuit = circuit_in(circuit)
     n_cells = circuit.grid.n_cells
     outside = {i: sorted(set(range(n_cells[i])) - set(cells)) for i, cells in clause.items()}
     # Cells that are all of a feature leave none outside: the box is empty, and the clause holds everywhere.
@@ -116,7 +122,7 @@ def _truths(circuit: Circuit, allowed: Allowed) -> npt.NDArray[np.uint8]:
     return truth_kernels.truths(flat, allowed)
 
 
-def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
+def cell_models(circuit: Form) -> Iterator[tuple[int, ...]]:
     """Yield the cell vectors that satisfy a decomposable circuit, each once, in order.
 
     Notes
@@ -132,9 +138,11 @@ def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
     >>> list(cell_models(circuit)), list(models(circuit))
     ([(1, 0), (1, 1)], [(6, 0), (6, 1)])
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "enumeration")
     starts, n_cells = flat_of(circuit).cell_starts.tolist(), circuit.grid.n_cells
     allowed = np.ones(starts[-1], np.uint8)
+    fixed = dict(circuit.grid.fixed)
     point = [-1] * len(n_cells)
     depth = 0 if is_consistent_within(circuit, allowed) else -1
     # Invariant: the box that fixes the features before `depth`, and frees all others, has a model. So every cell
@@ -152,25 +160,35 @@ def cell_models(circuit: Circuit) -> Iterator[tuple[int, ...]]:
             allowed[own] = 1
             depth -= 1
             continue
+        if fixed.get(depth, point[depth]) != point[depth]:
+            continue
         allowed[own] = 0
         allowed[starts[depth] + point[depth]] = 1
         depth += is_consistent_within(circuit, allowed)
 
 
-def models(circuit: Circuit) -> Iterator[tuple[Any, ...]]:
+def models(circuit: Form) -> Iterator[tuple[Any, ...]]:
     """Yield the points that satisfy a decomposable circuit, each once, in the domain's own values.
+
+    A feature that the circuit was conditioned on takes one value, the first of its cell.
 
     Raises
     ------
     CircuitError
         If a feature is real: then points are uncountable; ask for the cells.
     """
-    values = [[_values(axis, c) for c in range(axis.n_cells)] for axis in circuit.grid.axes]
+    circuit = circuit_in(circuit)
+    fixed = dict(circuit.grid.fixed)
+    values = [
+        [values_of(axis, c)[: 1 if i in fixed else None] for c in range(axis.n_cells)]
+        for i, axis in enumerate(circuit.grid.axes)
+    ]
     for cells in cell_models(circuit):
         yield from product(*(of_cell[c] for of_cell, c in zip(values, cells, strict=True)))
 
 
-def _values(axis: Axis, cell: int) -> tuple[Any, ...]:
+def values_of(axis: Axis, cell: int) -> tuple[Any, ...]:
+    """Return the values of a finite feature that lie in a cell."""
     feature = axis.feature
     if isinstance(feature, Real) or axis.counts is None:
         raise CircuitError(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
-from weakref import WeakKeyDictionary
+from heapq import heappop, heappush
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, paced
-from axfi_kc.circuits.circuit import DECISION, FALSE, OR, Circuit, arc_owners
+from axfi_kc.circuits.circuit import DECISION, FALSE, OR, Circuit, Form, Notes, arc_owners, circuit_in
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.errors import CircuitError
 
@@ -32,11 +32,11 @@ __all__ = [
 
 
 _Scopes = tuple[npt.NDArray[np.int64], int]
-_SCOPES: WeakKeyDictionary[Circuit, _Scopes] = WeakKeyDictionary()
-_FAULTY: WeakKeyDictionary[Circuit, int] = WeakKeyDictionary()
+_SCOPES: Notes[_Scopes] = Notes()
+_FAULTY: Notes[int] = Notes()
 
 
-def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
+def scopes(circuit: Form, *, account: Account | None = None) -> list[int]:
     """Return for each node the set of features below it, as an int whose bit i is feature i.
 
     Parameters
@@ -49,6 +49,7 @@ def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
     Nodes times features, in bits: not for circuits of many features. The other questions here do
     without.
     """
+    circuit = circuit_in(circuit)
     found: list[int] = []
     offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
     # all kinds of nodes are alike here, so this is no fold, and half as long
@@ -60,7 +61,7 @@ def scopes(circuit: Circuit, *, account: Account | None = None) -> list[int]:
     return found
 
 
-def is_decomposable(circuit: Circuit) -> bool:
+def is_decomposable(circuit: Form) -> bool:
     """Tell whether no conjunction, and no decision, meets a feature twice.
 
     Notes
@@ -78,6 +79,7 @@ def is_decomposable(circuit: Circuit) -> bool:
     >>> [is_decomposable(build.circuit(build.conjunction(parts))) for parts in ([a, b], [a, c])]
     [True, False]
     """
+    circuit = circuit_in(circuit)
     return _faulty(circuit) < 0
 
 
@@ -88,13 +90,14 @@ def require_decomposable(circuit: Circuit, operation: str) -> None:
         raise refusal(operation, f"a decomposable circuit, but node {faulty} of this one meets a feature twice")
 
 
-def is_smooth(circuit: Circuit) -> bool:
+def is_smooth(circuit: Form) -> bool:
     """Tell whether all children of each disjunction, and of each decision, mention the same features.
 
     Notes
     -----
     Each union of scopes costs what is new in it.
     """
+    circuit = circuit_in(circuit)
     numbers, _ = _scopes(circuit)
     owners = arc_owners(circuit)
     choice = (circuit.kinds == OR) | (circuit.kinds == DECISION)
@@ -104,12 +107,13 @@ def is_smooth(circuit: Circuit) -> bool:
     return bool(same.all())
 
 
-def is_decision(circuit: Circuit) -> bool:
+def is_decision(circuit: Form) -> bool:
     """Tell whether the circuit is made of decisions and constants only (a decision diagram)."""
+    circuit = circuit_in(circuit)
     return bool((circuit.kinds <= DECISION).all())
 
 
-def is_ordered(circuit: Circuit, order: Sequence[int] | None = None) -> bool:
+def is_ordered(circuit: Form, order: Sequence[int] | None = None) -> bool:
     """Tell whether the circuit is a decision diagram that tests features in one order on all paths.
 
     Parameters
@@ -123,6 +127,7 @@ def is_ordered(circuit: Circuit, order: Sequence[int] | None = None) -> bool:
     -----
     Linear.
     """
+    circuit = circuit_in(circuit)
     if order is None:
         return feature_order(circuit) is not None
     place = np.argsort(np.asarray(order, dtype=np.int64))
@@ -131,13 +136,14 @@ def is_ordered(circuit: Circuit, order: Sequence[int] | None = None) -> bool:
     return is_decision(circuit) and bool((place[upper] < place[lower]).all())
 
 
-def feature_order(*circuits: Circuit) -> list[int] | None:
+def feature_order(*forms: Form) -> list[int] | None:
     """Return an order of the features that all these decision diagrams respect; None if there is none.
 
     Notes
     -----
     Linear: the features above and below each arc are sorted topologically.
     """
+    circuits = [circuit_in(form) for form in forms]
     return _common_order(circuits) if all(map(is_decision, circuits)) else None
 
 
@@ -183,15 +189,17 @@ def _common_order(circuits: Sequence[Circuit]) -> list[int] | None:
         upper, lower = _tested_after(circuit)
         for pair in np.unique(upper * n + lower).tolist():
             above[pair % n].add(pair // n)
-    sorter, found = TopologicalSorter(above), list[int]()
+    sorter, found, ready = TopologicalSorter(above), list[int](), list[int]()
     try:
         sorter.prepare()
     except CycleError:
         return None
     while sorter.is_active():
-        ready = sorted(sorter.get_ready())
-        found += ready
-        sorter.done(*ready)
+        for i in sorter.get_ready():
+            heappush(ready, i)
+        # one at a time: what waits for it may come before the others in the domain
+        found.append(heappop(ready))
+        sorter.done(found[-1])
     return found
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, flat_of
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in, flat_of
+from axfi_kc.circuits.queries.determinism import note_doubtful
 from axfi_kc.circuits.queries.structure import require_decomposable
+from axfi_kc.domain.grid import Grid
 from axfi_kc.families.masks import features_of
 
 __all__ = [
@@ -22,7 +26,9 @@ __all__ = [
     "forget_one",
     "minimised",
     "minimum_changes",
+    "moved",
     "rebuilt",
+    "restricted",
     "smooth",
     "united_scope",
 ]
@@ -32,23 +38,41 @@ Decide = Callable[[int, Sequence[int], Sequence[int]], int]
 _Scoped = tuple[int, int]  # a node of a builder, and the features that it mentions as an int
 
 
-def condition(circuit: Circuit, fixed: Mapping[int, int], *, budget: Budget | None = None) -> Circuit:
-    """Return the circuit of the remaining features, those in `fixed` (feature: cell) set.
+def condition(circuit: Form, fixed: Mapping[Any, Any], *, budget: Budget | None = None) -> Circuit:
+    """Return the circuit of the remaining features, those in `fixed` set.
+
+    Parameters
+    ----------
+    circuit
+        Of any form.
+    fixed
+        ``{name: value}``, or ``{feature number: cell}``.
 
     Notes
     -----
-    Linear. Keeps decomposability, determinism and order.
+    Linear. Keeps decomposability, determinism and order. A feature that is set is no variable any more: points are
+    counted and listed with its one value, as in ``compile_model(...).condition(...)``, and a probability is
+    conditional.
+    :func:`axfi_kc.circuits.operations.restrict` is the other thing, a function of all features that does not depend on
+    these.
 
     Examples
     --------
     >>> from axfi_kc.domain import Domain, Grid, Integer
     >>> build = CircuitBuilder(Grid.of_values(Domain([Integer("a", 0, 2), Integer("b", 0, 1)])))
     >>> circuit = build.circuit(build.conjunction([build.literal(0, [1, 2]), build.literal(1, [1])]))
-    >>> condition(circuit, {0: 2}).size
+    >>> condition(circuit, {"a": 2}).size
     Size(nodes=1, edges=1)
     """
+    circuit = circuit_in(circuit)
+    cells = circuit.grid.cells_at(fixed)
+    return replace(restricted(circuit, cells, account_of(budget)), grid=circuit.grid.setting(cells))
+
+
+def restricted(circuit: Circuit, cells: Mapping[int, int], account: Account) -> Circuit:
+    """Return the function of all features that does not depend on those in `cells`, which take these (cost: linear)."""
     build = CircuitBuilder.like(circuit)
-    return build.circuit(_conditioned(circuit, fixed, build, account_of(budget)))
+    return build.circuit(_conditioned(circuit, cells, build, account))
 
 
 def _conditioned(circuit: Circuit, fixed: Mapping[int, int], build: CircuitBuilder, account: Account) -> int:
@@ -91,24 +115,62 @@ def copied(circuit: Circuit, build: CircuitBuilder, account: Account | None) -> 
     return rebuilt(circuit, build, decide, account)[-1]
 
 
-def forget(circuit: Circuit, features: Collection[int], *, budget: Budget | None = None) -> Circuit:
+def moved(
+    circuit: Circuit, grid: Grid, cells: Sequence[npt.NDArray[np.int64]], places: Sequence[int] | None = None
+) -> Circuit:
+    """Return a circuit over other cells.
+
+    Parameters
+    ----------
+    circuit
+        Of any kind.
+    grid
+        The other cells.
+    cells
+        For each feature of the circuit, its own cell in which each of the other ones lies.
+    places
+        The number of each feature there; by default the same.
+    """
+    build = CircuitBuilder(grid)
+    known: dict[tuple[int, int], list[int]] = {}
+
+    def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
+        arcs = []
+        for label, child in zip(labels, below, strict=True):
+            if (feature, label) not in known:
+                known[feature, label] = np.flatnonzero(np.isin(cells[feature], circuit.cell_sets[label])).tolist()
+            own = known[feature, label]
+            arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
+        return build.decision(feature if places is None else places[feature], arcs)
+
+    return build.circuit(rebuilt(circuit, build, decide, None)[-1])
+
+
+def forget(circuit: Form, features: Collection[int | str], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there are cells of `features` with which this decomposable circuit holds".
 
     Notes
     -----
     Linear. The result is decomposable but as a rule **not deterministic**: it can be asked for
-    consistency and for models, not for counts.
+    consistency and for models, not for counts, which are refused unless it is seen to be deterministic after all.
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "forgetting")
-    build, gone = CircuitBuilder.like(circuit), set(features)
+    build, gone = CircuitBuilder.like(circuit), {circuit.grid.number(i) for i in features}
 
     def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
         return build.disjunction(below) if feature in gone else build.decide(feature, labels, below)
 
-    return build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1])
+    return _doubted(build.circuit(rebuilt(circuit, build, decide, account_of(budget))[-1]))
 
 
-def forget_one(circuit: Circuit, feature: int, *, budget: Budget | None = None) -> Circuit:
+def _doubted(circuit: Circuit) -> Circuit:
+    """Return the circuit, noted as one whose disjunctions may overlap."""
+    note_doubtful(circuit)
+    return circuit
+
+
+def forget_one(circuit: Form, feature: int | str, *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there is a cell of `feature` with which the circuit holds".
 
     Notes
@@ -116,12 +178,13 @@ def forget_one(circuit: Circuit, feature: int, *, budget: Budget | None = None) 
     Linear for each cell. Needs no property of the circuit: it is the disjunction of its
     conditionings, so decomposability is kept and determinism, as a rule, is not.
     """
-    build, account = CircuitBuilder.like(circuit), account_of(budget)
-    cells = range(circuit.grid.n_cells[feature])
-    return build.circuit(build.disjunction(_conditioned(circuit, {feature: c}, build, account) for c in cells))
+    circuit = circuit_in(circuit)
+    build, account, i = CircuitBuilder.like(circuit), account_of(budget), circuit.grid.number(feature)
+    cells = range(circuit.grid.n_cells[i])
+    return _doubted(build.circuit(build.disjunction(_conditioned(circuit, {i: c}, build, account) for c in cells)))
 
 
-def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
+def smooth(circuit: Form, *, budget: Budget | None = None) -> Circuit:
     """Return a circuit with the same models in which all children of a choice mention the same features.
 
     Notes
@@ -129,6 +192,7 @@ def smooth(circuit: Circuit, *, budget: Budget | None = None) -> Circuit:
     Needs a decomposable circuit; what that does not mention at all, the result does not either. Nodes times
     features. Keeps determinism; counting here needs no smoothing.
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "smoothing")
     build, account = CircuitBuilder.like(circuit), account_of(budget)
     sets, n_cells = circuit.cell_sets, circuit.grid.n_cells
@@ -177,7 +241,7 @@ def _lifting(build: CircuitBuilder, literal: Callable[[int], int]) -> Callable[[
     return lifted
 
 
-def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
+def minimum_changes(circuit: Form, cells: Sequence[int]) -> int | None:
     """Return the least number of features in which a model differs from the point with these cells; None if none is.
 
     Notes
@@ -192,6 +256,7 @@ def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
     >>> minimum_changes(circuit, (0, 0)), minimum_changes(circuit, (2, 0)), minimum_changes(circuit, (2, 1))
     (2, 1, 0)
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "minimum changes")
     from axfi_kc.circuits.queries import truth_kernels
 
@@ -199,7 +264,7 @@ def minimum_changes(circuit: Circuit, cells: Sequence[int]) -> int | None:
     return least if least <= len(circuit.grid.axes) else None
 
 
-def minimised(circuit: Circuit, cells: Sequence[int], *, budget: Budget | None = None) -> Circuit:
+def minimised(circuit: Form, cells: Sequence[int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the models that differ from the point with these cells in the fewest features.
 
     Notes
@@ -207,6 +272,7 @@ def minimised(circuit: Circuit, cells: Sequence[int], *, budget: Budget | None =
     Needs a decomposable circuit. Nodes times features, because each feature that a part does not mention is set
     to the point's. Keeps determinism.
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "minimisation")
     return _Nearest(circuit, cells, account_of(budget)).circuit()
 

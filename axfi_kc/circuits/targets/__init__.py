@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, Self, runtime_checkable
 
 from axfi_kc.budget import Budget
-from axfi_kc.circuits.circuit import Circuit, Size
+from axfi_kc.circuits.circuit import Circuit, Form, Size, circuit_in
 from axfi_kc.circuits.queries.languages import add_language, remove_language
 from axfi_kc.circuits.targets.bit_codes import CODES, Bit, bits_of
 from axfi_kc.circuits.targets.ddnnf import Ddnnf, ddnnf_of
@@ -228,7 +228,7 @@ def targets_with(option: str) -> tuple[str, ...]:
     return tuple(name for name, language in TARGETS.items() if option in language.options)
 
 
-def target_of(name: str, circuit: Circuit, **options: Any) -> Target:
+def target_of(name: str, circuit: Form, **options: Any) -> Target:
     """Return `circuit` in the language `name`.
 
     Parameters
@@ -269,7 +269,7 @@ def target_of(name: str, circuit: Circuit, **options: Any) -> Target:
         raise CircuitError(
             f"The target {name!r} takes {', '.join(known)}, but {', '.join(strange)} was given; leave it out."
         )
-    return language.make(circuit, **given)
+    return language.make(circuit_in(circuit), **given)
 
 
 register(Language("mdd", mdd_of, ordered=True, search="sift"))

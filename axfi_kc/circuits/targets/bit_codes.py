@@ -227,6 +227,12 @@ class Encoder:
         return algebra.conjoin(self.valid(), found[-1])
 
     def _decision(self, feature: int, labels: list[int], below: list[Any]) -> Any:
+        if len(self._bits[feature]) == 1:  # two cells: one operation instead of one for each
+            ends = [self._algebra.false] * 2
+            for label, node in zip(labels, below, strict=True):
+                for cell in self._circuit.cell_sets[label]:
+                    ends[cell] = node
+            return self._algebra.fork(self._bits[feature][0], ends[1], ends[0])
         tests = [self._members(feature, label) for label in labels]
         return self._algebra.choose(list(zip(tests, below, strict=True)))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.targets.mdd import InArrays, mdd_of
 
 __all__ = ["Ddnnf", "ddnnf_of", "shrunk"]
@@ -152,7 +152,7 @@ class Ddnnf(InArrays):
 
 
 def ddnnf_of(
-    circuit: Circuit, *, deterministic: bool = False, smooth: bool = False, budget: Budget | None = None
+    circuit: Form, *, deterministic: bool = False, smooth: bool = False, budget: Budget | None = None
 ) -> Ddnnf:
     """Return `circuit` as a small deterministic decomposable circuit.
 
@@ -186,7 +186,7 @@ def ddnnf_of(
     >>> same.size, ddnnf_of(same).size
     (Size(nodes=7, edges=9), Size(nodes=6, edges=9))
     """
-    watch = Watch(budget)
+    circuit, watch = circuit_in(circuit), Watch(budget)
     search = Budget(seconds=watch.budget.seconds, nodes=_STEPS, bytes=watch.budget.bytes)
     kept = queries.is_decomposable(circuit) and (
         deterministic or queries.determinism(circuit, budget=search).verdict == "proved"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import Circuit, Size
+from axfi_kc.circuits.circuit import Circuit, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order, is_ordered, is_reduced
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
@@ -91,11 +91,13 @@ class Mdd(InArrays):
     def _joined(
         self, other: Mdd, budget: Budget | None, chosen: Callable[[MddNodes], Callable[[int, int], int]]
     ) -> Mdd:
-        # Cells are mere numbers and mean the same only on one grid; identity shows it without comparing cuts.
-        if other.grid is not self.grid or other.order != self.order:
+        # Cells are mere numbers and mean the same only on grids with the same cuts.
+        alike = other.grid.is_like(self.grid)
+        if not alike or other.order != self.order:
             raise CircuitError(
-                f"Two diagrams are joined over one grid in one order, but the orders {self.order} and {other.order}, "
-                f"on {'one grid' if other.grid is self.grid else 'two grids'}, were given; make both with one order."
+                f"Two diagrams are joined over the same cells in one order, but the orders {self.order} and "
+                f"{other.order}, over {'the same' if alike else 'different'} cells, were given; make both with one "
+                "order, or join them by & and |."
             )
         nodes = MddNodes(self.grid, self.order, spend=Account(budget, goal="diagram").spend)
         parts = nodes.load(self.circuit), nodes.load(other.circuit)
@@ -103,7 +105,7 @@ class Mdd(InArrays):
 
 
 def mdd_of(
-    circuit: Circuit, *, order: Sequence[int] | None = None, sift: bool = False, budget: Budget | None = None
+    circuit: Form, *, order: Sequence[int] | None = None, sift: bool = False, budget: Budget | None = None
 ) -> Mdd:
     """Return the reduced ordered multi-valued decision diagram of `circuit`.
 
@@ -138,7 +140,7 @@ def mdd_of(
     >>> mdd_of(either, order=[1, 0]).size, mdd_of(either).count()
     (Size(nodes=2, edges=3), 4)
     """
-    account = Account(budget, goal="diagram")
+    circuit, account = circuit_in(circuit), Account(budget, goal="diagram")
     found = _in_order(circuit, checked_order(circuit, order), account)
     if not sift:
         return found

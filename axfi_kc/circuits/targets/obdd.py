@@ -9,7 +9,7 @@ Counts are made on that way back, in Python integers: dd's own are floats, wrong
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -17,14 +17,14 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order
 from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, bits_of, cells_of, mask_of
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError, MissingExtraError
 
-__all__ = ["Obdd", "obdd_of"]
+__all__ = ["DdAlgebra", "Fork", "Obdd", "obdd_of", "obdd_of_clauses", "read_diagram", "read_rows"]
 
 
 _MOST_BITS = 10_000  # CUDD recurses level by level; some way beyond 20,000 its stack overflows and the process ends
@@ -51,8 +51,8 @@ class Obdd(Counted):
 
     Notes
     -----
-    The diagram is read once, when it is made; reordering dd's manager afterwards changes `root`,
-    but neither size nor counts.
+    The diagram is read once: when it is made of a circuit, or when the result of an operation is first asked for more
+    than another operation. Reordering dd's manager afterwards changes `root`, but neither size nor counts.
 
     Examples
     --------
@@ -69,8 +69,6 @@ class Obdd(Counted):
     code: str
     backend: str
     bits: tuple[Bit, ...]
-    _forks: Mapping[int, _Fork] = field(repr=False)  # children before parents; 0 is false, 1 is true
-    _top: int = field(repr=False)
     _held: list[Any] = field(repr=False)  # dd's functions of the diagram, and of "is a code"
     language: ClassVar[str] = "obdd"
 
@@ -84,14 +82,29 @@ class Obdd(Counted):
         """The diagram as a ``Function`` of dd; ``root.bdd`` is its manager."""
         return self._held[0]
 
+    @cached_property
+    def _diagram(self) -> tuple[dict[int, Fork], int]:
+        self._check_order()
+        return read_diagram(self.root)
+
+    @property
+    def forks(self) -> Mapping[int, Fork]:
+        """The nodes by number, children before parents; 0 is false and 1 is true."""
+        return self._diagram[0]
+
+    @property
+    def top(self) -> int:
+        """The number of the root."""
+        return self._diagram[1]
+
     @property
     def size(self) -> Size:
         """Nodes and edges, as in every circuit: constants and edges to false are not counted.
 
         A function and its complement are two nodes here, where dd stores one (``root.dag_size``).
         """
-        ends = [end for fork in self._forks.values() for end in (fork.low, fork.high)]
-        return Size(nodes=len(self._forks), edges=len(ends) - ends.count(_FALSE))
+        ends = [end for fork in self.forks.values() for end in (fork.low, fork.high)]
+        return Size(nodes=len(self.forks), edges=len(ends) - ends.count(_FALSE))
 
     @property
     def bytes(self) -> int:
@@ -112,6 +125,57 @@ class Obdd(Counted):
         """Return the diagram of all other points (cost: joining the constraint on codes)."""
         return self._made(lambda: self._held[1] & ~self.root)
 
+    def operate(self, operator: str, other: Obdd) -> Obdd:
+        """Return an operation of :data:`axfi_kc.circuits.operations.OPERATORS` (cost: as :meth:`conjoin`)."""
+        self._check(other)
+        made: dict[str, Callable[[Any, Any], Any]] = {
+            "and": lambda u, v: u & v,
+            "or": lambda u, v: u | v,
+            "diff": lambda u, v: u & ~v,
+            "xor": lambda u, v: self.root.bdd.apply("xor", u, v),
+            "implies": lambda u, v: self._held[1] & (~u | v),
+            "equiv": lambda u, v: self._held[1] & ~self.root.bdd.apply("xor", u, v),
+        }
+        return self._made(lambda: made[operator](self.root, other.root))
+
+    def restrict(self, cells: Mapping[int, int]) -> Obdd:
+        """Return the diagram that no longer depends on features: they take these cells (cost: linear)."""
+        values = {bit.name: cells[bit.feature] in bit.cells for bit in self.bits if bit.feature in cells}
+        return self._made(lambda: self._held[1] & self.root.bdd.let(values, self.root))
+
+    def quantify(self, features: Sequence[int], *, universal: bool = False) -> Obdd:
+        """Return "for some cells of these features", or "for all" (cost: exponential at worst)."""
+        manager, names = self.root.bdd, [bit.name for bit in self.bits if bit.feature in set(features)]
+        if universal:
+            return self._made(lambda: self._held[1] & ~manager.exist(names, self._held[1] & ~self.root))
+        return self._made(lambda: self._held[1] & manager.exist(names, self.root))
+
+    def compose(self, functions: Mapping[int, Obdd]) -> Obdd:
+        """Return the diagram with features of two cells replaced by diagrams (cost: exponential at worst)."""
+        for other in functions.values():
+            self._check(other)
+        parts = {bit.name: functions[bit.feature].root for bit in self.bits if bit.feature in functions}
+        return self._made(lambda: self._held[1] & self.root.bdd.let(parts, self.root))
+
+    def simplify(self, care: Obdd) -> Obdd:
+        """Return what CUDD makes of the diagram where only `care` matters (cost: at worst the product of the sizes)."""
+        self._check(care)
+        from dd.cudd import restrict
+
+        if care.root == self.root.bdd.false:
+            return care
+        return self._made(lambda: self._held[1] & restrict(self.root, care.root))
+
+    def shares_manager(self, other: Obdd) -> bool:
+        """Tell whether two diagrams can be joined as they are."""
+        return other.root.bdd is self.root.bdd and other.code == self.code
+
+    @property
+    def order(self) -> list[int]:
+        """The features from the top down; those without a bit last."""
+        tested = dict.fromkeys(bit.feature for bit in self.bits)
+        return [*tested, *(i for i in range(len(self.grid.axes)) if i not in tested)]
+
     def _check(self, other: Obdd) -> None:
         if other.root.bdd is not self.root.bdd:
             raise CircuitError(
@@ -121,16 +185,19 @@ class Obdd(Counted):
 
     def _made(self, operation: Callable[[], Any]) -> Obdd:
         """Return the result of an operation in the same manager."""
+        self._check_order()
+        held = _attempt(lambda: [operation(), self._held[1]], len(self.bits))
+        if isinstance(held, AxfiError):
+            raise held
+        return Obdd(self.grid, self.code, self.backend, self.bits, held)
+
+    def _check_order(self) -> None:
         manager = self.root.bdd
         if any(manager.level_of_var(bit.name) != level for level, bit in enumerate(self.bits)):
             raise CircuitError(
                 "Operations need the order in which the diagram was made, but dd's manager was reordered since; make "
                 "the diagram again."
             )
-        held = _attempt(lambda: [operation(), self._held[1]], len(self.bits))
-        if isinstance(held, AxfiError):
-            raise held
-        return Obdd(self.grid, self.code, self.backend, self.bits, *_read(held[0]), held)
 
     def to_circuit(self) -> Circuit:
         """Return the diagram as a circuit of ordered decisions on cells.
@@ -146,19 +213,19 @@ class Obdd(Counted):
         build = CircuitBuilder(self.grid)
         made = {_FALSE: build.false, _TRUE: build.true}
         entries = self._entries()
-        for node, fork in self._forks.items():
+        for node, fork in self.forks.items():
             if node in entries:
                 feature = self.bits[fork.level].feature
                 made[node] = build.decision(feature, [(cells, made[end]) for cells, end in self._exits(node, feature)])
-        return build.circuit(made[self._top])
+        return build.circuit(made[self.top])
 
     def _is_in(self, node: int, feature: int) -> bool:
-        return node in self._forks and self.bits[self._forks[node].level].feature == feature
+        return node in self.forks and self.bits[self.forks[node].level].feature == feature
 
     def _entries(self) -> set[int]:
         """Return the nodes that are reached from outside their feature."""
-        found = {self._top}
-        for fork in self._forks.values():
+        found = {self.top}
+        for fork in self.forks.values():
             feature = self.bits[fork.level].feature
             found.update(end for end in (fork.low, fork.high) if not self._is_in(end, feature))
         return found
@@ -175,7 +242,7 @@ class Obdd(Counted):
                 end, passed = self._shortcuts[node]
                 stack.append((end, group & passed))
             else:
-                fork = self._forks[node]
+                fork = self.forks[node]
                 ones = self._ones[fork.level]
                 stack += [(fork.low, group & ~ones), (fork.high, group & ones)]
         return [(cells_of(group), node) for node, group in found.items()]
@@ -188,7 +255,7 @@ class Obdd(Counted):
         exclude what is no code; following them for every cell would take quadratic time.
         """
         found: dict[int, tuple[int, int]] = {}
-        for node, fork in self._forks.items():
+        for node, fork in self.forks.items():
             if _FALSE in (fork.low, fork.high):
                 ones = self._ones[fork.level]
                 end, passed = (fork.high, ones) if fork.low == _FALSE else (fork.low, ~ones)
@@ -204,7 +271,7 @@ class Obdd(Counted):
 
 
 def obdd_of(
-    circuit: Circuit,
+    circuit: Form,
     *,
     code: str = "order",
     order: Sequence[int] | None = None,
@@ -260,7 +327,7 @@ def obdd_of(
     >>> {code: (len(d.bits), d.size.nodes, d.count()) for code in CODES for d in [obdd_of(middle, code=code)]}
     {'order': (5, 4, 2), 'binary': (4, 5, 2), 'direct': (6, 7, 2)}
     """
-    account = Account(budget, goal="OBDD")
+    circuit, account = circuit_in(circuit), Account(budget, goal="OBDD")
     if beside is not None:
         return _beside(circuit, beside, account)
     plan = _Plan(circuit, code, backend, max_memory, account)
@@ -298,7 +365,9 @@ class _Plan:
         held = _attempt(lambda: _encoded(self.circuit, code, code_bits, manager, self.account), len(bits))
         if isinstance(held, AxfiError):
             raise held
-        return Obdd(grid, code, backend, bits, *_read(held[0]), held)
+        found = Obdd(grid, code, backend, bits, held)
+        found._diagram  # noqa: B018  # read now, before anybody reorders the manager
+        return found
 
 
 def _sifted(obdd: Obdd) -> list[int]:
@@ -319,9 +388,9 @@ def _sifted(obdd: Obdd) -> list[int]:
 
 
 def _beside(circuit: Circuit, near: Obdd, account: Account) -> Obdd:
-    if circuit.grid is not near.grid:
+    if not circuit.grid.is_like(near.grid):
         raise CircuitError(
-            "An OBDD is made beside one of the same grid, but the circuit has another; leave beside out."
+            "An OBDD is made beside one over the same cells, but the circuit has others; leave beside out."
         )
     features = dict.fromkeys(bit.feature for bit in near.bits)
     code_bits = {i: bits_of(near.grid, i, code=near.code) for i in features}
@@ -333,7 +402,7 @@ def _encoded(
     circuit: Circuit, code: str, bits: Mapping[int, Sequence[Bit]], manager: Any, account: Account
 ) -> list[Any]:
     """Return dd's functions of a circuit, and of "is a code"."""
-    encoder = Encoder(circuit, code=code, bits=bits, algebra=_DdAlgebra(manager, account))
+    encoder = Encoder(circuit, code=code, bits=bits, algebra=DdAlgebra(manager, account))
     return [encoder.function(), encoder.valid()]
 
 
@@ -357,7 +426,7 @@ def _attempt(build: Callable[[], list[Any]], n_bits: int) -> list[Any] | AxfiErr
 
 
 @dataclass(frozen=True, slots=True)
-class _Fork:
+class Fork:
     """A node of the diagram: the level of its bit, where it goes on 0 and where on 1."""
 
     level: int
@@ -389,7 +458,7 @@ def _manager_of(backend: str | None, *, max_memory: int | None = None) -> tuple[
     return name, manager
 
 
-class _DdAlgebra:
+class DdAlgebra:
     """The operations of a manager of dd, each one against an account."""
 
     def __init__(self, manager: Any, account: Account) -> None:
@@ -410,6 +479,7 @@ class _DdAlgebra:
 
     def fork(self, bit: Bit, high: Any, low: Any) -> Any:
         """Return `high` where the bit is 1, and `low` where it is 0."""
+        self._account.spend(1)
         return self._manager.ite(self._manager.var(bit.name), high, low)
 
     def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
@@ -421,24 +491,120 @@ class _DdAlgebra:
         return made
 
 
-def _read(root: Any) -> tuple[dict[int, _Fork], int]:
+def read_diagram(root: Any) -> tuple[dict[int, Fork], int]:
     """Return the nodes below `root`, children first, and the number of `root` itself.
 
     An edge of dd may be complemented, which complements what lies below; edges that differ in this
     are different nodes here.
     """
-    number = {int(root.bdd.false): _FALSE, int(root.bdd.true): _TRUE}
+    rows, top = read_rows(root)
+    return {number: Fork(*row) for number, row in enumerate(rows, 2)}, top
+
+
+def read_rows(root: Any) -> tuple[list[tuple[int, int, int]], int]:
+    """Return the same as rows of level, low and high, the first one being node 2."""
+    true, false = int(root.bdd.true), int(root.bdd.false)
+    found = _signed_edges(root, true, false)
+    order = sorted(found, key=lambda k: -found[k][0])
+    number = {false: _FALSE, true: _TRUE, **{key: k for k, key in enumerate(order, 2)}}
+    rows = [(level, number[low], number[high]) for level, low, high in map(found.__getitem__, order)]
+    return rows, number[int(root)]
+
+
+def _signed_edges(root: Any, true: int, false: int) -> dict[int, tuple[int, int, int]]:
+    """Return level, low and high of each edge below `root`, a complemented edge being another one, by their numbers."""
+    # The Python manager's complement is the negative number, CUDD's has another last bit.
+    sign, last = (-1, 0) if false == -true else (1, 1)
+    regular: dict[int, tuple[int, int, int]] = {}
+    waiting = [root]
+    while waiting:
+        edge = waiting.pop()
+        key = sign * int(edge) ^ last if edge.negated else int(edge)
+        if key not in regular and key not in (true, false):
+            low, high = edge.low, edge.high
+            regular[key] = edge.level, int(low), int(high)
+            waiting += [low, high]
     found: dict[int, tuple[int, int, int]] = {}
-    stack = [root]
+    stack = [int(root)]
     while stack:
-        edge = stack.pop()
-        if int(edge) not in number and int(edge) not in found:
-            low, high = (~edge.low, ~edge.high) if edge.negated else (edge.low, edge.high)
-            found[int(edge)] = edge.level, int(low), int(high)
-            stack += [low, high]
-    forks: dict[int, _Fork] = {}
-    for key in sorted(found, key=lambda k: -found[k][0]):
-        level, lower, upper = found[key]
-        number[key] = len(number)
-        forks[number[key]] = _Fork(level, number[lower], number[upper])
-    return forks, number[int(root)]
+        key = stack.pop()
+        if key in found or key in (true, false):
+            continue
+        row = regular.get(key)
+        if row is None:
+            level, lower, upper = regular[sign * key ^ last]
+            row = level, sign * lower ^ last, sign * upper ^ last
+        found[key] = row
+        stack += row[1:]
+    return found
+
+
+def obdd_of_clauses(
+    grid: Grid,
+    clauses: Sequence[Sequence[int]],
+    *,
+    order: Sequence[int],
+    hidden: Collection[int] = (),
+    backend: str | None = None,
+    budget: Budget | None = None,
+) -> Obdd:
+    """Return the diagram of the conjunction of clauses over features of two cells.
+
+    Parameters
+    ----------
+    grid
+        Features of two cells each; the literal k + 1 says that feature k lies in its second cell.
+    clauses
+        Literals, in each clause of different variables.
+    order
+        Every feature once, from the top down.
+    hidden
+        Features that are projected out: there is a cell of theirs with which all clauses hold.
+    backend, budget
+        As in :func:`obdd_of`.
+
+    Notes
+    -----
+    Clauses are conjoined from the bottom of the order up, each into what lies below its first variable, and a hidden
+    feature is projected out after its last clause.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain, Integer
+    >>> grid = Grid.of_values(Domain([Integer(name, 0, 1) for name in "abc"]))
+    >>> obdd_of_clauses(grid, [(1, 2), (-2, 3)], order=[0, 1, 2]).count()
+    4
+    >>> obdd_of_clauses(grid, [(1, 2), (-2, 3)], order=[0, 1, 2], hidden=[1]).count(), 2 * 3
+    (6, 6)
+    """
+    account = Account(budget, goal="OBDD")
+    name, manager = _manager_of(backend)
+    bits = tuple(bits_of(grid, i, code="order")[0] for i in order)
+    manager.declare(*(bit.name for bit in bits))
+    held = _attempt(lambda: [_conjoined(manager, clauses, bits, set(hidden), account), manager.true], len(bits))
+    if isinstance(held, AxfiError):
+        raise held
+    return Obdd(grid, "order", name, bits, held)
+
+
+def _conjoined(
+    manager: Any, clauses: Sequence[Sequence[int]], bits: Sequence[Bit], hidden: set[int], account: Account
+) -> Any:
+    """Return dd's function of the clauses, those with the lowest variables first."""
+    level = {bit.feature: k for k, bit in enumerate(bits)}
+    sorted_clauses = [sorted(clause, key=lambda x: -level[abs(x) - 1]) for clause in clauses]
+    sorted_clauses.sort(key=lambda clause: ([-level[abs(x) - 1] for x in reversed(clause)], clause))
+    last = {abs(x) - 1: k for k, clause in enumerate(sorted_clauses) for x in clause}
+    ones = [manager.var(bit.name) for bit in bits]
+    found = manager.true
+    for k, clause in enumerate(sorted_clauses):
+        account.spend(1)
+        part = manager.false
+        for x in clause:
+            here = ones[level[abs(x) - 1]]
+            part |= here if x > 0 else ~here
+        found &= part
+        dead = [bits[level[abs(x) - 1]].name for x in clause if abs(x) - 1 in hidden and last[abs(x) - 1] == k]
+        if dead:
+            found = manager.exist(dead, found)
+    return found

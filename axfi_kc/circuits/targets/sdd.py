@@ -15,7 +15,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
+from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order
 from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, balanced, bits_of, cells_of, mask_of
@@ -34,7 +34,17 @@ from axfi_kc.circuits.targets.vtrees import Vtree, feature_vtree
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError, MissingExtraError
 
-__all__ = ["Sdd", "SddNodes", "sdd_of"]
+__all__ = [
+    "Sdd",
+    "SddAlgebra",
+    "SddNodes",
+    "in_deep_thread",
+    "nodes_of",
+    "sdd_circuit",
+    "sdd_of",
+    "sdd_of_clauses",
+    "vtree_of",
+]
 
 
 T = TypeVar("T")
@@ -61,12 +71,11 @@ class Sdd(Counted):
         The vtree over bits: each feature's leaf with the tree of its bits in its place.
     bits
         The variables; PySDD's variable k + 1 is ``bits[k]``.
-    nodes
-        The diagram in arrays.
 
     Notes
     -----
-    The diagram is read once, when it is made. Results of operations live in the same manager.
+    The diagram is read once, when it is made of a circuit, or when the result of an operation is first asked for more
+    than another operation. Results of operations live in the same manager.
 
     Examples
     --------
@@ -82,7 +91,6 @@ class Sdd(Counted):
     feature_vtree: Vtree = field(repr=False)
     vtree: Vtree = field(repr=False)
     bits: tuple[Bit, ...] = field(repr=False)
-    nodes: SddNodes = field(repr=False)
     _held: list[Any] = field(repr=False)  # PySDD's root, the root of "is a code", and the manager
     language: ClassVar[str] = "sdd"
 
@@ -98,6 +106,11 @@ class Sdd(Counted):
     def manager(self) -> Any:
         """The manager of PySDD that holds the diagram."""
         return self._held[-1]
+
+    @cached_property
+    def nodes(self) -> SddNodes:
+        """The diagram in arrays."""
+        return nodes_of(self.root)
 
     @property
     def size(self) -> Size:
@@ -124,6 +137,53 @@ class Sdd(Counted):
         """Return the diagram of all other points (cost: linear, and joining the constraint on codes)."""
         return self._made(lambda: self.manager.conjoin(self._held[1], self.manager.negate(self.root)))
 
+    def operate(self, operator: str, other: Sdd) -> Sdd:
+        """Return an operation of :data:`axfi_kc.circuits.operations.OPERATORS` (cost: as :meth:`conjoin`)."""
+        self._check(other)
+        conjoin, disjoin, negate = self.manager.conjoin, self.manager.disjoin, self.manager.negate
+
+        def xor(u: Any, v: Any) -> Any:
+            return disjoin(conjoin(u, negate(v)), conjoin(negate(u), v))
+
+        made: dict[str, Callable[[Any, Any], Any]] = {
+            "and": conjoin,
+            "or": disjoin,
+            "diff": lambda u, v: conjoin(u, negate(v)),
+            "xor": xor,
+            "implies": lambda u, v: conjoin(self._held[1], disjoin(negate(u), v)),
+            "equiv": lambda u, v: conjoin(self._held[1], negate(xor(u, v))),
+        }
+        return self._made(lambda: made[operator](self.root, other.root))
+
+    def restrict(self, cells: Mapping[int, int]) -> Sdd:
+        """Return the diagram that no longer depends on features: they take these cells (cost: linear for each bit)."""
+
+        def made() -> Any:
+            root = self.root
+            for variable, bit in enumerate(self.bits, 1):
+                if bit.feature in cells:
+                    root = self.manager.condition(variable if cells[bit.feature] in bit.cells else -variable, root)
+            return self.manager.conjoin(self._held[1], root)
+
+        return self._made(made)
+
+    def quantify(self, features: Sequence[int], *, universal: bool = False) -> Sdd:
+        """Return "for some cells of these features", or "for all" (cost: exponential at worst)."""
+        gone, manager, valid = set(features), self.manager, self._held[1]
+
+        def made() -> Any:
+            root = manager.conjoin(valid, manager.negate(self.root)) if universal else self.root
+            for variable, bit in enumerate(self.bits, 1):
+                if bit.feature in gone:
+                    root = manager.exists(variable, root)
+            return manager.conjoin(valid, manager.negate(root) if universal else root)
+
+        return self._made(made)
+
+    def shares_manager(self, other: Sdd) -> bool:
+        """Tell whether two diagrams can be joined as they are."""
+        return other.manager is self.manager
+
     def _check(self, other: Sdd) -> None:
         if other.manager is not self.manager:
             raise CircuitError(
@@ -132,10 +192,9 @@ class Sdd(Counted):
             )
 
     def _made(self, operation: Any) -> Sdd:
-        root = _in_deep_thread(operation, depth=self.vtree.depth)
+        root = in_deep_thread(operation, depth=self.vtree.depth)
         held = _kept(root, self._held[1], self.manager)
-        nodes = _nodes_of(root)
-        return Sdd(self.grid, self.code, self.feature_vtree, self.vtree, self.bits, nodes, held)
+        return Sdd(self.grid, self.code, self.feature_vtree, self.vtree, self.bits, held)
 
     def to_circuit(self) -> Circuit:
         """Return the diagram as a circuit over cells, decomposable and deterministic.
@@ -148,55 +207,54 @@ class Sdd(Counted):
 
     @cached_property
     def _circuit(self) -> Circuit:
-        build, nodes, feature_at = CircuitBuilder(self.grid), self.nodes, self._features_by_position
-        inside = [_ABOVE, _ABOVE, *(feature_at[at] for at in nodes.vtree_nodes.tolist()[2:])]
-        pairs = self._pairs
-        cells = [cells_of(mask) for mask in self._masks(inside)]
-        made = [build.false, build.true]
-        for node, feature in enumerate(inside[2:], start=2):
-            if feature != _ABOVE:
-                made.append(build.literal(feature, cells[node]))
-                continue
-            owners = {inside[prime] for prime, _ in pairs[node]}
-            if _ABOVE in owners:
-                made.append(build.disjunction([build.conjunction([made[p], made[s]]) for p, s in pairs[node]]))
-            else:  # primes that exclude each other, each one a set of cells: of one feature, so a decision
-                made.append(build.decision(owners.pop(), [(cells[p], made[s]) for p, s in pairs[node]]))
-        return build.circuit(made[nodes.root])
+        return sdd_circuit(self.grid, self.bits, self.vtree, self.nodes)
 
-    @property
-    def _pairs(self) -> list[list[tuple[int, int]]]:
-        """The elements of each node, as pairs of a prime and a sub."""
-        offsets = self.nodes.offsets.tolist()
-        elements = list(zip(self.nodes.primes.tolist(), self.nodes.subs.tolist(), strict=True))
-        return [elements[first:last] for first, last in pairwise(offsets)]
 
-    def _masks(self, inside: Sequence[int]) -> list[int]:
-        """Return the cells of each node inside a feature, bit c for cell c; nothing for nodes above features."""
-        n_cells, ones = self.grid.n_cells, [mask_of(bit.cells) for bit in self.bits]
-        found = [0, -1]  # inside every feature, true is all its cells
-        for feature, literal, pairs in list(zip(inside, self.nodes.literals.tolist(), self._pairs, strict=True))[2:]:
-            everything = 0 if feature == _ABOVE else (1 << n_cells[feature]) - 1
-            if literal:
-                mask = ones[literal - 1] if literal > 0 else ~ones[-literal - 1]
-            else:
-                mask = 0
-                for prime, sub in pairs if feature != _ABOVE else ():
-                    mask |= found[prime] & found[sub]
-            found.append(mask & everything)
-        return [0, 0, *found[2:]]
+def sdd_circuit(grid: Grid, bits: Sequence[Bit], vtree: Vtree, nodes: SddNodes) -> Circuit:
+    """Return the circuit over cells of a diagram in whose vtree the bits of each feature are a subtree."""
+    build, feature_at = CircuitBuilder(grid), _features_by_position(vtree, bits)
+    inside = [_ABOVE, _ABOVE, *(feature_at[at] for at in nodes.vtree_nodes.tolist()[2:])]
+    pairs = nodes.pairs
+    cells = [cells_of(mask) for mask in _masks(grid, bits, nodes, inside)]
+    made = [build.false, build.true]
+    for node, feature in enumerate(inside[2:], start=2):
+        if feature != _ABOVE:
+            made.append(build.literal(feature, cells[node]))
+            continue
+        owners = {inside[prime] for prime, _ in pairs[node]}
+        if _ABOVE in owners:
+            made.append(build.disjunction([build.conjunction([made[p], made[s]]) for p, s in pairs[node]]))
+        else:  # primes that exclude each other, each one a set of cells: of one feature, so a decision
+            made.append(build.decision(owners.pop(), [(cells[p], made[s]) for p, s in pairs[node]]))
+    return build.circuit(made[nodes.root])
 
-    @cached_property
-    def _features_by_position(self) -> list[int]:
-        """Return the feature of each vtree node, by its position from left to right; -1 where several meet."""
-        tree, found = self.vtree, list[int]()
-        for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
-            own = self.bits[leaf].feature if 0 <= leaf < len(self.bits) else _ABOVE
-            found.append(own if a < 0 or found[a] != found[b] else found[a])
-        by_position = [_ABOVE] * len(found)
-        for position, feature in zip(tree.in_order, found, strict=True):
-            by_position[position] = feature
-        return by_position
+
+def _masks(grid: Grid, bits: Sequence[Bit], nodes: SddNodes, inside: Sequence[int]) -> list[int]:
+    """Return the cells of each node inside a feature, bit c for cell c; nothing for nodes above features."""
+    n_cells, ones = grid.n_cells, [mask_of(bit.cells) for bit in bits]
+    found = [0, -1]  # inside every feature, true is all its cells
+    for feature, literal, pairs in list(zip(inside, nodes.literals.tolist(), nodes.pairs, strict=True))[2:]:
+        everything = 0 if feature == _ABOVE else (1 << n_cells[feature]) - 1
+        if literal:
+            mask = ones[literal - 1] if literal > 0 else ~ones[-literal - 1]
+        else:
+            mask = 0
+            for prime, sub in pairs if feature != _ABOVE else ():
+                mask |= found[prime] & found[sub]
+        found.append(mask & everything)
+    return [0, 0, *found[2:]]
+
+
+def _features_by_position(tree: Vtree, bits: Sequence[Bit]) -> list[int]:
+    """Return the feature of each vtree node, by its position from left to right; -1 where several meet."""
+    found = list[int]()
+    for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
+        own = bits[leaf].feature if 0 <= leaf < len(bits) else _ABOVE
+        found.append(own if a < 0 or found[a] != found[b] else found[a])
+    by_position = [_ABOVE] * len(found)
+    for position, feature in zip(tree.in_order, found, strict=True):
+        by_position[position] = feature
+    return by_position
 
 
 def _kept(root: Any, valid: Any, manager: Any) -> list[Any]:
@@ -215,7 +273,7 @@ def _released(held: list[Any]) -> None:
 
 
 def sdd_of(
-    circuit: Circuit,
+    circuit: Form,
     *,
     code: str = "order",
     vtree: Any = "right",
@@ -246,8 +304,8 @@ def sdd_of(
     beside
         An SDD whose manager, code and vtree are used, so that the two can be joined.
     budget
-        What it may cost; nodes are those PySDD has made. One operation of PySDD, and its search,
-        cannot be interrupted.
+        What it may cost; nodes are those PySDD has made. One operation of PySDD cannot be interrupted; its search for
+        a vtree keeps to the seconds, and ends with the best one so far.
 
     Raises
     ------
@@ -270,7 +328,7 @@ def sdd_of(
     >>> [sdd_of(circuit, vtree=v).size for v in ("right", "balanced", together)]
     [Size(nodes=11, edges=22), Size(nodes=13, edges=33), Size(nodes=7, edges=14)]
     """
-    account = Account(budget, goal="SDD")
+    circuit, account = circuit_in(circuit), Account(budget, goal="SDD")
     if beside is not None:
         return _beside(circuit, beside, account)
     tree = feature_vtree(circuit.grid, vtree, order=checked_order(circuit, order))
@@ -286,17 +344,21 @@ def _sdd(circuit: Circuit, code: str, tree: Vtree, account: Account) -> Sdd:
     bits = tuple(bit for i in sorted(code_bits) for bit in code_bits[i])
     whole = _bit_vtree(tree, code_bits, bits)
     manager = _manager_of(whole)
-    encoder = Encoder(circuit, code=code, bits=code_bits, algebra=_SddAlgebra(manager, _variables(bits), account))
-    root, valid = _in_deep_thread(lambda: (encoder.function(), encoder.valid()), depth=whole.depth)
+    encoder = Encoder(circuit, code=code, bits=code_bits, algebra=SddAlgebra(manager, _variables(bits), account))
+    root, valid = in_deep_thread(lambda: (encoder.function(), encoder.valid()), depth=whole.depth)
     held = _kept(root, valid, manager)
-    _in_deep_thread(manager.garbage_collect, depth=whole.depth)
-    return Sdd(circuit.grid, code, tree, whole, bits, _nodes_of(root), held)
+    in_deep_thread(manager.garbage_collect, depth=whole.depth)
+    found = Sdd(circuit.grid, code, tree, whole, bits, held)
+    found.nodes  # noqa: B018  # read now, before anybody moves the vtree
+    return found
 
 
 def _beside(circuit: Circuit, near: Sdd, account: Account) -> Sdd:
-    if circuit.grid is not near.grid:
-        raise CircuitError("An SDD is made beside one of the same grid, but the circuit has another; leave beside out.")
-    algebra = _SddAlgebra(near.manager, _variables(near.bits), account)
+    if not circuit.grid.is_like(near.grid):
+        raise CircuitError(
+            "An SDD is made beside one over the same cells, but the circuit has others; leave beside out."
+        )
+    algebra = SddAlgebra(near.manager, _variables(near.bits), account)
     code_bits = _bits_by_feature(circuit.grid, near.code, near.feature_vtree)
     return near._made(Encoder(circuit, code=near.code, bits=code_bits, algebra=algebra).function)
 
@@ -324,10 +386,14 @@ def _bit_vtree(tree: Vtree, code_bits: Mapping[int, Sequence[Bit]], bits: Sequen
 def _searched(circuit: Circuit, code: str, tree: Vtree, account: Account) -> list[Vtree]:
     """Return vtrees over features after PySDD's search: where the first bits of features ended up, and the last."""
     found = _sdd(circuit, code, tree, account)
-    _in_deep_thread(found.manager.minimize, depth=found.vtree.depth)
+    seconds = account.rest().seconds
+    if seconds is not None:  # PySDD looks at its own clock, in whole seconds
+        found.manager.set_vtree_search_time_limit(max(1, int(seconds)))
+    search = found.manager.minimize if seconds is None else found.manager.minimize_limited
+    in_deep_thread(search, depth=found.vtree.depth)
     if not found.bits:
         return []
-    after = _vtree_of(found.manager)
+    after = vtree_of(found.manager)
     first, last = dict[int, int](), dict[int, int]()
     for k, bit in enumerate(found.bits):
         first.setdefault(bit.feature, k)
@@ -344,7 +410,7 @@ def _joined(first: Vtree, second: Vtree) -> Vtree:
     return Vtree.right_linear([0, 1]).substituted({0: first, 1: second})
 
 
-def _in_deep_thread(function: Callable[[], T], *, depth: int) -> T:
+def in_deep_thread(function: Callable[[], T], *, depth: int) -> T:
     """Return what `function` returns, called where PySDD has enough stack for a vtree of this depth."""
     if depth <= _SHALLOW:
         return function()
@@ -385,13 +451,13 @@ def _manager_of(vtree: Vtree) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "vtree"
         path.write_text(vtree.text, encoding="ascii")
-        theirs = _in_deep_thread(lambda: TheirVtree.from_file(str(path)), depth=vtree.depth)
-    manager = _in_deep_thread(lambda: SddManager.from_vtree(theirs), depth=vtree.depth)
+        theirs = in_deep_thread(lambda: TheirVtree.from_file(str(path)), depth=vtree.depth)
+    manager = in_deep_thread(lambda: SddManager.from_vtree(theirs), depth=vtree.depth)
     manager.auto_gc_and_minimize_off()  # it would free nodes that are still needed, and move bits
     return manager
 
 
-def _vtree_of(manager: Any) -> Vtree:
+def vtree_of(manager: Any) -> Vtree:
     """Return the vtree that a manager has now, its leaves numbered from 0."""
     return Vtree.below(
         manager.vtree(),
@@ -400,7 +466,7 @@ def _vtree_of(manager: Any) -> Vtree:
     )
 
 
-class _SddAlgebra:
+class SddAlgebra:
     """The operations of a manager of PySDD, each one against an account."""
 
     def __init__(self, manager: Any, variables: Mapping[str, int], account: Account) -> None:
@@ -412,23 +478,29 @@ class _SddAlgebra:
 
     def conjoin(self, a: Any, b: Any) -> Any:
         """Return a and b."""
-        return self._paid(self._manager.conjoin(a, b))
+        return self.paid(self._manager.conjoin(a, b))
 
     def disjoin(self, a: Any, b: Any) -> Any:
         """Return a or b."""
-        return self._paid(self._manager.disjoin(a, b))
+        return self.paid(self._manager.disjoin(a, b))
 
     def fork(self, bit: Bit, high: Any, low: Any) -> Any:
         """Return `high` where the bit is 1, and `low` where it is 0."""
         variable = self._variables[bit.name]
         one, zero = self._manager.literal(variable), self._manager.literal(-variable)
+        # One operation instead of three where an end is a constant, as in clauses and terms.
+        if high.is_true() or low.is_false():
+            return self.disjoin(one, low) if high.is_true() else self.conjoin(one, high)
+        if low.is_true() or high.is_false():
+            return self.disjoin(zero, high) if low.is_true() else self.conjoin(zero, low)
         return self.disjoin(self.conjoin(one, high), self.conjoin(zero, low))
 
     def choose(self, parts: Sequence[tuple[Any, Any]]) -> Any:
         """Return the disjunction of each test with what comes with it."""
         return balanced([self.conjoin(test, child) for test, child in parts], self.disjoin, self.false)
 
-    def _paid(self, made: Any) -> Any:
+    def paid(self, made: Any) -> Any:
+        """Return what was made, after its cost was counted."""
         # PySDD counts all nodes it holds, dead ones included; what matters is how much was made. Most operations
         # make nothing, as PySDD remembers their results, and cost nothing
         fresh = int(self._manager.count()) - self._account.nodes
@@ -461,13 +533,20 @@ class SddNodes:
     root: int
 
     @property
+    def pairs(self) -> list[list[tuple[int, int]]]:
+        """The elements of each node, as pairs of a prime and a sub."""
+        offsets = self.offsets.tolist()
+        elements = list(zip(self.primes.tolist(), self.subs.tolist(), strict=True))
+        return [elements[first:last] for first, last in pairwise(offsets)]
+
+    @property
     def n_bytes(self) -> int:
         """The bytes of the arrays."""
         arrays = (self.vtree_nodes, self.literals, self.offsets, self.primes, self.subs)
         return sum(a.nbytes for a in arrays)
 
 
-def _nodes_of(root: Any) -> SddNodes:
+def nodes_of(root: Any) -> SddNodes:
     """Return the nodes below `root` (cost: linear, without recursion)."""
     number: dict[int, int] = {}
     rows: list[tuple[int, int, list[tuple[int, int]]]] = [(-1, 0, []), (-1, 0, [])]
@@ -499,3 +578,72 @@ def _nodes_of(root: Any) -> SddNodes:
         subs=np.array([s for _, s in flat], dtype=np.int32),
         root=number[int(root.id)],
     )
+
+
+def sdd_of_clauses(
+    grid: Grid,
+    clauses: Sequence[Sequence[int]],
+    *,
+    vtree: Any = "balanced",
+    order: Sequence[int],
+    hidden: Collection[int] = (),
+    budget: Budget | None = None,
+) -> Sdd:
+    """Return the diagram of the conjunction of clauses over features of two cells.
+
+    Parameters
+    ----------
+    grid, clauses, hidden
+        As in :func:`~axfi_kc.circuits.targets.obdd.obdd_of_clauses`.
+    vtree, order, budget
+        As in :func:`sdd_of`.
+
+    Notes
+    -----
+    Each clause is conjoined at the lowest vtree node that has all its variables below, from the leaves up. A hidden
+    feature is projected out at the end.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain import Domain, Integer
+    >>> grid = Grid.of_values(Domain([Integer(name, 0, 1) for name in "abc"]))
+    >>> sdd_of_clauses(grid, [(1, 2), (-2, 3)], order=[0, 1, 2]).count()
+    4
+    """
+    account = Account(budget, goal="SDD")
+    tree = feature_vtree(grid, vtree, order=order)
+    bits = tuple(bits_of(grid, i, code="order")[0] for i in range(len(grid.axes)))
+    manager = _manager_of(tree)
+    algebra = SddAlgebra(manager, _variables(bits), account)
+
+    def made() -> Any:
+        found = _conjoined(algebra, manager, tree, clauses)
+        for i in hidden:
+            found = algebra.paid(manager.exists(i + 1, found))
+        return found
+
+    root = in_deep_thread(made, depth=tree.depth)
+    held = _kept(root, manager.true(), manager)
+    return Sdd(grid, "order", tree, tree, bits, held)
+
+
+def _conjoined(algebra: SddAlgebra, manager: Any, tree: Vtree, clauses: Sequence[Sequence[int]]) -> Any:
+    """Return PySDD's node of the clauses, each one conjoined where its variables meet in the vtree."""
+    owners: dict[int, list[int]] = {}
+    for k, clause in enumerate(clauses):
+        for x in clause:
+            owners.setdefault(abs(x) - 1, []).append(k)
+    seen: list[dict[int, int]] = []  # for each vtree node how many literals of which unfinished clauses lie below
+    made: list[Any] = []
+    for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
+        here = dict.fromkeys(owners.get(leaf, ()), 1) if a < 0 else dict(seen[a])
+        for k, n in seen[b].items() if a >= 0 else ():
+            here[k] = here.get(k, 0) + n
+        own = [clauses[k] for k, n in here.items() if n == len(clauses[k])]
+        seen.append({k: n for k, n in here.items() if n < len(clauses[k])})
+        found = algebra.true if a < 0 else algebra.conjoin(made[a], made[b])
+        parts = [balanced([manager.literal(x) for x in clause], algebra.disjoin, algebra.false) for clause in own]
+        for part in sorted(parts, key=lambda p: int(p.size())):
+            found = algebra.conjoin(found, part)
+        made.append(found)
+    return made[-1]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
-from fractions import Fraction
 from functools import cache, cached_property
 from math import isqrt, prod
 from typing import Any, NamedTuple
@@ -79,7 +78,7 @@ class BoxEngine:
         self._number = {output: k for k, output in enumerate(self.boxes.outputs)}
         self._met: dict[int, tuple[Hashable, int]] = {}
         self._literals = _literals_of(self.boxes)
-        self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity.delta)
+        self._rank, self._low, self._high = _similar_ranks(self.boxes.outputs, similarity)
         self._rank_of_box = self._rank[self.boxes.output]
         self._tree, self._depth = None, 0
         if self.boxes.nodes is not None and isinstance(model, TreeSum) and len(model.grid.axes) <= _WORD:
@@ -158,14 +157,18 @@ class BoxEngine:
     @cached_property
     def _spans(self) -> tuple[Cells, list[tuple[int, Span]]]:
         """For each box and feature the place of its cells in a list of all different ones, and that list."""
-        places: dict[tuple[int, Span], int] = {}
         found = np.empty(self.boxes.first.shape, dtype=np.int64)
-        ends = zip(self.boxes.first.tolist(), self.boxes.last.tolist(), strict=True)
-        for box, (first, last) in enumerate(ends):
-            for i, (a, b) in enumerate(zip(first, last, strict=True)):
-                cells: Span = tuple(self.boxes.cells(box, i)) if i in self.boxes.subsets else range(a, b)
-                found[box, i] = places.setdefault((i, cells), len(places))
-        return found, list(places)
+        table: list[tuple[int, Span]] = []
+        for i in range(len(self.boxes.grid.n_cells)):
+            subset = self.boxes.subsets.get(i)
+            rows = np.stack([self.boxes.first[:, i], self.boxes.last[:, i]], axis=1) if subset is None else subset
+            distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+            found[:, i] = len(table) + inverse.reshape(-1)
+            if subset is None:
+                table += [(i, range(first, last)) for first, last in distinct.tolist()]
+            else:
+                table += [(i, tuple(np.flatnonzero(flags).tolist())) for flags in distinct]
+        return found, table
 
     def dissimilar_boxes(self, v: Cells, output: Hashable, mask: int, *, budget: Budget | None = None) -> list[Box]:
         """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
@@ -337,8 +340,11 @@ def _compile_kernel(words: int) -> None:
     _misses_within(Account(None, goal="kernel"), cells, (0, 1), one, lits, words, 1)
 
 
-def _similar_ranks(outputs: tuple[Hashable, ...], delta: Fraction | None) -> tuple[Cells, Cells, Cells]:
-    ids = np.arange(len(outputs))
+def _similar_ranks(outputs: tuple[Hashable, ...], similarity: Similarity) -> tuple[Cells, Cells, Cells]:
+    ids, delta = np.arange(len(outputs)), similarity.delta
+    if similarity.toward is not None:
+        # Two ranks: all classes but one are alike.
+        ids = np.array([int(y == similarity.toward) for y in outputs])
     if delta is None:
         # A class is similar to itself only: a run of one rank.
         return ids, ids, ids + 1

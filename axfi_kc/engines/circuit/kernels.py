@@ -14,12 +14,13 @@ from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE
 from axfi_kc.circuits.queries.truth_kernels import has_cell
 from axfi_kc.compiled import kernel, part
 
-__all__ = ["BY_COUNT", "BY_DECISIONS", "WHERE_TRUE", "followed", "is_weak", "residues", "shrink"]
+__all__ = ["BY_COUNT", "BY_DECISIONS", "NEVER", "WHERE_TRUE", "cheapest", "followed", "is_weak", "residues", "shrink"]
 
 
 # what is looked for: a point where the circuit holds, or one where it fails; in the latter case
 # decisions and conjunctions alone tell by themselves, disjunctions by counting
 WHERE_TRUE, BY_DECISIONS, BY_COUNT = 0, 1, 2
+NEVER = 1 << 40  # more changes than there are features
 
 
 @kernel
@@ -184,3 +185,50 @@ def residues(flat, holds, features, offsets, free, share_of_arc, shares, primes,
         # Undoing only what was set costs the size of the box, not the number of features.
         for k in range(offsets[b], offsets[b + 1]):
             free[features[k]] = 0
+
+
+@kernel
+def cheapest(flat, holds, free, wanted, without, using):
+    """Write for each node how few features must change to make it true: any, and one of them being `wanted`.
+
+    A feature that is not free keeps the instance's cell. `using` counts only ways on which a decision on `wanted` is
+    left by an arc that the instance does not follow: on others its change would be for nothing.
+    """
+    for node in range(flat.kinds.shape[0]):
+        kind = flat.kinds[node]
+        first, last = flat.offsets[node], flat.offsets[node + 1]
+        least, least_using = NEVER, NEVER
+        if kind == TRUE:
+            least = 0
+        elif kind == AND:
+            least, best = 0, NEVER
+            for arc in range(first, last):
+                child = flat.children[arc]
+                least += without[child]
+                # Parts have no feature in common, so `wanted` changes in one of them.
+                if using[child] < NEVER and without[child] < NEVER:
+                    best = min(best, using[child] - without[child])
+                elif using[child] < NEVER:
+                    best = min(best, using[child] - NEVER)
+            least_using = least + best if best < NEVER else NEVER
+            least, least_using = min(least, NEVER), min(least_using, NEVER)
+        elif kind == OR:
+            for arc in range(first, last):
+                least = min(least, without[flat.children[arc]])
+                least_using = min(least_using, using[flat.children[arc]])
+        elif kind == DECISION:
+            feature = flat.features[node]
+            for arc in range(first, last):
+                child = flat.children[arc]
+                if holds[arc]:
+                    least = min(least, without[child])
+                    least_using = min(least_using, using[child])
+                elif free[feature]:
+                    if feature == wanted:
+                        least_using = min(least_using, without[child] + 1)
+                    else:
+                        least_using = min(least_using, using[child] + 1)
+                    least = min(least, without[child] + 1)
+            least, least_using = min(least, NEVER), min(least_using, NEVER)
+        without[node] = least
+        using[node] = least_using

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.circuits.circuit import Circuit, FlatCircuit, flat_of
+from axfi_kc.budget import Meter
+from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, FlatCircuit, flat_of
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.queries.boxes import CircuitBoxes, outside_boxes
 from axfi_kc.circuits.queries.counting import shares_of
@@ -23,6 +24,7 @@ from axfi_kc.models.joint import Box
 __all__ = ["InstanceBoxes", "Region", "Worths"]
 
 
+_ARCS_AT_ONCE = 1 << 20  # gone over between two looks at the clock
 _PRIMES_AT_LEAST = 4  # room for most sets without another look for primes
 Worths = Sequence[Sequence[int]]
 
@@ -140,16 +142,89 @@ class InstanceBoxes:
         self._release(mask)
         return bool(kernels.is_weak(self.region.flat, self.follows, self._free, *self._arguments))
 
-    def shrink(self, mask: int) -> int:
+    def shrink(self, mask: int, *, order: npt.NDArray[np.int64] | None = None) -> int:
         """Return a minimal part of `mask` whose box meets the region, as that of `mask` must.
+
+        Parameters
+        ----------
+        mask
+            The set to begin with.
+        order
+            All positions of the scope; those that come last are kept if possible. By default as they are.
 
         Notes
         -----
-        One question per feature of `mask`. Features that come last in the scope are kept if possible.
+        One question per feature of `mask`.
         """
         self._release(mask)
-        kernels.shrink(self.region.flat, self.follows, self._free, self.region.scope, *self._arguments)
+        features = self.region.scope if order is None else self.region.scope[order]
+        kernels.shrink(self.region.flat, self.follows, self._free, features, *self._arguments)
         return sum(1 << k for k in np.flatnonzero(self._free[self.region.scope]).tolist())
+
+    def shrunk(self, mask: int, meter: Meter) -> int | None:
+        """Return what :meth:`shrink` does, on large circuits with a look at the clock at each feature; None if late."""
+        if len(self.region.flat.children) * mask.bit_count() < _ARCS_AT_ONCE:
+            return self.shrink(mask)
+        for k in features_of(mask):
+            if meter.is_spent:
+                return None
+            if self.is_weak(mask & ~(1 << k)):
+                mask &= ~(1 << k)
+        return mask
+
+    def least_change(self, mask: int, wanted: int) -> int | None:
+        """Return a smallest set of changes within `mask`, one of them of use and of position `wanted`, into the region.
+
+        None if there is none: then `wanted` is in no CXp within `mask`. The region must be where the circuit holds.
+
+        Notes
+        -----
+        Linear. If a point of a CXp satisfied the circuit without leaving a decision on `wanted` by another arc than the
+        instance's, it would do so with the instance's value as well, and the CXp would not be minimal.
+        """
+        self._release(mask)
+        flat, n = self.region.flat, len(self.region.flat.kinds)
+        without, using = np.empty(n, np.int64), np.empty(n, np.int64)
+        feature = int(self.region.scope[wanted])
+        kernels.cheapest(flat, self.follows, self._free, feature, without, using)
+        if using[-1] >= kernels.NEVER:
+            return None
+        changed = self._changes(feature, without, using)
+        place = {i: k for k, i in enumerate(self.region.scope.tolist())}
+        return sum(1 << place[i] for i in changed)
+
+    def _changes(self, wanted: int, without: npt.NDArray[np.int64], using: npt.NDArray[np.int64]) -> set[int]:
+        """Return the features that a cheapest way changes, from the root down."""
+        circuit, found = self.region.circuit, set[int]()
+        stack = [(circuit.root, True)]
+        while stack:
+            node, with_wanted = stack.pop()
+            span = range(int(circuit.offsets[node]), int(circuit.offsets[node + 1]))
+            children = [int(circuit.children[arc]) for arc in span]
+            if circuit.kinds[node] == AND:
+                owner = min(children, key=lambda c: int(using[c] - without[c])) if with_wanted else -1
+                stack += [(c, c == owner) for c in children]
+            elif circuit.kinds[node] in (OR, DECISION):
+                arc, uses = self._way(node, span, with_wanted, wanted, without, using)
+                if circuit.kinds[node] == DECISION and not self.follows[arc]:
+                    found.add(int(circuit.features[node]))
+                stack.append((int(circuit.children[arc]), uses))
+        return found
+
+    def _way(
+        self, node: int, span: range, with_wanted: bool, wanted: int, without: Any, using: Any
+    ) -> tuple[int, bool]:
+        """Return the cheapest arc, and whether `wanted` has still to change below."""
+        circuit, feature = self.region.circuit, int(self.region.circuit.features[node])
+        ways: list[tuple[int, int, bool]] = []
+        for arc in span:
+            child, stays = int(circuit.children[arc]), feature < 0 or bool(self.follows[arc])
+            if not stays and not self._free[feature]:
+                continue
+            uses = with_wanted and not (not stays and feature == wanted)
+            ways.append((int((using if uses else without)[child]) + (not stays), arc, uses))
+        _, arc, uses = min(ways)
+        return arc, uses
 
     def _release(self, mask: int) -> None:
         self._free[:] = 0

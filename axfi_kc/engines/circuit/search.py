@@ -12,15 +12,14 @@ its parts share features: then, and when the families on the way grow large, the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations
 from math import comb
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.engines.circuit.kernels import BY_COUNT
 from axfi_kc.engines.circuit.regions import InstanceBoxes, Worths
-from axfi_kc.families.masks import features_of
+from axfi_kc.engines.duality import cxps_by_duality, cxps_by_size
 
-__all__ = ["cxps_by_duality", "cxps_by_nodes", "cxps_by_size", "find_cxps", "weigh"]
+__all__ = ["cxps_by_nodes", "find_cxps", "weigh"]
 
 
 _MOST_STEPS = 4_000_000  # comparisons of sets before the families of nodes are given up: about a second
@@ -98,29 +97,6 @@ def weigh(boxes: InstanceBoxes, cxps: Sequence[int], kind: str, worths: Worths, 
 def _n_sets(n: int, max_size: int) -> int:
     """Return how many sets have at most `max_size` of n elements."""
     return sum(comb(n, k) for k in range(min(n, max_size) + 1))
-
-
-def cxps_by_size(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int]:
-    """Return the CXps of at most `max_size` features, smallest first, by asking for all such sets.
-
-    Raises
-    ------
-    BudgetSpent
-        With the CXps found so far.
-    """
-    found: list[int] = []
-    bits = [1 << k for k in range(len(boxes.region.scope))]
-    for size in range(min(len(bits), max_size) + 1):
-        for chosen in combinations(bits, size):
-            S = sum(chosen)
-            # Smallest first, so a weak set that contains no CXp found so far is minimal.
-            if any(Y & S == Y for Y in found):
-                continue
-            if not meter.spend(1) or meter.is_spent:
-                raise BudgetSpent(found)
-            if boxes.is_weak(S):
-                found.append(S)
-    return found
 
 
 def cxps_by_nodes(boxes: InstanceBoxes, *, max_size: int, meter: Meter) -> list[int] | None:
@@ -207,76 +183,3 @@ class _Families:
                 united += [S | T for S in some for T in family if (S | T).bit_count() <= self._max_size]
             made = united
         return made
-
-
-def cxps_by_duality(boxes: InstanceBoxes, *, meter: Meter) -> list[int]:
-    """Return all CXps, found together with all AXps.
-
-    A minimal hitting set of the CXps known so far either leaves no free box that meets the region,
-    and is an AXp, or leaves one, which is shrunk to a CXp that it does not hit. The hitting sets
-    that miss the new CXp are then extended (Berge's multiplication); AXps never are.
-
-    Raises
-    ------
-    BudgetSpent
-        With the CXps found so far.
-
-    Notes
-    -----
-    An oracle call for each AXp, and one for each CXp and feature. Hitting sets of the CXps known so
-    far can outnumber both families.
-    """
-    cxps: list[int] = []
-    axps: list[int] = []
-    waiting = [0]
-    while waiting:
-        if not meter.spend(1) or meter.is_spent:  # a step is a pass over the circuit, or many
-            raise BudgetSpent(cxps)
-        candidate = waiting.pop()
-        rest = boxes.all & ~candidate
-        if not boxes.is_weak(rest):
-            axps.append(candidate)
-            continue
-        found = _shrunk(boxes, rest, meter)
-        if found is None:
-            raise BudgetSpent(cxps)
-        cxps.append(found)
-        meter.spend(rest.bit_count())
-        # The new CXp lies in the candidate's complement, so the candidate misses it and is extended with the others.
-        waiting.append(candidate)
-        extended = _extended(waiting, axps, found, lambda: meter.is_spent)
-        if extended is None:
-            raise BudgetSpent(cxps)
-        waiting = extended
-    return cxps
-
-
-def _shrunk(boxes: InstanceBoxes, mask: int, meter: Meter) -> int | None:
-    """Return what ``boxes.shrink`` does, on large circuits with a look at the clock at each feature; None if late."""
-    if len(boxes.region.flat.children) * mask.bit_count() < _ARCS_AT_ONCE:
-        return boxes.shrink(mask)
-    for k in features_of(mask):
-        if meter.is_spent:
-            return None
-        if boxes.is_weak(mask & ~(1 << k)):
-            mask &= ~(1 << k)
-    return mask
-
-
-def _extended(waiting: list[int], axps: Sequence[int], found: int, is_spent: Callable[[], bool]) -> list[int] | None:
-    """Return the minimal hitting sets that also hit `found`, except the AXps; None if the budget is spent."""
-    missing = [h for h in waiting if not h & found]
-    hitting = [h for h in waiting if h & found]
-    without: dict[int, list[int]] = {1 << k: [] for k in features_of(found)}
-    for h in (*hitting, *axps):
-        met = h & found
-        if met in without:  # h meets `found` in one element only
-            without[met].append(h ^ met)
-    extended: list[int] = []
-    for h in missing:
-        if is_spent():
-            return None  # not some of them: when none of these is left, the search would seem to be complete
-        # h has nothing of `found`, so only a hitting set that meets it in `bit` alone can lie within h | bit. AXps
-        # take part in this test although they are never extended.
-        extended += [h | bit for bit, rests in without.items() if not any(rest & ~h == 0 for rest in rests)]
-    return hitting + extended

@@ -183,6 +183,10 @@ class DiagramEngine:
         """Return disjoint boxes of the dissimilar points that agree with v, given by its cells, outside `mask`."""
         return self._boxes(self._at(output, budget), v.tolist(), mask)
 
+    def diagram(self, output: Hashable, *, budget: Budget | None = None) -> OrderedDiagram:
+        """Return the diagram of the points that are not similar to an output, and possible."""
+        return self._at(output, budget)
+
     def _boxes(self, diagram: OrderedDiagram, v: Sequence[int], mask: int) -> list[Box]:
         members, n_cells = features_of(mask), self._model.grid.n_cells
         return [[part.get(i, range(n_cells[i])) for i in members] for part in diagram.boxes.around(v, mask)]

@@ -12,13 +12,13 @@ the family suffice, and the sums over all CXps need one pass over these pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from math import lcm
 from typing import Any
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import TRUE, Circuit
+from axfi_kc.circuits.circuit import TRUE, Circuit, CircuitBuilder
 from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.circuits.queries.structure import feature_order, is_decision
 from axfi_kc.errors import CircuitError
@@ -254,6 +254,61 @@ class OrderedDiagram:
             if pairs[pair]:
                 number[pair] = build.node([(number.get(to, -1), i, f) for to, i, f in pairs[pair]])
         return build.dag(number.get((self.root, cxps.root), -1), whole)
+
+    def examples(
+        self,
+        v: Sequence[int],
+        cxps: SetFamily,
+        build: CircuitBuilder,
+        cells_of: Callable[[int, Iterable[int] | None], list[int]],
+        *,
+        budget: Budget | None = None,
+    ) -> int:
+        """Return the node of the adversarial examples of CXps, which change a CXp's features and keep all others.
+
+        Parameters
+        ----------
+        v
+            The instance's cells.
+        cxps
+            Its CXps, or some of them, in the order of the diagram.
+        build
+            Where the node is made.
+        cells_of
+            Gives the builder's cells of a feature: those that some of the diagram's cells are there, and that of the
+            instance's own value for None.
+        budget
+            What it may cost; its nodes are pairs.
+
+        Notes
+        -----
+        At most a decision for each pair of a node of the diagram and a node of the family, in one order.
+        """
+        account = Account(budget, goal="circuit of the adversarial examples", advice="allow more, or name one CXp")
+        bits = [[1 << c for c in range(n)] for n in self.circuit.grid.n_cells]  # a sum of different ones is a set
+        pairs, rows, end = self._pairs(v, cxps, bits, FamilyStore(budget)), cxps.rows[:, 0].tolist(), len(self.order)
+        depth = {pair: min(self._levels[pair[0]], rows[pair[1]], end) for pair in pairs}
+        kept = [build.literal(i, cells_of(i, None)) for i in self.order]
+        chains: dict[tuple[int, int], int] = {}
+        node_of = {(self.true, BASE): build.true}
+
+        def reached(pair: _Pair, level: int) -> int:
+            """Return a pair's node with the features from `level` to its own kept."""
+            if pair not in node_of:
+                return build.false
+            span = level, depth[pair]
+            if span not in chains:
+                chains[span] = build.conjunction(kept[slice(*span)])
+            return build.conjunction([chains[span], node_of[pair]])
+
+        for pair in account.paced(sorted(pairs, key=depth.__getitem__, reverse=True)):
+            if pairs[pair]:
+                level = depth[pair]
+                feature = self.order[level]
+                moves = ((to, None if i == NO_ELEMENT else features_of(mask)) for to, i, mask in pairs[pair])
+                arcs = [(cells_of(feature, cells), reached(to, level + 1)) for to, cells in moves]
+                node_of[pair] = build.decision(feature, arcs)
+        return reached((self.root, cxps.root), 0)
 
     def _pairs(self, v: Sequence[int], cxps: SetFamily, worths: Any, meter: FamilyStore) -> dict[_Pair, list[_Move]]:
         """Return the pairs that are met from the roots on, with the moves to others."""

@@ -6,5 +6,6 @@ sampled, and every comparison is made in integers.
 """
 
 from axfi_kc.engines.ensemble.engine import EnsembleEngine
+from axfi_kc.engines.ensemble.one_class import ClassEngine
 
-__all__ = ["EnsembleEngine"]
+__all__ = ["ClassEngine", "EnsembleEngine"]

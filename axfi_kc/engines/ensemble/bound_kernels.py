@@ -1,4 +1,9 @@
-"""The trees as the kernels see them, and the bound of a box; compiled by numba."""
+"""The trees as the kernels see them, and what the leaves in reach of a box say about it; compiled by numba.
+
+The leaves of a tree are the bits of a mask, or of several where there are more than 64, from the largest value down. A
+box has the mask of the leaves in its reach. A test that the box decides clears the leaves on its other side, so that
+narrowing a feature costs one operation for each test that it decides, and the best leaf is the lowest bit.
+"""
 
 from __future__ import annotations
 
@@ -6,85 +11,169 @@ from typing import NamedTuple
 
 import numpy as np
 
-from axfi_kc.compiled import part
+from axfi_kc.compiled import flat_kernel, part
 
-__all__ = ["Ensemble", "best_leaf", "cut_point", "exceeds", "fork_of"]
+__all__ = [
+    "Around",
+    "Ensemble",
+    "best_of",
+    "cut_point",
+    "exceeds",
+    "fork_of",
+    "goes_left",
+    "highest",
+    "look_around",
+    "lowest",
+    "reach",
+    "worst_of",
+]
 
 
 class Ensemble(NamedTuple):
-    """Preorder trees, left child first. Group j < J bounds score j from above.
-
-    Group J + j holds the same trees with ranks reversed and bounds it from below.
-    """
+    """Preorder trees, left child first, those of score 0 before those of score 1 and so on."""
 
     n_cells: np.ndarray  # int32[m]
-    start: np.ndarray  # int32[2J + 1], trees of a group
+    start: np.ndarray  # int32[J + 1], trees of a score
     root: np.ndarray  # int32[trees]
-    node: np.ndarray  # int32[N, 4]: feature or -1 at a leaf; right child;
-    # threshold (cells below it go left), or -1 - offset
-    # of the prefix counts of left cells; best rank below
+    node: np.ndarray  # int32[N, 4]: feature or -1 at a leaf; right child; code of the test; rank of a leaf.
+    # The code is a threshold (cells below it go left), or -1 - offset of the prefix counts of left cells.
     counts: np.ndarray  # int32[...]
     value: np.ndarray  # int64[N, L] at leaves
     base: np.ndarray  # int64[J, L]
-    touch_start: np.ndarray  # int32[2J * m + 1]
-    touch: np.ndarray  # int32[...], trees of a group that test a feature
+    touch_start: np.ndarray  # int32[J * m + 1]
+    touch: np.ndarray  # int32[...], trees of a score that test a feature
+    block_start: np.ndarray  # int32[trees + 1], blocks of a tree, of up to 64 leaves each
+    leaf_start: np.ndarray  # int32[blocks + 1], leaves of a block
+    leaf: np.ndarray  # int32[leaves], rows, the largest value of a block first
+    test_start: np.ndarray  # int32[J * m + 1], tests of a feature in the trees of a score, by code
+    test: np.ndarray  # int32[tests, 3]: tree, block, code
+    sides: np.ndarray  # uint64[tests, 2], leaves of the block to the left and to the right of the test
+    after_start: np.ndarray  # int64[m + 1], where the cells of a feature begin in `after`, one more than it has
+    after: np.ndarray  # int32[J, ...], the first test above cell -1, 0, ... of a feature
+
+
+class Around(NamedTuple):
+    """An instance among the trees."""
+
+    v: np.ndarray  # int32[m], its cells
+    leaf: np.ndarray  # int32[trees], its leaves
+    needs: np.ndarray  # uint64[leaves, words], features whose test on the path to a leaf it fails
+
+
+# The top six bits of this number times 2**k are different for each k, so they tell k.
+_SPREAD = np.uint64(0x03F79D71B4CB0A89)
+_PLACES = np.zeros(64, np.int64)
+for _k in range(64):
+    _PLACES[(int(_SPREAD) << _k & (1 << 64) - 1) >> 58] = _k
 
 
 @part
-def best_leaf(node, counts, n, lo, hi, p, todo):
-    """First undecided node at or below `n`, and the best leaf, inside box `p`.
+def lowest(x):
+    """Return the place of the lowest bit of `x`, which is not 0."""
+    return _PLACES[((x & (~x + np.uint64(1))) * _SPREAD) >> np.uint64(58)]
 
-    Unsigned indices spare numba's check for negative ones.
-    """
-    row = np.uint64(p)
-    root = -1
-    best = -1
-    # Ranks are from 0 up, so the first leaf met always beats this. The first descent is never cut short, and
-    # the first fork it meets is the first of all: later ones lie below it.
-    leaf = -1
-    todo[0] = n
-    sp = 1
-    while sp > 0:
-        sp -= 1
-        k = np.uint32(todo[np.uint32(sp)])
-        # A subtree whose best leaf, inside the box or not, is no better cannot improve the bound. Ties stay
-        # with the leaf met first: equal ranks are equal values, so any of them will do.
-        while node[k, 3] > best:
-            if node[k, 0] < 0:
-                best = node[k, 3]
-                leaf = np.int64(k)
-                break
-            f = np.uint32(node[k, 0])
-            t = node[k, 2]
-            if t >= 0:
-                # Cells lo..hi-1 reach below t iff the first does, and t or beyond iff the last, hi - 1, does.
-                left = lo[row, f] < t
-                right = hi[row, f] > t
-            else:
-                a = lo[row, f]
-                b = hi[row, f]
-                # Prefix counts start at -1 - t, so entry b - 1 - t says how many of the first b cells go left.
-                c = counts[b - 1 - t] - counts[a - 1 - t]
-                left = c > 0
-                right = c < b - a
-            if left and right:
-                if root < 0:
-                    root = np.int64(k)
-                # In preorder the left child follows its parent at once; only the right one is stored. The better half
-                # is descended into first, so that the other is mostly cut as soon as it is popped.
-                x = np.uint32(k + 1)
-                y = np.uint32(node[k, 1])
-                if node[y, 3] > node[x, 3]:
-                    x, y = y, x
-                todo[np.uint32(sp)] = y
-                sp += 1
-                k = x
-            elif left:
-                k = np.uint32(k + 1)
-            else:
-                # A box is not empty, so where no cell goes left some go right.
-                k = np.uint32(node[k, 1])
-    return (leaf if root < 0 else root), leaf
+
+@part
+def highest(x):
+    """Return the place of the highest bit of `x`, which is not 0."""
+    x |= x >> np.uint64(1)
+    x |= x >> np.uint64(2)
+    x |= x >> np.uint64(4)
+    x |= x >> np.uint64(8)
+    x |= x >> np.uint64(16)
+    x |= x >> np.uint64(32)
+    return lowest(x ^ (x >> np.uint64(1)))
+
+
+# Parts that are called for a single test or tree take the arrays they need and no named tuple: LLVM does not inline
+# everything, and handing over twenty arrays takes longer than what is done with them.
+
+
+@part
+def best_of(block_start, leaf_start, leaf, node, mask, p, t):
+    """Return the row of the largest leaf of tree `t` in reach of box `p`."""
+    first = block_start[t]
+    last = block_start[t + 1]
+    if last - first == 1:
+        return leaf[leaf_start[first] + lowest(mask[p, first])]
+    best = np.int64(-1)
+    row = np.int64(-1)
+    for b in range(first, last):
+        if mask[p, b]:
+            n = leaf[leaf_start[b] + lowest(mask[p, b])]
+            if node[n, 3] > best:
+                best = node[n, 3]
+                row = n
+    return row
+
+
+@part
+def worst_of(block_start, leaf_start, leaf, node, mask, p, t):
+    """Return the row of the smallest leaf of tree `t` in reach of box `p`."""
+    first = block_start[t]
+    last = block_start[t + 1]
+    if last - first == 1:
+        return leaf[leaf_start[first] + highest(mask[p, first])]
+    row = np.int64(-1)
+    for b in range(first, last):
+        if mask[p, b]:
+            n = leaf[leaf_start[b] + highest(mask[p, b])]
+            if row < 0 or node[n, 3] < node[row, 3]:
+                row = n
+    return row
+
+
+@part
+def reach(F, needs, mask, p, first, last, free):
+    """Set the leaves of trees `first` to `last` that can be reached by changing features of `free` only."""
+    for b in range(F.block_start[first], F.block_start[last]):
+        found = np.uint64(0)
+        begin = F.leaf_start[b]
+        for i in range(begin, F.leaf_start[b + 1]):
+            missing = np.uint64(0)
+            for w in range(free.size):
+                missing |= needs[i, w] & ~free[w]
+            found |= np.uint64(missing == np.uint64(0)) << np.uint64(i - begin)
+        mask[p, b] = found
+
+
+@part
+def goes_left(counts, code, c):
+    """Tell where cell `c` goes at a test."""
+    # For a table, cell c goes left iff the prefix count grows at it; see `left_cells`.
+    return c < code if code >= 0 else counts[c - code] > counts[c - 1 - code]
+
+
+@flat_kernel(F=Ensemble, A=Around)
+def look_around(F, A, need, todo):
+    """Fill in the leaves of the instance and what the others need; `need` and `todo` are scratch space."""
+    words = A.needs.shape[1]
+    for t in range(F.root.size):
+        todo[0] = F.root[t]
+        for w in range(words):
+            need[0, w] = 0
+        sp = 1
+        while sp > 0:
+            sp -= 1
+            n = todo[sp]
+            f = F.node[n, 0]
+            if f < 0:
+                # A leaf knows its place: inner nodes have no rank, and leaves no right child.
+                is_own = True
+                for w in range(words):
+                    A.needs[F.node[n, 1], w] = need[sp, w]
+                    is_own = is_own and need[sp, w] == np.uint64(0)
+                if is_own:
+                    A.leaf[t] = n
+                continue
+            left = goes_left(F.counts, F.node[n, 2], A.v[f])
+            # The side on which v is keeps the set, the other one needs this feature, too.
+            for w in range(words):
+                need[sp + 1, w] = need[sp, w]
+            todo[sp] = n + 1 if left else F.node[n, 1]
+            todo[sp + 1] = F.node[n, 1] if left else n + 1
+            need[sp + 1, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
+            sp += 2
 
 
 @part
@@ -138,10 +227,10 @@ def cut_point(node, counts, n, c, lo, hi):
 def fork_of(node, n, a, b):
     """Return the node below `n` where the paths to leaves `a` and `b` part; -1 if they are one."""
     if a == b:
-        return np.int32(-1)
+        return np.int64(-1)
     r = node[n, 1]
     # In preorder a leaf lies left of a node iff it comes before its right child.
     while (a < r) == (b < r):
         n = n + 1 if a < r else r
         r = node[n, 1]
-    return np.int32(n)
+    return n

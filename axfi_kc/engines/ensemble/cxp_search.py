@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
-from axfi_kc.engines.ensemble import family_kernels, search_kernels, set_kernels
-from axfi_kc.engines.ensemble.bound_kernels import Ensemble
+from axfi_kc.engines.ensemble import bound_kernels, family_kernels, search_kernels, set_kernels
+from axfi_kc.engines.ensemble.bound_kernels import Around, Ensemble
 from axfi_kc.engines.ensemble.family_kernels import Family
 from axfi_kc.engines.ensemble.search_kernels import LAST, MAX_SIZE, N_SETS, SCORE, TOP, Scratch, Stack
 from axfi_kc.engines.ensemble.set_kernels import DEPTH, SIZE, Deviations, Walk
@@ -32,12 +32,12 @@ __all__ = ["CxpSearch", "find_cxps", "find_witness"]
 Cells = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
-_WORD = 64  # features in a word of a set
+WORD = 64  # features in a word of a set, leaves in a block
 _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
 _FEW_SETS = 4096  # not worth thinning out
 _FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
-_ROUND = 1 << 13  # nodes of each thread until they share what they have found
+_ROUND = 1 << 15  # nodes of each thread until they share what they have found: some hundredths of a second
 
 
 def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
@@ -66,9 +66,9 @@ def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Ce
     meter.attach(registers)
     m = len(v)
     stack, free, point = _new_stack(ensemble), words_of_masks([mask], m)[0], np.empty(m, np.int32)
-    scratch = new_scratch(ensemble)
+    scratch, there = new_scratch(ensemble), around(ensemble, v)
     while True:
-        status = search_kernels.witness(ensemble, v, stack, free, point, scratch, registers)
+        status = search_kernels.witness(ensemble, there, stack, free, point, scratch, registers)
         if status == DONE:
             return None
         if status == FOUND:
@@ -85,54 +85,53 @@ def doubled(arrays: Any) -> Any:
     return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
 
 
-def room_for(ensemble: Ensemble) -> Ensemble:
-    """Return arrays for what is left of the trees when most features are as in v."""
-    made = [np.empty_like(a) for a in ensemble]
-    room = Ensemble(*made)
-    return room._replace(n_cells=ensemble.n_cells, counts=ensemble.counts)
+def around(ensemble: Ensemble, v: Cells) -> Around:
+    """Return the instance among the trees: its leaves, and what it takes to reach the others."""
+    leaves, words = len(ensemble.leaf), -(-len(v) // WORD)
+    found = Around(v, np.empty(len(ensemble.root), np.int32), np.empty((leaves, words), np.uint64))
+    rows = leaves + 2
+    bound_kernels.look_around(ensemble, found, np.empty((rows, words), np.uint64), np.empty(rows, np.int32))
+    return found
 
 
 def new_scratch(ensemble: Ensemble) -> Scratch:
     """Return room for what kernels need in passing."""
-    m, trees, rows = len(ensemble.n_cells), len(ensemble.root), len(ensemble.node) + 1
-    words = -(-m // _WORD)
-    todo, parent = np.empty((2, rows), np.int32)
+    m, trees = len(ensemble.n_cells), len(ensemble.root)
+    words = -(-m // WORD)
     x, node = np.empty((2, m), np.int32)
     gain, weight = np.empty((2, m))
     stamp, best = np.empty((2, m), np.int64)
+    tests = int(np.diff(ensemble.test_start).max(initial=0))
     return Scratch(
-        todo=todo, parent=parent, at=np.empty((2, trees), np.int32), x=x, node=node, gain=gain, weight=weight,
-        stamp=stamp, best=best, fixed=np.zeros(words, np.uint64), W=np.zeros((1, words), np.uint64),
-        seen=np.empty((trees, m), np.uint8),
+        at=np.empty((2, trees), np.int32), x=x, node=node, gain=gain, weight=weight, stamp=stamp, best=best,
+        fixed=np.zeros(words, np.uint64), W=np.zeros((1, words), np.uint64), trail=np.empty(tests, np.int32),
+        kept=np.empty(tests, np.uint64),
     )  # fmt: skip
 
 
 def _new_stack(ensemble: Ensemble) -> Stack:
-    m, words = len(ensemble.n_cells), -(-len(ensemble.n_cells) // _WORD)
-    # A box of the search bounds one score at a time; one of a cover bounds all of them, both ways.
-    trees = int(np.diff(ensemble.start).max(initial=0))
-    lo, hi = (np.empty((_DEPTH, m), np.int32) for _ in range(2))
-    root, leaf, near, fork = (np.empty((_DEPTH, trees), np.int32) for _ in range(4))
-    total, value, known = (np.empty(_DEPTH, np.int64) for _ in range(3))
+    m, words = len(ensemble.n_cells), -(-len(ensemble.n_cells) // WORD)
+    lo, hi = np.empty((2, _DEPTH, m), np.int32)
+    mask = np.empty((_DEPTH, int(ensemble.block_start[-1])), np.uint64)
+    leaf, near, fork = np.empty((3, _DEPTH, len(ensemble.root)), np.int32)
+    total, value, known = np.empty((3, _DEPTH), np.int64)
     changed, latest = np.empty((_DEPTH, words), np.uint64), np.empty(_DEPTH, np.int32)
-    return Stack(lo, hi, root, leaf, near, fork, total, value, changed, latest, known)
+    return Stack(lo, hi, mask, leaf, near, fork, total, value, changed, latest, known)
 
 
 def _new_family(m: int, rows: int = _FIRST_SETS) -> Family:
-    words = -(-m // _WORD)
-    return Family(np.empty((rows, words), np.uint64), np.empty((m, rows, words), np.uint64), np.zeros(m, np.int64))
+    columns = -(-rows // WORD)
+    member, held = np.empty((rows, -(-m // WORD)), np.uint64), np.zeros(m, np.int64)
+    return Family(member, np.zeros((m, m, columns), np.uint64), held, *np.empty((2, columns), np.uint64))
 
 
 def _minimal(sets: Words, m: int) -> Words:
     """Return the sets that have no other one inside, as they come."""
-    bits = np.unpackbits(sets.view(np.uint8), axis=1, bitorder="little")[:, :m]
-    seldom = np.argsort(np.argsort(bits.sum(axis=0, dtype=np.int64), kind="stable"), kind="stable")
-    rarest = np.argmin(np.where(bits, seldom, m), axis=1)
-    start = np.concatenate([[0], np.cumsum(np.bincount(rarest, minlength=m))])[:-1].astype(np.int64)
-    kept = np.zeros(len(sets), np.uint8)
-    order = np.argsort(bits.sum(axis=1), kind="stable")
-    family_kernels.minimal(sets, order, rarest, start, start.copy(), np.empty_like(sets), kept)
-    return sets[kept.astype(np.bool_)]
+    size, order, rarest = np.empty((3, len(sets)), np.int64)
+    often, place, start, end = np.zeros(m + 1, np.int64), np.zeros(m + 2, np.int64), *np.empty((2, m + 1), np.int64)
+    kept = np.empty(len(sets), np.bool_)
+    family_kernels.minimal(sets, size, order, rarest, often, place, start, end, np.empty_like(sets), kept)
+    return sets[kept]
 
 
 @dataclass(eq=False)
@@ -140,7 +139,6 @@ class _Worker:
     """A search that can be stopped after so many nodes: its stack, its registers, and the family that it knows."""
 
     ensemble: Ensemble
-    v: Cells
     family: Family
     registers: Ints
     stack: Stack = field(init=False)
@@ -175,7 +173,7 @@ class _Worker:
 
     def make_room(self, more: int) -> None:
         """Leave out sets that hold others, if there are many, and make the family larger if there still are."""
-        m, old = len(self.v), self.sets
+        m, old = len(self.family.held), self.sets
         sets = _minimal(old, m) if len(old) >= _FEW_SETS else old
         rows = len(self.family.member)
         while len(sets) + more > rows - rows // 4:
@@ -196,14 +194,14 @@ class _Worker:
 class _Sweep:
     """The search through the whole space, shared by one thread or more."""
 
-    def __init__(self, ensemble: Ensemble, v: Cells, *, max_size: int, threads: int) -> None:
-        self._ensemble, self._v = ensemble, v
-        self._free = words_of_masks([(1 << len(v)) - 1], len(v))[0]
+    def __init__(self, ensemble: Ensemble, there: Around, *, max_size: int, threads: int) -> None:
+        self._ensemble, self._around, m = ensemble, there, len(there.v)
+        self._free = words_of_masks([(1 << m) - 1], m)[0]
         self.workers = []
         for _ in range(threads):
             registers = np.zeros(search_kernels.REGISTERS, np.int64)
             registers[SCORE], registers[LAST], registers[MAX_SIZE] = -1, -1, max_size
-            self.workers.append(_Worker(ensemble, v, _new_family(len(v)), registers))
+            self.workers.append(_Worker(ensemble, _new_family(m), registers))
         self.workers[0].registers[LAST] = len(ensemble.base) - 1 if threads == 1 else 0
 
     @property
@@ -227,7 +225,7 @@ class _Sweep:
     def _step(self, worker: _Worker, nodes: int) -> bool:
         return worker.run(
             lambda: search_kernels.sweep(
-                self._ensemble, self._v, worker.family, worker.stack, self._free, worker.scratch, worker.registers
+                self._ensemble, self._around, worker.family, worker.stack, self._free, worker.scratch, worker.registers
             ),
             nodes,
         )
@@ -271,15 +269,14 @@ class _Sweep:
 class _Climb:
     """The search by the number of features: sets first, cells last."""
 
-    def __init__(self, ensemble: Ensemble, v: Cells) -> None:
-        self._ensemble, self._v = ensemble, v
-        self._scores = [_deviations(ensemble, v, j) for j in range(len(ensemble.base))]
-        self._worker = _Worker(ensemble, v, _new_family(len(v)), np.zeros(set_kernels.REGISTERS, np.int64))
-        self._left = room_for(ensemble)
+    def __init__(self, ensemble: Ensemble, there: Around) -> None:
+        self._ensemble, self._around = ensemble, there
+        self._scores = [_deviations(ensemble, there, j) for j in range(len(ensemble.base))]
+        self._worker = _Worker(ensemble, _new_family(len(there.v)), np.zeros(set_kernels.REGISTERS, np.int64))
         self._begin(1, 0)
 
     def _begin(self, size: int, score: int) -> None:
-        words, m, registers = self._worker.family.member.shape[1], len(self._v), self._worker.registers
+        words, m, registers = self._worker.family.member.shape[1], len(self._around.v), self._worker.registers
         registers[SIZE], registers[SCORE], registers[DEPTH], registers[TOP] = size, score, -1, 0
         chosen, barred = (np.zeros((size + 1, words), np.uint64) for _ in range(2))
         place, value = np.zeros((2, size + 1), np.int64)
@@ -314,19 +311,18 @@ class _Climb:
         deviations, base, order, places = self._scores[self.score]
         worker = self._worker
         return set_kernels.climb(
-            self._ensemble, self._left, self._v, deviations, base, self._walk, order, places, worker.family,
-            worker.stack, worker.scratch, worker.registers,
+            self._ensemble, self._around, deviations, base, self._walk, order, places, worker.family, worker.stack,
+            worker.scratch, worker.registers,
         )  # fmt: skip
 
 
-def _deviations(ensemble: Ensemble, v: Cells, j: int) -> tuple[Deviations, int, Ints, Ints]:
+def _deviations(ensemble: Ensemble, there: Around, j: int) -> tuple[Deviations, int, Ints, Ints]:
     """Return the leaves that may raise a score, what it is at v, the features by promise, and their places."""
-    m, n_trees = len(v), int(ensemble.start[j + 1] - ensemble.start[j])
-    rows, words = len(ensemble.node) + 1, -(-m // _WORD)
-    start, needs, gain = np.zeros(n_trees + 1, np.int32), np.zeros((rows, words), np.uint64), np.zeros(rows, np.int64)
+    m, n_trees = len(there.v), int(ensemble.start[j + 1] - ensemble.start[j])
+    start, needs = np.zeros(n_trees + 1, np.int32), np.zeros_like(there.needs)
+    gain, value = np.zeros((2, len(there.needs)), np.int64)
     slack = int(ensemble.value.shape[1] > 1)  # finer limbs add less than one unit each
-    room = np.zeros((rows + 2, words), np.uint64), np.empty(rows, np.int32)
-    base = set_kernels.deviations(ensemble, v, j, start, needs, gain, *room, slack)
+    base = set_kernels.deviations(ensemble, there, j, start, needs, gain, value, slack)
     needs, gain = needs[: start[-1]].copy(), gain[: start[-1]].copy()
     bits = np.unpackbits(needs.view(np.uint8), axis=1, bitorder="little")[:, :m].astype(np.bool_)
     # The share of each feature of a leaf in its gain; of the leaves of a tree the best counts.
@@ -362,9 +358,9 @@ class CxpSearch:
     """
 
     def __init__(self, ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> None:
-        self._ensemble, self._v = ensemble, v
+        self._ensemble, self._around = ensemble, around(ensemble, v)
         self._limit, self._meter = min(max_size, len(v)), meter
-        self._sweep = _Sweep(ensemble, v, max_size=self._limit, threads=meter.threads)
+        self._sweep = _Sweep(ensemble, self._around, max_size=self._limit, threads=meter.threads)
         self._climb: _Climb | None = None
         self.radius = 0
 
@@ -373,16 +369,16 @@ class CxpSearch:
         rest = self._meter.rest().nodes
         return _FIRST_TURN if rest is None else max(1, min(_FIRST_TURN, rest // 8))
 
-    @property
-    def _climbing_share(self) -> int:
-        """How many nodes the climb gets for each one of the sweep: more where small sets are all that is wanted."""
-        return 3 if self._limit < len(self._v) else 1
+    def _climbing_turn(self, turn: int) -> int:
+        """Return how many nodes the climb gets after so many of the sweep: more where only small sets are wanted."""
+        return 3 * turn if self._limit < len(self._around.v) else -(-turn // 2)
 
     def cxps(self) -> list[int]:
         """Return the CXps of at most :attr:`radius` features, as masks."""
         sets = self._sweep.workers[0].sets
-        sizes = np.bitwise_count(sets).sum(axis=1)
-        return masks_of_words(_minimal(sets[sizes <= self.radius], len(self._v)))
+        if self.radius < len(self._around.v):
+            sets = sets[np.bitwise_count(sets).sum(axis=1) <= self.radius]
+        return masks_of_words(_minimal(sets, len(self._around.v)))
 
     def radii(self, *, climbing: bool) -> Iterator[int]:
         """Search, and yield each radius as it is finished; the last is `max_size`.
@@ -398,7 +394,7 @@ class CxpSearch:
         with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
             while not self._swept(turn, pool):
                 turn = turn or _FIRST_TURN
-                yield from self.climb(turn * self._climbing_share)
+                yield from self.climb(self._climbing_turn(turn))
                 if self.radius == self._limit:
                     return
                 turn += turn // 2
@@ -419,7 +415,7 @@ class CxpSearch:
     def climb(self, nodes: int) -> Iterator[int]:
         """Climb for so many nodes, and yield each radius that is reached."""
         if self._climb is None:
-            self._climb = _Climb(self._ensemble, self._v)
+            self._climb = _Climb(self._ensemble, self._around)
         worker, spent = self._sweep.workers[0], 0
         while spent < nodes and self.radius < self._limit:
             used, ended = self._climb.run(worker, self._allowed(nodes - spent))

@@ -22,11 +22,11 @@ from axfi_kc.models.tree_sum import Margins
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
 
-__all__ = ["EnsembleEngine"]
+__all__ = ["EnsembleEngine", "compile_kernels", "sorted_totals"]
 
 
 @cache
-def _compile_kernels(question: str) -> None:
+def compile_kernels(question: str) -> None:
     """Compile the kernels of a question on two stumps, or load them from disk, before a budget's clock starts."""
     from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness
     from axfi_kc.engines.ensemble.search import lay_out_trees, weigh
@@ -72,7 +72,7 @@ class EnsembleEngine(InstanceEngine):
 
     def _prepare(self, *, by_size: bool = False) -> None:
         for question in ("all CXps", "weights", *(["CXps by size"] if by_size else [])):
-            _compile_kernels(question)
+            compile_kernels(question)
 
     def _explain_one(
         self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter
@@ -84,7 +84,7 @@ class EnsembleEngine(InstanceEngine):
             totals = self._totals(v, searched, weights, masks, meter)
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
-        return _sorted(totals)
+        return sorted_totals(totals)
 
     def _explain_radius(
         self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter
@@ -105,7 +105,7 @@ class EnsembleEngine(InstanceEngine):
         except BudgetSpent as spent:
             if not radius:
                 raise unfinished(spent.found, self._model.domain, meter) from None
-        return _sorted(totals), radius if radius < min(max_size, len(v)) else None
+        return sorted_totals(totals), radius if radius < min(max_size, len(v)) else None
 
     def _totals(
         self, v: Cells, searched: Ensemble, weights: Weighting, masks: list[int], meter: Meter
@@ -123,7 +123,7 @@ class EnsembleEngine(InstanceEngine):
         """Return boxes of cells that cover the adversarial examples of CXps; see :func:`.search.cover_sets`."""
         from axfi_kc.engines.ensemble.search import cover_sets
 
-        _compile_kernels("weights")
+        compile_kernels("weights")
         cells, outputs = self.locate(code[np.newaxis])
         return cover_sets(self._at(outputs[0]), cells[0].astype(np.int32), cxps, meter=meter)
 
@@ -140,7 +140,7 @@ class EnsembleEngine(InstanceEngine):
         """Tell whether changing only the features of `mask` can make the output dissimilar."""
         from axfi_kc.engines.ensemble.cxp_search import find_witness
 
-        _compile_kernels("a witness")
+        compile_kernels("a witness")
         cells, outputs = self.locate(code[np.newaxis])
         ensemble = self._at(outputs[0])
         meter = Meter(budget)
@@ -162,6 +162,7 @@ class EnsembleEngine(InstanceEngine):
         return support_of(self._model.grid)
 
 
-def _sorted(totals: dict[int, int]) -> tuple[list[int], list[int]]:
+def sorted_totals(totals: dict[int, int]) -> tuple[list[int], list[int]]:
+    """Return sets in their order, and what each weighs."""
     masks = sorted_sets(totals)
     return masks, [totals[mask] for mask in masks]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from axfi_kc.compiled import flat_kernel
 
-__all__ = ["fill_ranks", "lay_out", "left_cells"]
+__all__ = ["fill_ends", "lay_out", "left_cells", "list_tests"]
 
 
 @flat_kernel()
 def left_cells(n_cells, feature, mask_offset, left_mask, code, counts):
-    """Fill in the threshold or table of every inner node; see `Forest.node`.
+    """Fill in the threshold or table of every inner node; see `Ensemble.node`.
 
     Returns how many of `counts`, the prefix counts of the masks that are no prefix, there are.
     """
@@ -77,9 +79,39 @@ def lay_out(roots, feature, left, right, code, leaf, values, at, node, value, st
 
 
 @flat_kernel()
-def fill_ranks(node):
-    """Best rank below every inner node, from those of the leaves."""
+def fill_ends(node, end, before):
+    """Set the row after the subtree of each node, and how many leaves come before each row, the last one included."""
     # Preorder puts children behind their parents, so going backwards they are ready first.
     for n in range(node.shape[0] - 1, -1, -1):
-        if node[n, 0] >= 0:
-            node[n, 3] = max(node[n + 1, 3], node[node[n, 1], 3])
+        end[n] = n + 1 if node[n, 0] < 0 else end[node[n, 1]]
+    count = 0
+    for n in range(node.shape[0]):
+        before[n] = count
+        count += node[n, 0] < 0
+    before[node.shape[0]] = count
+
+
+@flat_kernel()
+def list_tests(node, end, before, block, place, row, at, sides):
+    """Write, for each inner node and each block of its leaves, which of them lie left and right of it.
+
+    ``block[i]`` and ``place[i]`` are the block of leaf i and its place there. Returns the number of entries; `row` has
+    the nodes and `at` the blocks.
+    """
+    count = 0
+    for n in range(node.shape[0]):
+        if node[n, 0] < 0:
+            continue
+        # Leaves come in preorder, and so do blocks: one after the other.
+        known = -1
+        for i in range(before[n], before[end[n]]):
+            if block[i] != known:
+                known = block[i]
+                row[count] = n
+                at[count] = known
+                sides[count, 0] = 0
+                sides[count, 1] = 0
+                count += 1
+            side = 0 if i < before[node[n, 1]] else 1
+            sides[count - 1, side] |= np.uint64(1) << np.uint64(place[i])
+    return count

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
 from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.ensemble.cxp_search import doubled, new_scratch, room_for
-from axfi_kc.engines.ensemble.layout_kernels import fill_ranks, lay_out, left_cells
+from axfi_kc.engines.ensemble.cxp_search import WORD, around, doubled, new_scratch
+from axfi_kc.engines.ensemble.layout_kernels import fill_ends, lay_out, left_cells, list_tests
+from axfi_kc.engines.ensemble.merging import merged
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import TreeSum
 from axfi_kc.models.joint import BoxList
@@ -25,6 +26,7 @@ __all__ = ["cover_boxes", "cover_sets", "lay_out_trees", "weigh"]
 
 
 Cells = npt.NDArray[np.int32]
+Int32s = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 _ROUND = 1 << 13  # nodes of each thread between two looks at the clock
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
@@ -37,6 +39,7 @@ def weigh(
     worths: Sequence[Sequence[int]],
     *,
     meter: Meter,
+    others: bool = False,
 ) -> list[int]:
     """Return the exact measure of the dissimilar points of each CXp of v.
 
@@ -50,6 +53,8 @@ def weigh(
         For each feature what each of its cells is worth, integers of any size.
     meter
         What the search may cost.
+    others
+        See :func:`cover_sets`.
 
     Returns
     -------
@@ -62,7 +67,7 @@ def weigh(
     The kernel covers the points by disjoint boxes; each costs one product of differences of
     prefix sums, in Python integers.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter)
+    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter, others=others)
     # Prefix sums make a run of cells one subtraction, however many cells it has.
     below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
     ends = iter(bounds.tolist())
@@ -81,7 +86,15 @@ def weigh(
     return weights
 
 
-def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool) -> BoxList:
+def cover_boxes(
+    ensemble: Ensemble,
+    v: Cells,
+    sets: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+    minimal: bool,
+    others: bool = False,
+) -> BoxList:
     """Return disjoint boxes of the dissimilar points of each set of features.
 
     Parameters
@@ -92,10 +105,10 @@ def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, 
         The features that are free.
     meter
         What the search may cost.
-    minimal
-        Whether the sets are CXps; see :func:`cover_sets`.
+    minimal, others
+        Whether the sets are CXps, and what is covered; see :func:`cover_sets`.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal)
+    bounds, n_boxes = cover_sets(ensemble, v, sets, meter=meter, minimal=minimal, others=others)
     first, last = bounds.reshape(-1, 2).T.astype(np.int64)
     lists = zip(sets, n_boxes.tolist(), strict=True)
     feature = np.concatenate([np.zeros(0, np.int64), *(np.tile(np.array(Y, np.int64), k) for Y, k in lists)])
@@ -107,16 +120,27 @@ def cover_boxes(ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, 
 
 
 def cover_sets(
-    ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, meter: Meter, minimal: bool = True
+    ensemble: Ensemble,
+    v: Cells,
+    sets: Sequence[Sequence[int]],
+    *,
+    meter: Meter,
+    minimal: bool = True,
+    others: bool = False,
+    first: bool = False,
+    within: tuple[Cells, Cells] | None = None,
 ) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Cover the dissimilar points of sets of features by disjoint boxes; return all bounds, and their number for each.
 
     Bounds are flat: for each box of each set, the first cell of each of its features and the one after the last. If the
-    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter.
+    sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter. With
+    `others`, dissimilar are the points where no score exceeds 0; if only the `first` box of each is wanted, it ends
+    there; and `within` has the first cell of each feature that may be changed to, and the one after the last.
     """
     threads = min(meter.threads, len(sets)) or 1
     # Neighbours are of one size and cost about the same: dealt out in turn, each thread has as much to do.
-    parts = [_Cover(ensemble, v, sets[k::threads], minimal=minimal) for k in range(threads)]
+    flags: dict[str, Any] = {"minimal": minimal, "others": others, "first": first, "within": within}
+    parts = [_Cover(ensemble, v, sets[k::threads], **flags) for k in range(threads)]
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         while not all(part.ended for part in parts):
             before, most = sum(part.nodes for part in parts), meter.allowance()
@@ -145,16 +169,30 @@ def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
 class _Cover:
     """Boxes that cover the dissimilar points of some sets of features, in the making."""
 
-    def __init__(self, ensemble: Ensemble, v: Cells, sets: Sequence[Sequence[int]], *, minimal: bool) -> None:
-        self._ensemble, self._v = ensemble, v
-        self._left, self._boxes, self._scratch = room_for(ensemble), _boxes(ensemble), new_scratch(ensemble)
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        v: Cells,
+        sets: Sequence[Sequence[int]],
+        *,
+        minimal: bool,
+        others: bool = False,
+        first: bool = False,
+        within: tuple[Cells, Cells] | None = None,
+    ) -> None:
+        self._within = within or (np.zeros(len(v), np.int32), ensemble.n_cells)
+        self._ensemble, self._around = ensemble, around(ensemble, v)
+        self._boxes, self._scratch = _boxes(ensemble), new_scratch(ensemble)
+        self._live = np.empty(len(ensemble.root), np.int32)
         self.sizes = np.array([len(Y) for Y in sets], np.int64)
-        self._offsets = np.concatenate([[0], np.cumsum(self.sizes)])
+        self._offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
         self._features = np.array([i for Y in sets for i in Y], np.int32)
         self._out, self.n_boxes = np.empty(4096, np.int32), np.zeros(len(sets), np.int64)
         self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
         self._registers[cover_kernels.TOP] = -1
         self._registers[cover_kernels.ANY_SET] = not minimal
+        self._registers[cover_kernels.OTHERS] = others
+        self._registers[cover_kernels.FIRST] = first
         self.ended = False
 
     @property
@@ -172,8 +210,8 @@ class _Cover:
         self._registers[LIMIT] = self.nodes + nodes
         while True:
             status = cover_kernels.cover(
-                self._ensemble, self._left, self._v, self._offsets, self._features, self._boxes, self._out,
-                self.n_boxes, self._scratch, self._registers,
+                self._ensemble, self._around, self._offsets, self._features, *self._within, self._boxes, self._out,
+                self.n_boxes, self._live, self._scratch, self._registers,
             )  # fmt: skip
             if status == STACK_FULL:
                 self._boxes = doubled(self._boxes)
@@ -186,12 +224,12 @@ class _Cover:
 
 def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
     depth, m, n_scores = 24, len(ensemble.n_cells), len(ensemble.base)
-    trees = len(ensemble.root) // 2  # the other half are their copies with reversed ranks
-    lo, hi = (np.empty((depth, m), np.int32) for _ in range(2))
-    root, high, low, fork = (np.empty((depth, trees), np.int32) for _ in range(4))
-    above, below = (np.empty((depth, n_scores), np.int64) for _ in range(2))
+    lo, hi = np.empty((2, depth, m), np.int32)
+    mask = np.empty((depth, int(ensemble.block_start[-1])), np.uint64)
+    high, low, fork = np.empty((3, depth, len(ensemble.root)), np.int32)
+    above, below = np.empty((2, depth, n_scores), np.int64)
     alive, whole = np.empty((depth, n_scores), np.uint8), np.empty((depth, m), np.uint8)
-    return cover_kernels.Boxes(lo, hi, root, high, low, fork, above, below, alive, whole)
+    return cover_kernels.Boxes(lo, hi, mask, high, low, fork, above, below, alive, whole)
 
 
 def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
@@ -219,9 +257,8 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
         )
     # A tree on which a score does not depend would only be walked over again in every box.
     varying, bases = zip(*(_varying_trees(model, values[:, j], base[j]) for j in range(n_scores)), strict=True)
-    half = int(sum(np.diff(model.tree_offset)[trees].sum() for trees in varying))
-    node = np.zeros((2 * half, 4), np.int32)
-    value = np.zeros((2 * half, limbs), np.int64)
+    size = int(sum(np.diff(model.tree_offset)[trees].sum() for trees in varying))
+    node, value = np.zeros((size, 4), np.int32), np.zeros((size, limbs), np.int64)
     cells = np.array(model.grid.n_cells, np.int64)
     code, counts = _left_cells(model, cells)
     todo, parent = np.empty((2, len(model.feature) + 1), np.int64)
@@ -231,14 +268,17 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
             model.tree_offset[trees], model.feature, model.left, model.right, code, model.leaf,
             np.ascontiguousarray(values[:, j]), at, node, value, roots[j], todo, parent,
         )  # fmt: skip
-    # Two copies of every tree: with reversed ranks the same kernel finds least instead of largest leaves.
-    _mirror(node, value, half)
-    roots += [r + np.int32(half) for r in roots]
+    node, value, roots = merged(node, value, counts, roots, cells)
     start = np.concatenate([[0], np.cumsum([len(r) for r in roots])]).astype(np.int32)
-    touch_start, touch = _touches(node, start, np.concatenate(roots), len(cells))
+    root = np.concatenate(roots)
+    block_start, leaf_start, leaf, block, place = _blocks(node, value, root)
+    touch_start, touch = _touches(node, start, root, len(cells))
+    test_start, test, sides, after_start, after = _tests(node, start, root, cells, block, place)
     return Ensemble(
-        n_cells=cells.astype(np.int32), start=start, root=np.concatenate(roots), node=node, counts=counts,
-        value=value, base=np.array(bases, np.int64), touch_start=touch_start, touch=touch,
+        n_cells=cells.astype(np.int32), start=start, root=root, node=node, counts=counts, value=value,
+        base=np.array(bases, np.int64), touch_start=touch_start, touch=touch, block_start=block_start,
+        leaf_start=leaf_start, leaf=leaf, test_start=test_start, test=test, sides=sides, after_start=after_start,
+        after=after,
     )  # fmt: skip
 
 
@@ -267,7 +307,7 @@ def _dense_ranks(rows: Ints) -> npt.NDArray[np.int32]:
     order = np.lexsort(rows.T[::-1])
     ranked = rows[order]
     ranks = np.empty(len(rows), np.int32)
-    ranks[order] = np.concatenate([[0], np.cumsum((ranked[1:] != ranked[:-1]).any(axis=1))])
+    ranks[order] = np.concatenate([[0], np.cumsum((ranked[1:] != ranked[:-1]).any(axis=1))])[: len(rows)]
     return ranks
 
 
@@ -286,31 +326,71 @@ def _varying_trees(model: TreeSum, values: Ints, base: Ints) -> tuple[Ints, Ints
     return np.flatnonzero(varies), base
 
 
-def _mirror(node: npt.NDArray[np.int32], value: Ints, half: int) -> None:
-    """Rank the leaves and write the second copy, whose ranks are reversed."""
-    leaves = np.flatnonzero(node[:half, 0] < 0)
-    if leaves.size:
-        ranks = _dense_ranks(value[leaves])
-        node[half:] = node[:half]
-        # Leaves become -1 plus half, which nobody reads.
-        node[half:, 1] += half
-        value[half:] = value[:half]
-        node[leaves, 3] = ranks
-        node[half + leaves, 3] = ranks.max() - ranks
-        fill_ranks(node)
+def _blocks(node: Int32s, value: Ints, root: Int32s) -> tuple[Int32s, Int32s, Int32s, Ints, Ints]:
+    """Rank the leaves and cut those of each tree into blocks.
+
+    Returns the blocks of each tree, the leaves of each block, their rows from the largest value down, and for the
+    leaves as they come their blocks and places there. In `node`, a leaf gets its rank and its place among all.
+    """
+    rows = np.flatnonzero(node[:, 0] < 0)
+    tree = np.searchsorted(root, rows, side="right") - 1
+    ranks = _dense_ranks(value[rows])
+    of_tree = np.bincount(tree, minlength=len(root))
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(of_tree) - of_tree, of_tree)
+    block_start = np.concatenate([[0], np.cumsum(-(-of_tree // WORD))])
+    block = block_start[tree] + within // WORD
+    leaf_start = np.concatenate([[0], np.cumsum(np.bincount(block, minlength=block_start[-1]))])
+    order = np.lexsort((-ranks, block))
+    position = np.empty(len(rows), np.int64)
+    position[order] = np.arange(len(rows))
+    node[rows, 1], node[rows, 3] = position, ranks
+    starts = block_start.astype(np.int32), leaf_start.astype(np.int32)
+    return *starts, rows[order].astype(np.int32), block, position - leaf_start[block]
 
 
-def _touches(
-    node: npt.NDArray[np.int32], start: npt.NDArray[np.int32], root: npt.NDArray[np.int32], m: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return which trees of each group test each feature, as offsets and tree numbers."""
+def _tests(
+    node: Int32s, start: Int32s, root: Int32s, cells: Ints, block: Ints, place: Ints
+) -> tuple[Int32s, Int32s, npt.NDArray[np.uint64], Ints, Int32s]:
+    """Return the tests of each feature in the trees of each score, by code, and where those above a cell begin."""
+    end, before = np.empty(len(node), np.int64), np.empty(len(node) + 1, np.int64)
+    fill_ends(node, end, before)
+    inner = np.flatnonzero(node[:, 0] >= 0)
+    last = before[end[inner]] - 1
+    # A node has an entry for each block of its leaves.
+    room = int((block[last] - block[before[inner]] + 1).sum())
+    row, at = np.empty((2, room), np.int64)
+    sides = np.empty((room, 2), np.uint64)
+    list_tests(node, end, before, block, place, row, at, sides)
+    m, groups = len(cells), (len(start) - 1) * len(cells)
+    tree = np.searchsorted(root, row, side="right") - 1
+    group = (np.searchsorted(start[1:], tree, side="right") * m + node[row, 0]).astype(np.int64)
+    order = np.lexsort((at, node[row, 2], group))
+    row, at, group, tree, sides = row[order], at[order], group[order], tree[order], sides[order]
+    # Nodes of a block with the same test are decided at once, so one entry will do for all of them.
+    code = node[row, 2].astype(np.int64)
+    first = np.flatnonzero(np.concatenate([[True], np.diff(np.stack([group, code, at])).any(axis=0)])[: len(row)])
+    sides = np.bitwise_or.reduceat(sides, first, axis=0) if len(first) else sides
+    test = np.stack([tree[first], at[first], code[first]], axis=1).astype(np.int32)
+    # Group and code in one number; tables, whose codes are negative, come first.
+    most = int(cells.max()) + 2
+    key = group[first] * most + np.maximum(code[first] + 1, 0)
+    test_start = np.searchsorted(key, np.arange(groups + 1) * most).astype(np.int32)
+    after_start = np.concatenate([[0], np.cumsum(cells + 1)])
+    feature = np.repeat(np.arange(m), cells + 1)
+    cell = np.arange(after_start[-1]) - after_start[feature]  # one more than the cell meant
+    asked = np.arange(0, groups, m)[:, np.newaxis] * most + feature * most + cell + 1
+    return test_start, test, sides, after_start, np.searchsorted(key, asked).astype(np.int32)
+
+
+def _touches(node: Int32s, start: Int32s, root: Int32s, m: int) -> tuple[Int32s, Int32s]:
+    """Return which trees of each score test each feature, as offsets and tree numbers."""
     groups = len(start) - 1
     inner = np.flatnonzero(node[:, 0] >= 0)
     # Roots ascend, because trees were laid out in this order.
     tree = np.searchsorted(root, inner, side="right") - 1
     group = np.searchsorted(start[1:], tree, side="right")
-    # Group, feature and tree in one integer: sorting and dropping duplicates is then one step.
-    key = np.unique((group * m + node[inner, 0]) * np.int64(len(root) + 1) + tree - start[group])
+    # Score, feature and tree in one integer: sorting and dropping duplicates is then one step.
+    key = np.unique((group * m + node[inner, 0]) * np.int64(len(root) + 1) + tree)
     slot, number = np.divmod(key, len(root) + 1)
     offsets = np.searchsorted(slot, np.arange(groups * m + 1))
     return offsets.astype(np.int32), number.astype(np.int32)

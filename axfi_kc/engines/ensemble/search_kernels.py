@@ -1,9 +1,9 @@
 """Boxes, their bounds and nearest points, and the two searches made of them; compiled by numba.
 
-A *box* is one half-open interval of cells per feature. For each tree of a score a box remembers the first node it
-has not decided, the best leaf it can reach, the leaf of its point nearest to v, and the node where the paths to
-these two part; the sum of the best leaves bounds the score. A box is split where the trees overshoot most. Sets of
-features are rows of 64-bit words.
+A *box* is one half-open interval of cells per feature. For each tree of a score a box remembers the leaves in its
+reach, the best of them, the leaf of its point nearest to v, and the node where the paths to these two part; the sum of
+the best leaves bounds the score. A box is split where the trees overshoot most. Sets of features are rows of 64-bit
+words.
 """
 
 from __future__ import annotations
@@ -14,8 +14,18 @@ import numpy as np
 
 from axfi_kc.budget import ALLOWANCE, DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL
 from axfi_kc.compiled import flat_kernel, part
-from axfi_kc.engines.ensemble.bound_kernels import Ensemble, best_leaf, cut_point, exceeds, fork_of
-from axfi_kc.engines.ensemble.family_kernels import Family, completing, store
+from axfi_kc.engines.ensemble.bound_kernels import (
+    Around,
+    Ensemble,
+    best_of,
+    cut_point,
+    exceeds,
+    fork_of,
+    goes_left,
+    lowest,
+    reach,
+)
+from axfi_kc.engines.ensemble.family_kernels import Family, completing, completing_under, store
 
 __all__ = [
     "LAST",
@@ -36,17 +46,18 @@ __all__ = [
 # registers besides NODES and LIMIT: the state that is not on the stack
 TOP, SCORE, LAST, N_SETS, MAX_SIZE = range(2, 7)
 REGISTERS = 7
+_UNKNOWN = -2  # a fork that nobody has asked for yet
 
 
 class Stack(NamedTuple):
-    """Pending boxes, one row each."""
+    """Pending boxes, one row each; trees and blocks of all scores are numbered through."""
 
     lo: np.ndarray  # int32[depth, m]
     hi: np.ndarray  # int32[depth, m]
-    root: np.ndarray  # int32[depth, T], first undecided node of each tree
-    leaf: np.ndarray  # int32[depth, T], best reachable leaf of each tree
-    near: np.ndarray  # int32[depth, T], leaf of the point nearest to v
-    fork: np.ndarray  # int32[depth, T], where the paths to these two part, or -1
+    mask: np.ndarray  # uint64[depth, blocks], leaves in reach
+    leaf: np.ndarray  # int32[depth, trees], best of them
+    near: np.ndarray  # int32[depth, trees], leaf of the point nearest to v
+    fork: np.ndarray  # int32[depth, trees], where the paths to these two part, -1 if they do not
     total: np.ndarray  # int64[depth], limb 0 of the bound
     value: np.ndarray  # int64[depth], limb 0 of the score at the nearest point
     changed: np.ndarray  # uint64[depth, words], features that differ from v in all of the box
@@ -57,8 +68,6 @@ class Stack(NamedTuple):
 class Scratch(NamedTuple):
     """Room for what kernels need in passing: made by the caller, since making arrays takes long to compile."""
 
-    todo: np.ndarray  # int32[nodes + 1]
-    parent: np.ndarray  # int32[nodes + 1]
     at: np.ndarray  # int32[2, trees]
     x: np.ndarray  # int32[m]
     node: np.ndarray  # int32[m]
@@ -68,98 +77,141 @@ class Scratch(NamedTuple):
     best: np.ndarray  # int64[m]
     fixed: np.ndarray  # uint64[words]
     W: np.ndarray  # uint64[1, words]
-    seen: np.ndarray  # uint8[trees, m]
+    trail: np.ndarray  # int32[tests of a feature], blocks whose masks have changed
+    kept: np.ndarray  # uint64[tests of a feature], what these were
 
 
 @part
-def _walk(F, n, S, p, v):
-    """Return the leaf below `n` of the point of box `p` nearest to v, which is v clamped into the box."""
-    f = F.node[n, 0]
-    while f >= 0:
-        h = F.node[n, 2]
-        c = v[f]
-        if c < S.lo[p, f]:
-            c = S.lo[p, f]
-        elif c >= S.hi[p, f]:
-            c = S.hi[p, f] - 1
-        # For a table, cell c goes left iff the prefix count grows at it; see `left_cells`.
-        left = c < h if h >= 0 else F.counts[c - h] > F.counts[c - 1 - h]
-        n = n + 1 if left else F.node[n, 1]
-        f = F.node[n, 0]
-    return n
+def _decide(F, S, j, p, f, lo, hi):
+    """Use what the cells of feature `f`, of which there were lo..hi-1, decide now: leaves go out of reach.
 
-
-@part
-def _update(F, S, j, p, f, moved, v, todo):
-    """Refresh box `p` after feature `f` (-1: any) was narrowed; tell whether it may exceed 0.
-
-    `moved` says whether the nearest point may have moved.
+    Cells -1 and one more than there are stand for all tests, those too that decide nothing.
     """
-    count = np.int64(F.start[j + 1] - F.start[j])
-    if f >= 0:
-        # Narrowing a feature can change only trees that test it.
-        k = j * F.n_cells.size + f
-        first = np.int64(F.touch_start[k])
-        last = np.int64(F.touch_start[k + 1])
-    else:
-        first = np.int64(0)
-        last = count
+    k = j * F.n_cells.size + f
+    first = F.after_start[f] + 1
+    a = S.lo[p, f]
+    b = S.hi[p, f]
     total = S.total[p]
-    value = S.value[p]
-    for i in range(first, last):
-        t = F.touch[i] if f >= 0 else i
-        # A search goes down from the first undecided node, not from the root: deep boxes are cheap.
-        n = S.root[p, t]
-        if F.node[n, 0] >= 0:
-            root, leaf = best_leaf(F.node, F.counts, n, S.lo, S.hi, p, todo)
-            # Limb 0 has 50 bits where there are several limbs: int64 has room for 8,192 such summands.
-            total += F.value[leaf, 0] - F.value[S.leaf[p, t], 0]
-            S.root[p, t] = root
-            S.leaf[p, t] = leaf
-            if moved:
-                # The nearest point is in the box, so its leaf is below the first undecided node.
-                near = _walk(F, root, S, p, v)
-                value += F.value[near, 0] - F.value[S.near[p, t], 0]
-                S.near[p, t] = near
-            # The two leaves are in reach, so where their paths part the box is undecided, and a cut tells them apart.
-            S.fork[p, t] = fork_of(F.node, root, leaf, S.near[p, t])
+    for step in range(3):
+        if step == 0:
+            # Thresholds up to the first cell: everything goes right, and the leaves to the left are lost.
+            begin = F.after[j, first + lo]
+            end = F.after[j, first + a]
+        elif step == 1:
+            # Thresholds above the last cell: the leaves to the right are.
+            begin = F.after[j, first + b - 1]
+            end = F.after[j, first + hi - 1] if hi <= F.n_cells[f] else F.test_start[k + 1]
+        else:
+            begin = F.test_start[k]
+            end = F.after[j, first - 1]
+        for e in range(begin, end):
+            side = step
+            if step == 2:
+                h = F.test[e, 2]
+                # Prefix counts start at -1 - h, so entry b - 1 - h says how many of the first b cells go left.
+                c = F.counts[b - 1 - h] - F.counts[a - 1 - h]
+                if 0 < c < b - a:
+                    continue
+                side = 0 if c == 0 else 1
+            block = F.test[e, 1]
+            mask = S.mask[p, block]
+            left = mask & ~F.sides[e, side]
+            if left == mask:
+                continue
+            S.mask[p, block] = left
+            t = F.test[e, 0]
+            if F.block_start[t + 1] - F.block_start[t] == 1:
+                leaf = F.leaf[F.leaf_start[block] + lowest(left)]
+            else:
+                leaf = best_of(F.block_start, F.leaf_start, F.leaf, F.node, S.mask, p, t)
+            if leaf != S.leaf[p, t]:
+                # Limb 0 has 50 bits where there are several limbs: int64 has room for 8,192 such summands.
+                total += F.value[leaf, 0] - F.value[S.leaf[p, t], 0]
+                S.leaf[p, t] = leaf
+                S.fork[p, t] = _UNKNOWN
     S.total[p] = total
-    S.value[p] = value
-    return exceeds(F.value, F.base, j, total, S.leaf, p, np.int64(0), count)
 
 
 @part
-def open_box(F, S, j, p, v, free, todo):
+def _nearest(lo, hi, c):
+    """Return the cell of lo..hi-1 nearest to `c`."""
+    return lo if c < lo else hi - 1 if c >= hi else c
+
+
+@part
+def _follow(F, S, j, p, f, c, v):
+    """Refresh the leaves of the nearest point of box `p`, which had cell `c` of feature `f`."""
+    now = _nearest(S.lo[p, f], S.hi[p, f], v[f])
+    if now == c:
+        return
+    first = F.after_start[f] + 1
+    value = S.value[p]
+    for step in range(2):
+        # Only tests between the two cells, and tables, can send it another way.
+        begin = F.after[j, first + min(c, now)] if step == 0 else F.test_start[j * F.n_cells.size + f]
+        end = F.after[j, first + max(c, now)] if step == 0 else F.after[j, first - 1]
+        for e in range(begin, end):
+            t = F.test[e, 0]
+            block = F.test[e, 1]
+            place = F.node[S.near[p, t], 1] - F.leaf_start[block]
+            wrong = F.sides[e, 1 if goes_left(F.counts, F.test[e, 2], now) else 0]
+            # Its leaf lies on the side of the test where it no longer is, or the test is not on its path.
+            if place < 0 or place > 63 or not wrong >> np.uint64(place) & np.uint64(1):
+                continue
+            n = F.root[t]
+            i = F.node[n, 0]
+            while i >= 0:
+                left = goes_left(F.counts, F.node[n, 2], _nearest(S.lo[p, i], S.hi[p, i], v[i]))
+                n = n + 1 if left else F.node[n, 1]
+                i = F.node[n, 0]
+            if n != S.near[p, t]:
+                value += F.value[n, 0] - F.value[S.near[p, t], 0]
+                S.near[p, t] = n
+                S.fork[p, t] = _UNKNOWN
+    S.value[p] = value
+
+
+@part
+def _may_exceed(F, S, j, p):
+    """Tell whether score j may exceed 0 in box `p`."""
+    return exceeds(F.value, F.base, j, S.total[p], S.leaf, p, np.int64(F.start[j]), np.int64(F.start[j + 1]))
+
+
+@part
+def open_box(F, A, S, j, p, free):
     """Put the box "as v outside `free`" of score j at `p`; tell whether it may exceed 0."""
-    for i in range(F.n_cells.size):
+    m = F.n_cells.size
+    for i in range(m):
         if free[i >> 6] >> np.uint64(i & 63) & np.uint64(1):
             S.lo[p, i] = 0
             S.hi[p, i] = F.n_cells[i]
         else:
-            S.lo[p, i] = v[i]
-            S.hi[p, i] = v[i] + 1
+            S.lo[p, i] = A.v[i]
+            S.hi[p, i] = A.v[i] + 1
     for w in range(S.changed.shape[1]):
         S.changed[p, w] = 0
     S.latest[p] = -1
     S.known[p] = 0
-    # Values at inner nodes are 0 and roots are inner nodes, so this is the base; `_update` then replaces each
-    # root by the best leaf and the leaf of the nearest point.
-    for t in range(F.start[j + 1] - F.start[j]):
-        n = F.root[F.start[j] + t]
-        S.root[p, t] = n
-        S.leaf[p, t] = n
-        S.near[p, t] = n
-        S.fork[p, t] = -1
     S.total[p] = F.base[j, 0]
     S.value[p] = F.base[j, 0]
-    return _update(F, S, j, p, np.int64(-1), np.bool_(True), v, todo)
+    reach(F, A.needs, S.mask, p, F.start[j], F.start[j + 1], free)
+    for t in range(F.start[j], F.start[j + 1]):
+        S.leaf[p, t] = best_of(F.block_start, F.leaf_start, F.leaf, F.node, S.mask, p, t)
+        S.near[p, t] = A.leaf[t]
+        S.fork[p, t] = _UNKNOWN
+        S.total[p] += F.value[S.leaf[p, t], 0]
+        S.value[p] += F.value[A.leaf[t], 0]
+    # Tests that send every cell one way, if there are any.
+    for i in range(m):
+        if S.hi[p, i] - S.lo[p, i] == F.n_cells[i]:
+            _decide(F, S, j, p, np.int64(i), np.int64(-1), np.int64(F.n_cells[i] + 1))
+    return _may_exceed(F, S, j, p)
 
 
 @part
 def _is_hit(F, S, j, p):
     """Tell whether the point of box `p` nearest to v is dissimilar by score j, exactly."""
-    count = np.int64(F.start[j + 1] - F.start[j])
-    return exceeds(F.value, F.base, j, S.value[p], S.near, p, np.int64(0), count)
+    return exceeds(F.value, F.base, j, S.value[p], S.near, p, np.int64(F.start[j]), np.int64(F.start[j + 1]))
 
 
 @part
@@ -174,15 +226,20 @@ def _vote(F, S, j, p, gain, weight, node):
     for i in range(m):
         gain[i] = 0.0
         weight[i] = -1.0
-    for t in range(F.start[j + 1] - F.start[j]):
+    for t in range(F.start[j], F.start[j + 1]):
+        if S.leaf[p, t] == S.near[p, t]:
+            continue
         n = S.fork[p, t]
-        if n >= 0:
-            g = float(F.value[S.leaf[p, t], 0]) - float(F.value[S.near[p, t], 0])
-            f = F.node[n, 0]
-            gain[f] += g
-            if g > weight[f]:
-                weight[f] = g
-                node[f] = n
+        if n == _UNKNOWN:
+            # The two leaves are in reach, so where their paths part the box is undecided, and a cut tells them apart.
+            n = fork_of(F.node, F.root[t], S.leaf[p, t], S.near[p, t])
+            S.fork[p, t] = n
+        g = float(F.value[S.leaf[p, t], 0]) - float(F.value[S.near[p, t], 0])
+        f = F.node[n, 0]
+        gain[f] += g
+        if g > weight[f]:
+            weight[f] = g
+            node[f] = n
     best = -1
     for i in range(m):
         if weight[i] >= 0.0 and (best < 0 or gain[i] > gain[best]):
@@ -193,16 +250,17 @@ def _vote(F, S, j, p, gain, weight, node):
 
 
 @part
-def _copy(S, p, q, count):
+def _copy(F, S, j, p, q):
     """Copy box `p` with its bounds to `q`."""
     for i in range(S.lo.shape[1]):
         S.lo[q, i] = S.lo[p, i]
         S.hi[q, i] = S.hi[p, i]
-    for t in range(count):
-        S.root[q, t] = S.root[p, t]
+    for t in range(F.start[j], F.start[j + 1]):
         S.leaf[q, t] = S.leaf[p, t]
         S.near[q, t] = S.near[p, t]
         S.fork[q, t] = S.fork[p, t]
+    for b in range(F.block_start[F.start[j]], F.block_start[F.start[j + 1]]):
+        S.mask[q, b] = S.mask[p, b]
     for w in range(S.changed.shape[1]):
         S.changed[q, w] = S.changed[p, w]
     S.total[q] = S.total[p]
@@ -212,23 +270,21 @@ def _copy(S, p, q, count):
 
 
 @part
-def _split(F, S, j, p, v, n, todo):
+def _split(F, S, j, p, v, n):
     """Replace box `p` by its halves at node `n` that may exceed 0; return the new height.
 
     The half without v's cell, or the one with the larger bound, ends on top: depth first along the most promising
     half keeps the stack short and finds points soon.
     """
     f = np.int64(F.node[n, 0])
-    lo = S.lo[p, f]
-    hi = S.hi[p, f]
+    lo = np.int64(S.lo[p, f])
+    hi = np.int64(S.hi[p, f])
     # Strictly between lo and hi, so both halves hold cells and are smaller.
     cut = cut_point(F.node, F.counts, n, v[f], lo, hi)
     q = p + 1
-    count = np.int64(F.start[j + 1] - F.start[j])
-    _copy(S, p, q, count)
+    _copy(F, S, j, p, q)
     # The half that holds the nearest point stays at p, whichever it is: there only bounds change.
-    upper = v[f] >= cut
-    if upper:
+    if v[f] >= cut:
         S.lo[p, f] = cut
         S.hi[q, f] = cut
     else:
@@ -239,17 +295,20 @@ def _split(F, S, j, p, v, n, todo):
     if lo <= v[f] < hi:
         S.changed[q, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
         S.latest[q] = f
-    here = _update(F, S, j, p, f, np.bool_(False), v, todo)
-    there = _update(F, S, j, q, f, np.bool_(True), v, todo)
-    if here and there:
-        return q + 1
-    if there:
-        _copy(S, q, p, count)
-    return q if here or there else p
+    _decide(F, S, j, p, f, lo, hi)
+    _decide(F, S, j, q, f, lo, hi)
+    here = _may_exceed(F, S, j, p)
+    if _may_exceed(F, S, j, q):
+        _follow(F, S, j, q, f, np.int64(_nearest(lo, hi, v[f])), v)
+        if here:
+            return q + 1
+        _copy(F, S, j, q, p)
+        return q
+    return q if here else p
 
 
 @part
-def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed, todo):
+def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed):
     """Use the known sets on box `p`; False iff the box can be dropped.
 
     A box whose changed features contain a known set is dropped; a feature that would complete one, or pass
@@ -260,7 +319,7 @@ def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed, todo):
         return True
     for w in range(fixed.size):
         fixed[w] = 0
-    if latest >= 0 and completing(C.under[latest], np.int64(0), C.held[latest], S.changed, p, fixed):
+    if latest >= 0 and completing_under(C, latest, S.changed, p, fixed):
         return False
     if completing(C.member, S.known[p], n_sets, S.changed, p, fixed):
         return False
@@ -273,19 +332,19 @@ def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed, todo):
         while rest:
             rest &= rest - np.uint64(1)
             size += 1
-    narrowed = 0
-    last = np.int64(-1)
+    narrowed = False
     for i in range(F.n_cells.size):
         # With max_size features changed, whatever else could change must stay; the point at v's cells for those
         # is still to be tested. Fixed features are unchanged, so v's cell is inside, and width 1 means done already.
         stays = size >= max_size and S.lo[p, i] <= v[i] < S.hi[p, i]
         if (stays or fixed[i >> 6] >> np.uint64(i & 63) & np.uint64(1)) and S.hi[p, i] - S.lo[p, i] > 1:
+            lo = np.int64(S.lo[p, i])
+            hi = np.int64(S.hi[p, i])
             S.lo[p, i] = v[i]
             S.hi[p, i] = v[i] + 1
-            narrowed += 1
-            last = i
-    # Several features at once: refreshing all trees is simpler than a union of their lists.
-    return narrowed == 0 or _update(F, S, j, p, last if narrowed == 1 else np.int64(-1), np.bool_(False), v, todo)
+            _decide(F, S, j, p, np.int64(i), lo, hi)
+            narrowed = True
+    return not narrowed or _may_exceed(F, S, j, p)
 
 
 @part
@@ -296,15 +355,9 @@ def _shrink(F, S, j, p, v, W, x, at):
     is a weak CXp, and most often a CXp.
     """
     m = F.n_cells.size
-    count = np.int64(F.start[j + 1] - F.start[j])
     for i in range(m):
-        c = v[i]
-        if c < S.lo[p, i]:
-            c = S.lo[p, i]
-        elif c >= S.hi[p, i]:
-            c = S.hi[p, i] - 1
-        x[i] = c
-    for t in range(count):
+        x[i] = _nearest(S.lo[p, i], S.hi[p, i], v[i])
+    for t in range(F.start[j], F.start[j + 1]):
         at[0, t] = S.near[p, t]
         at[1, t] = S.near[p, t]
     value = S.value[p]
@@ -319,16 +372,14 @@ def _shrink(F, S, j, p, v, W, x, at):
         other = value
         for e in range(F.touch_start[k], F.touch_start[k + 1]):
             t = F.touch[e]
-            n = F.root[F.start[j] + t]
+            n = F.root[t]
             f = F.node[n, 0]
             while f >= 0:
-                h = F.node[n, 2]
-                left = x[f] < h if h >= 0 else F.counts[x[f] - h] > F.counts[x[f] - 1 - h]
-                n = n + 1 if left else F.node[n, 1]
+                n = n + 1 if goes_left(F.counts, F.node[n, 2], x[f]) else F.node[n, 1]
                 f = F.node[n, 0]
             other += F.value[n, 0] - F.value[at[0, t], 0]
             at[1, t] = n
-        if exceeds(F.value, F.base, j, other, at, np.int64(1), np.int64(0), count):
+        if exceeds(F.value, F.base, j, other, at, np.int64(1), np.int64(F.start[j]), np.int64(F.start[j + 1])):
             value = other
             for e in range(F.touch_start[k], F.touch_start[k + 1]):
                 at[0, F.touch[e]] = at[1, F.touch[e]]
@@ -339,8 +390,8 @@ def _shrink(F, S, j, p, v, W, x, at):
                 at[1, F.touch[e]] = at[0, F.touch[e]]
 
 
-@flat_kernel(F=Ensemble, C=Family, S=Stack, T=Scratch)
-def sweep(F, v, C, S, free, T, reg):
+@flat_kernel(F=Ensemble, A=Around, C=Family, S=Stack, T=Scratch)
+def sweep(F, A, C, S, free, T, reg):
     """Look at every point whose changed features contain no set of `C`, and add the weak CXps found to it.
 
     A point is dissimilar if any score exceeds 0, so each score up to reg[LAST] has a sweep of its own, and what is
@@ -348,13 +399,13 @@ def sweep(F, v, C, S, free, T, reg):
     reg[MAX_SIZE] features. Any other status leaves a state that can be continued.
     """
     # What must outlive a return is in the other arguments; `T` is scratch space.
-    todo = T.todo
+    v = A.v
     while True:
         if reg[TOP] == 0:
             if reg[SCORE] == reg[LAST]:
                 return DONE
             reg[SCORE] += 1
-            if open_box(F, S, reg[SCORE], np.int64(0), v, free, todo):
+            if open_box(F, A, S, reg[SCORE], np.int64(0), free):
                 reg[TOP] = 1
             continue
         # Asked before the box is touched, so that the next call looks at it as if nothing had happened.
@@ -370,7 +421,7 @@ def sweep(F, v, C, S, free, T, reg):
         j = reg[SCORE]
         p = reg[TOP] - 1
         reg[TOP] = p
-        if not _propagate(F, S, j, p, v, C, reg[N_SETS], reg[MAX_SIZE], T.fixed, todo):
+        if not _propagate(F, S, j, p, v, C, reg[N_SETS], reg[MAX_SIZE], T.fixed):
             continue
         if _is_hit(F, S, j, p):
             # Done: every point of the box changes at least the features in which the nearest differs from v.
@@ -380,7 +431,7 @@ def sweep(F, v, C, S, free, T, reg):
             continue
         n = _vote(F, S, j, p, T.gain, T.weight, T.node)
         if n >= 0:
-            reg[TOP] = _split(F, S, j, p, v, n, todo)
+            reg[TOP] = _split(F, S, j, p, v, n)
 
 
 @part
@@ -398,12 +449,12 @@ def ask(F, S, j, v, T, reg):
         reg[TOP] = p
         n = _vote(F, S, j, p, T.gain, T.weight, T.node)
         if n >= 0:
-            reg[TOP] = _split(F, S, j, p, v, n, T.todo)
+            reg[TOP] = _split(F, S, j, p, v, n)
     return DONE
 
 
-@flat_kernel(F=Ensemble, S=Stack, T=Scratch)
-def witness(F, v, S, free, x, T, reg):
+@flat_kernel(F=Ensemble, A=Around, S=Stack, T=Scratch)
+def witness(F, A, S, free, x, T, reg):
     """Look for a dissimilar point as v outside `free`: FOUND with its cells in `x`, or DONE if there is none."""
     m = F.n_cells.size
     while True:
@@ -411,17 +462,12 @@ def witness(F, v, S, free, x, T, reg):
             if reg[SCORE] == reg[LAST]:
                 return DONE
             reg[SCORE] += 1
-            if open_box(F, S, reg[SCORE], np.int64(0), v, free, T.todo):
+            if open_box(F, A, S, reg[SCORE], np.int64(0), free):
                 reg[TOP] = 1
-        status = ask(F, S, reg[SCORE], v, T, reg)
+        status = ask(F, S, reg[SCORE], A.v, T, reg)
         if status == FOUND:
             p = reg[TOP] - 1
             for i in range(m):
-                c = v[i]
-                if c < S.lo[p, i]:
-                    c = S.lo[p, i]
-                elif c >= S.hi[p, i]:
-                    c = S.hi[p, i] - 1
-                x[i] = c
+                x[i] = _nearest(S.lo[p, i], S.hi[p, i], A.v[i])
         if status != DONE:
             return status

@@ -14,9 +14,8 @@ import numpy as np
 
 from axfi_kc.budget import ALLOWANCE, DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL
 from axfi_kc.compiled import flat_kernel, part
-from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.ensemble.condition_kernels import condition
-from axfi_kc.engines.ensemble.family_kernels import Family, completing, store
+from axfi_kc.engines.ensemble.bound_kernels import Around, Ensemble
+from axfi_kc.engines.ensemble.family_kernels import Family, completing_under, store
 from axfi_kc.engines.ensemble.search_kernels import N_SETS, SCORE, TOP, Scratch, Stack, ask, open_box
 
 __all__ = ["ASKED", "DEPTH", "REGISTERS", "SIZE", "Deviations", "Walk", "climb", "deviations"]
@@ -47,78 +46,47 @@ class Walk(NamedTuple):
     free: np.ndarray  # uint64[1, words], the set asked about
 
 
-@flat_kernel(F=Ensemble)
-def deviations(F, v, j, start, needs, gain, scratch, todo, slack):
+@part
+def _is_needless(A, value, a, first, last):
+    """Tell whether leaf `a`, of those from `first` to `last`, is never the best: another one gains as much for less."""
+    for b in range(first, last):
+        if b == a or value[b] < value[a]:
+            continue
+        inside = True
+        same = True
+        for w in range(A.needs.shape[1]):
+            inside = inside and A.needs[b, w] & ~A.needs[a, w] == np.uint64(0)
+            same = same and A.needs[b, w] == A.needs[a, w]
+        # Of two equal ones the first stays.
+        if inside and (not same or value[b] > value[a] or b < a):
+            return True
+    return False
+
+
+@flat_kernel(F=Ensemble, A=Around)
+def deviations(F, A, j, start, needs, gain, value, slack):
     """Fill in the useful leaves of the trees of score j; return U of the empty set, which is not too small either.
 
-    `slack` is 1 where values have finer limbs than the one that is added up here, else 0.
+    `slack` is 1 where values have finer limbs than the one that is added up here, else 0; `value` is scratch space.
     """
-    words = needs.shape[1]
     base = F.base[j, 0] + slack
     top = 0
-    for t in range(F.start[j + 1] - F.start[j]):
-        start[t] = top
-        own = np.int64(0)
-        todo[0] = F.root[F.start[j] + t]
-        for w in range(words):
-            scratch[0, w] = 0
-        sp = 1
-        while sp > 0:
-            sp -= 1
-            n = todo[sp]
-            f = F.node[n, 0]
-            if f < 0:
-                is_own = True
-                for w in range(words):
-                    needs[top, w] = scratch[sp, w]
-                    is_own = is_own and scratch[sp, w] == np.uint64(0)
-                gain[top] = F.value[n, 0]
-                if is_own:
-                    own = F.value[n, 0]
-                else:
-                    top += 1
-                continue
-            h = F.node[n, 2]
-            c = v[f]
-            left = c < h if h >= 0 else F.counts[c - h] > F.counts[c - 1 - h]
-            # The side on which v is keeps the set, the other one needs this feature, too.
-            for w in range(words):
-                scratch[sp + 1, w] = scratch[sp, w]
-            todo[sp] = n + 1 if left else F.node[n, 1]
-            todo[sp + 1] = F.node[n, 1] if left else n + 1
-            scratch[sp + 1, f >> 6] |= np.uint64(1) << np.uint64(f & 63)
-            sp += 2
+    for t in range(F.start[j], F.start[j + 1]):
+        start[t - F.start[j]] = top
+        own = F.value[A.leaf[t], 0]
         base += own + slack
-        # A leaf that gains nothing, or no more than one that needs less, is never the best.
-        kept = start[t]
-        for a in range(start[t], top):
-            gain[a] -= own
-        for a in range(start[t], top):
-            useful = gain[a] > 0
-            for b in range(start[t], top):
-                if not useful:
-                    break
-                if b == a or gain[b] < gain[a]:
-                    continue
-                inside = True
-                same = True
-                for w in range(words):
-                    inside = inside and needs[b, w] & ~needs[a, w] == np.uint64(0)
-                    same = same and needs[b, w] == needs[a, w]
-                # Of two equal ones the first stays.
-                useful = not inside or (same and gain[a] == gain[b] and a < b)
-            if not useful:
-                # Marked now and removed below: later leaves are still compared with it, which is as well.
-                scratch[a - start[t], 0] = 0
-            else:
-                scratch[a - start[t], 0] = 1
-        for a in range(start[t], top):
-            if scratch[a - start[t], 0]:
-                for w in range(words):
-                    needs[kept, w] = needs[a, w]
-                gain[kept] = gain[a]
-                kept += 1
-        top = kept
+        first = F.leaf_start[F.block_start[t]]
+        last = F.leaf_start[F.block_start[t + 1]]
+        for a in range(first, last):
+            value[a] = F.value[F.leaf[a], 0]
+        for a in range(first, last):
+            # The leaf of v gains nothing either.
+            if value[a] <= own or _is_needless(A, value, a, first, last):
+                continue
+            for w in range(needs.shape[1]):
+                needs[top, w] = A.needs[a, w]
+            gain[top] = value[a] - own
+            top += 1
     start[F.start[j + 1] - F.start[j]] = top
     return base
 
@@ -258,7 +226,7 @@ def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
             X.chosen[d + 1, w] = X.chosen[d, w]
             X.barred[d + 1, w] = X.barred[d, w]
         X.chosen[d + 1, f >> 6] |= bit
-        if completing(C.under[f], np.int64(0), C.held[f], X.chosen, d + 1, X.barred[d + 1]):
+        if completing_under(C, f, X.chosen, d + 1, X.barred[d + 1]):
             continue
         d += 1
         X.place[d] = k + 1
@@ -267,12 +235,12 @@ def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
     return False
 
 
-@flat_kernel(F=Ensemble, G=Ensemble, D=Deviations, X=Walk, C=Family, S=Stack, T=Scratch)
-def climb(F, G, v, D, base, X, order, place_of, C, S, T, reg):
+@flat_kernel(F=Ensemble, A=Around, D=Deviations, X=Walk, C=Family, S=Stack, T=Scratch)
+def climb(F, A, D, base, X, order, place_of, C, S, T, reg):
     """Ask about every set of reg[SIZE] features that may raise score reg[SCORE] above 0 and contains no known set.
 
-    Those with a dissimilar point are added to `C`. `G` has room for what is left of the trees `F` around v, `T` is
-    scratch space. Any status but DONE leaves a state that can be continued.
+    Those with a dissimilar point are added to `C`. `T` is scratch space. Any status but DONE leaves a state that can
+    be continued.
     """
     j = reg[SCORE]
     while True:
@@ -282,10 +250,9 @@ def climb(F, G, v, D, base, X, order, place_of, C, S, T, reg):
             if not _next(D, X, base, reg[SIZE], order, place_of, C, reg, T.stamp, T.best):
                 return ALLOWANCE if reg[DEPTH] >= 0 else DONE
             reg[ASKED] += 1
-            condition(F, G, v, X.free[0], T.todo, T.parent, T.seen)
-            reg[TOP] = 1 if open_box(G, S, j, np.int64(0), v, X.free[0], T.todo) else 0
+            reg[TOP] = 1 if open_box(F, A, S, j, np.int64(0), X.free[0]) else 0
             reg[ASKING] = 1
-        status = ask(G, S, j, v, T, reg)
+        status = ask(F, S, j, A.v, T, reg)
         if status in (ALLOWANCE, STACK_FULL):
             return status
         reg[ASKING] = 0

@@ -16,7 +16,6 @@ from axfi_kc.engines.found import LISTED, CxpSets, ListedCxps, Share, parts_of_s
 from axfi_kc.engines.linear.cover_sums import Covers, CoverSums, sum_covers
 from axfi_kc.engines.linear.covers import minimal_covers
 from axfi_kc.engines.linear.half_spaces import Side
-from axfi_kc.errors import IncompleteError
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.families.zdd_store import BASE, EMPTY, FamilyStore
@@ -25,6 +24,7 @@ __all__ = ["CountedCxps", "cover_family", "covers_of"]
 
 
 _ONE = Fraction(1)
+_FASTER_LISTED = 1_000_000  # CXps, for sums of more than two features
 _ADVICE = "allow more, or ask for small CXps with max_size"
 
 
@@ -102,15 +102,14 @@ class CountedCxps(CxpSets):
         return totals, whole * common
 
     def joint(self, share: Share, order: int, account: Account) -> tuple[dict[int, int], int]:
-        """Give each feature, or two, a share of each CXp without listing one.
+        """Give each set of features a share of each CXp without listing one.
 
-        Pairs are added up when they are first asked for, and kept.
+        Pairs are added up when they are first asked for, and kept; larger sets by inclusion and exclusion, which takes
+        the pairs once more for each set of features that is left over. Up to a million CXps are listed for that.
         """
         if order > 2:
-            raise IncompleteError(
-                f"Interactions of {order} features are added up CXp by CXp, but there are {self.count}; ask for pairs, "
-                "or explain with max_size."
-            )
+            listed = self.listed(_FASTER_LISTED, account=account)
+            return self._larger(share, order, account) if listed is None else listed.joint(share, order, account)
         sums = self._pair_sums(account) if order == 2 else self.sums
         part_of, common = parts_of_sizes((size for size in sums.numerators if size >= order), share)
         totals: dict[int, int] = {}
@@ -121,6 +120,27 @@ class CountedCxps(CxpSets):
                 mask = sum(1 << i for i in members)
                 totals[mask] = totals.get(mask, 0) + factor * numerator
         return {mask: total for mask, total in totals.items() if total}, sums.whole * common
+
+    def _larger(self, share: Share, order: int, account: Account) -> tuple[dict[int, int], int]:
+        """Return the sums of more than two features: CXps with a feature are all but those that avoid it."""
+
+        def of_large(size: int) -> Fraction:
+            return share(size) if size >= order else Fraction(0)
+
+        every, whole = self.joint(of_large, order - 1, account)
+        found: dict[int, Fraction] = {}
+        for i in features_of(self.support):
+            account.look()
+            covers = self.covers.avoiding(1 << i)
+            others = CountedCxps(covers, sum_covers(covers, account), self.kind, self._sizes, self.support & ~(1 << i))
+            without, part = others.joint(of_large, order - 1, account)
+            # Both, as shares of several signs may add up to 0 in one of them.
+            for mask in every.keys() | without.keys():
+                if mask & (2 << i) - 1 == 0:  # each set once, from its first feature
+                    found[mask | 1 << i] = Fraction(every.get(mask, 0), whole) - Fraction(without.get(mask, 0), part)
+        common = lcm(*(total.denominator for total in found.values()))
+        sums = {mask: total.numerator * (common // total.denominator) for mask, total in found.items()}
+        return {mask: total for mask, total in sums.items() if total}, common
 
     def _pair_sums(self, account: Account) -> CoverSums:
         if "_pairs" not in vars(self):

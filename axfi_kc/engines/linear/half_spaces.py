@@ -82,6 +82,15 @@ class Side:
         # At a corner h is an integer, so below 0 means at most -1.
         return self.base + sum(self.least) <= -self.strict
 
+    def added(self, i: int, code: float | Fraction) -> Fraction:
+        """Return what feature i adds to h at `code`."""
+        part = self.parts[i]
+        if isinstance(part, Lookup):
+            return Fraction(part.rows[0][-1 if math.isnan(code) else int(code) - part.first])
+        if part.missing is not None and math.isnan(code):
+            return Fraction(part.missing[0])
+        return Fraction(part.factors[0]) * Fraction(code)
+
     def slope(self, i: int) -> int:
         """Return the factor of numeric feature i."""
         part = self.parts[i]

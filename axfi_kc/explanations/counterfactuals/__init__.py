@@ -31,6 +31,7 @@ from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.joint_drawing import PlausibleRegion, draw_jointly
 from axfi_kc.explanations.counterfactuals.linear import (
     draw_linear,
+    goes_by_values,
     linear_conditions,
     nearest_linear,
     renumbered_problem,
@@ -56,7 +57,7 @@ from axfi_kc.explanations.counterfactuals.regions import (
 from axfi_kc.explanations.cxps import CXp, ManyCXps, is_wcxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel, Samples, Similarity, TreeSum
+from axfi_kc.models import LinearModel, Samples, TreeSum
 from axfi_kc.models.renumbering import renumbered
 from axfi_kc.models.restriction import restricted
 
@@ -442,6 +443,8 @@ def _codes_of_linear(
     account: Account,
     most: Fraction | None = None,
 ) -> list[float] | None:
+    if goes_by_values(model, problem):
+        return _codes_on_cells(model, problem, members, seed, account)
     if model.domain.constraints:
         small = renumbered(model)
         if small is None:  # they cut the half-space: a value of each feature is a cell
@@ -463,7 +466,7 @@ def _codes_of_samples(
     most: Fraction | None = None,
 ) -> list[float] | None:
     """Return the nearest row, or one of the rows, that a CXp stands for: nothing else exists."""
-    strange = ~model.similar(problem.output, problem.similarity.delta)
+    strange = ~model.similar(problem.output, problem.similarity)
     mask = np.uint64(sum(1 << i for i in members))
     rows = model.codes[strange & (model.differences(problem.codes) == mask)][:, members]
     account.look()
@@ -546,9 +549,7 @@ def _attempts(
 
 def _with_margin(problem: Problem, factor: int) -> Problem:
     """Return the problem with so many times the library's rounding between similar points and dissimilar ones."""
-    delta = problem.similarity.delta
-    model, wider = problem.model.with_ties_moved(problem.output, delta, -factor * problem.model.rounding_error)
-    return replace(problem, model=model, similarity=Similarity(wider))
+    return problem.with_ties_moved(-factor * problem.model.rounding_error)
 
 
 @singledispatch
@@ -578,6 +579,8 @@ def _conditions_on_cells(
 def _conditions_of_linear(
     model: LinearModel, problem: Problem, members: tuple[int, ...], codes: list[float], account: Account
 ) -> list[Condition]:
+    if goes_by_values(model, problem):
+        return _conditions_on_cells(model, problem, members, codes, account)
     if model.domain.constraints:
         small = renumbered(model)
         if small is None:

@@ -23,7 +23,7 @@ from axfi_kc.budget import Account
 from axfi_kc.domain.features import Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram
 from axfi_kc.engines.linear.half_spaces import Side, sides_of
-from axfi_kc.errors import BudgetError
+from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.counterfactuals.drawing import draw_between, draw_index, no_mass, value_odds
 from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, unit_of
@@ -60,7 +60,7 @@ class Way:
 
     def added(self, i: int, code: float | Fraction) -> Fraction:
         """Return what feature i adds to h at `code`."""
-        return _added(self.side, i, code)
+        return self.side.added(i, code)
 
     def loss(self, i: int, code: float | Fraction) -> Fraction:
         """Return what feature i loses when it changes to `code`."""
@@ -76,26 +76,36 @@ class Way:
         return low if self.side.slope(i) > 0 else high
 
 
-def _added(side: Side, i: int, code: float | Fraction) -> Fraction:
-    part = side.parts[i]
-    if isinstance(part, Lookup):
-        return Fraction(part.rows[0][-1 if math.isnan(code) else int(code) - part.first])
-    if part.missing is not None and math.isnan(code):
-        return Fraction(part.missing[0])
-    return Fraction(part.factors[0]) * Fraction(code)
-
-
 def ways_of(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iterator[Way]:
     """Yield each side of the instance, with the features of a CXp only."""
     codes = problem.codes.tolist()
-    home = model.labels.index(problem.output) if model.labels else 0
+    output, _ = problem.similarity.sought(problem.output, model.labels)
+    home = model.labels.index(output) if model.labels else 0
     for side in sides_of(model, problem.similarity, home):
         if side.distance is None:
             # h at the instance, never negative: what has to be lost. For a regression it is delta, wherever h is.
-            margin = side.base + sum((_added(side, i, c) for i, c in enumerate(codes)), Fraction(0))
+            margin = side.base + sum((side.added(i, c) for i, c in enumerate(codes)), Fraction(0))
         else:
             margin = Fraction(side.distance)
         yield Way(side, codes, free, margin, side.strict)
+
+
+def goes_by_values(model: LinearModel, problem: Problem) -> bool:
+    """Tell whether points of one class of several are looked for: an intersection of half-spaces, value by value.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If a feature is real, so that there are no values to go by.
+    """
+    _, is_one_class = problem.similarity.sought(problem.output, model.labels)
+    odd = next((f for f in model.domain.features if isinstance(f, Real)), None) if is_one_class else None
+    if odd is not None:
+        raise UnsupportedModelError(
+            f"Toward one class of several, the nearest point of a linear model over the real feature {odd.name!r} is "
+            "not searched for; declare the feature integer, or use the CXps and their weights alone."
+        )
+    return is_one_class
 
 
 def renumbered_problem(problem: Problem, small: Renumbered) -> Problem:
@@ -109,6 +119,7 @@ class _Ways:
     def __init__(self, model: LinearModel, problem: Problem, choices: Sequence[Choices]) -> None:
         self._ways = list(ways_of(model, problem, tuple(c.feature for c in choices)))
         self._losses = [[[way.loss(c.feature, code) for code in c.codes] for c in choices] for way in self._ways]
+        _, self._is_one_class = problem.similarity.sought(problem.output, model.labels)
 
     def verdict(self, box: Box) -> tuple[bool, bool]:
         some = every = False
@@ -116,7 +127,8 @@ class _Ways:
             rows = [row[a:b] for row, a, b in zip(losses, *box, strict=True)]
             some = some or way.is_enough(sum(map(max, rows), Fraction(0)))
             every = every or way.is_enough(sum(map(min, rows), Fraction(0)))
-        return some, every
+        # The points of a class are those where no other one wins.
+        return (not every, not some) if self._is_one_class else (some, every)
 
 
 @region_in.register
@@ -320,7 +332,7 @@ def _from_missing(way: Way, i: int, need: Fraction) -> Condition:
     if suffices(best):
         return Condition(feature, best)
     # What a missing value adds, less what is needed, is the most that the number may add.
-    at = min(max(float((_added(way.side, i, math.nan) - need) / way.side.slope(i)), low), high)
+    at = min(max(float((way.added(i, math.nan) - need) / way.side.slope(i)), low), high)
     at = float(round(at)) if whole else at
     while at != worst and not suffices(at):
         at = at + math.copysign(1, worst - at) if whole else math.nextafter(at, worst)
@@ -415,7 +427,7 @@ def _share(feature: Real, low: Fraction, high: Fraction) -> Fraction:
 
 def _most(way: Way, i: int) -> Fraction:
     """Return the most that feature i can lose."""
-    return _added(way.side, i, way.codes[i]) - way.side.least[i]
+    return way.added(i, way.codes[i]) - way.side.least[i]
 
 
 def _slack(way: Way) -> Fraction:

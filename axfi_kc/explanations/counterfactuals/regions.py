@@ -222,10 +222,13 @@ class _Leaves:
     """Sums over trees of one leaf each: dissimilar where one of the sums is above 0.
 
     Made from whether a leaf takes a choice, per feature of the CXp, from where each tree's leaves begin, from what
-    each leaf adds to each sum, and from the sums before any tree.
+    each leaf adds to each sum, and from the sums before any tree. With `others`, dissimilar is where none is above 0.
     """
 
-    def __init__(self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any) -> None:
+    def __init__(
+        self, inside: Sequence[Flags], starts: Sequence[int], values: Any, base: Any, *, others: bool = False
+    ) -> None:
+        self._others = others
         counts = [np.cumsum(flags, axis=1, dtype=np.int32) for flags in inside]
         # With a leading 0, the choices that a leaf takes in a range are one difference.
         self._below = [np.concatenate([np.zeros((len(c), 1), np.int32), c], axis=1) for c in counts]
@@ -246,10 +249,9 @@ class _Leaves:
         # Leaves out of reach are given the extreme that cannot win; each tree keeps at least one leaf.
         high = np.maximum.reduceat(np.where(column, self._values, self._least), self._starts, axis=0)
         low = np.minimum.reduceat(np.where(column, self._values, self._most), self._starts, axis=0)
-        return (
-            bool((high.sum(axis=0) + self._base > 0).any()),
-            bool((low.sum(axis=0) + self._base > 0).any()),
-        )
+        some = bool((high.sum(axis=0) + self._base > 0).any())
+        every = bool((low.sum(axis=0) + self._base > 0).any())
+        return (not every, not some) if self._others else (some, every)
 
 
 @region_in.register
@@ -282,15 +284,17 @@ def _of_trees(model: TreeSum, problem: Problem, choices: Sequence[Choices]) -> R
                 own.append(flag)
     values: Any
     base: Any
+    is_one_class = False
     if model.n_trees == 1:
         outputs = model.leaf_outputs()
         # With one tree, outputs of leaves say it directly and need no margins.
         values = np.array([[int(problem.is_dissimilar(outputs[k]))] for k in leaves])
         base = np.zeros(1, np.int64)
     else:
-        margins = Margins.of(model, problem.output, problem.similarity.delta)
+        output, is_one_class = problem.similarity.sought(problem.output, model.labels)
+        margins = Margins.of(model, output, problem.similarity.delta)
         values, base = margins.values[leaves], margins.base
-    return _Leaves([np.array(own) for own in inside], starts, values, base)
+    return _Leaves([np.array(own) for own in inside], starts, values, base, others=is_one_class)
 
 
 def _reachable(

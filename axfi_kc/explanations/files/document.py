@@ -28,9 +28,10 @@ from axfi_kc.errors import AxfiError, DomainError, IncompleteError, MissingExtra
 from axfi_kc.explanations.answers import UpToRadius, radius_words
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in, named_axps
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
+from axfi_kc.explanations.further import Further
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
-from axfi_kc.scores import SCORES, check_complete, find_score, find_scores, scores_of
+from axfi_kc.scores import DEFAULT_SCORES, SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
 from axfi_kc.scores.interactions import INTERACTIONS, find_interaction, interactions_of
 
@@ -60,6 +61,7 @@ __all__ = [
     "score_entries",
     "sets_of",
     "stated_of",
+    "toward_entry",
 ]
 
 
@@ -70,6 +72,7 @@ _READ = (
     "instance",
     "prediction",
     "delta",
+    "toward",
     "weights",
     "max_size",
     "radius",
@@ -78,7 +81,11 @@ _READ = (
     "axps",
     "within",
     "unlisted",
+    "local_paxps",
+    "paxps",
+    "inflated",
 )
+_FURTHER = ("local_paxps", "paxps", "inflated")
 _SCORES = ("scores", "floats", "kinds", "interactions")
 _ANSWER = ("class_names", "prediction_name", "probability", "margin")
 
@@ -208,6 +215,8 @@ class SavedData(UpToRadius):
     within: Region | None = None
     whole: Domain | None = None  # with a region: the domain before it was clipped
     stopped_at: int | None = None
+    toward: Hashable | None = None
+    further: Further = field(default_factory=Further)
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -268,14 +277,18 @@ class SavedData(UpToRadius):
             return dict(self.stated.scores[kind])
         return scores_of(self.forest.sets, self.domain.names, find_score(kind), max_size=self.radius)
 
-    def interactions(self, kind: str = "shapley", *, order: int = 2) -> dict[tuple[str, ...], Fraction]:
+    def interactions(
+        self, kind: str = "shapley", *, order: int = 2, up_to: int | None = None
+    ) -> dict[tuple[str, ...], Fraction]:
         """Return what features contribute together; see :meth:`axfi_kc.Explanation.interactions`."""
         if isinstance(self.cxps, UnlistedCXps):
             find_interaction(kind)
-            if order != 2 or kind not in self.stated.interactions:
+            if order == 1 and kind in DEFAULT_SCORES:  # single features have their scores
+                return {(name,): score for name, score in self.scores(kind).items() if score}
+            if (order, up_to or 2) != (2, 2) or kind not in self.stated.interactions:
                 raise self.cxps.unknown(f"{kind} interactions of {order} features, which were not written")
             return dict(self.stated.interactions[kind])
-        return interactions_of(self.forest.sets, self.domain.names, kind, order=order)
+        return interactions_of(self.forest.sets, self.domain.names, kind, order=order, up_to=up_to)
 
 
 _S = TypeVar("_S", bound=SavedData)
@@ -309,6 +322,7 @@ def document_of(
         **names_entry(explained.class_names),
         **answer_entries(explained.prediction, explained.class_names, explained.probability, explained.margin),
         "delta": None if delta is None else number_text(delta),
+        **toward_entry(explained.toward),
         "weights": explained.weights,
         "max_size": explained.max_size,
         **radius_entries(explained.stopped_at),
@@ -317,6 +331,7 @@ def document_of(
         "axps": None if known is None else [list(a.features) for a in known],
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
         **({"interactions": pairs} if pairs else {}),
+        **explained.further.entries(),
     }
 
 
@@ -352,6 +367,11 @@ def _region_of(explained: Any) -> tuple[Region | None, Domain | None]:
 def names_entry(class_names: Mapping[Any, str]) -> dict[str, Any]:
     """Return the names of classes as every kind of file holds them, if there are any."""
     return {"class_names": [[value_text(label), name] for label, name in class_names.items()]} if class_names else {}
+
+
+def toward_entry(toward: Hashable | None) -> dict[str, Any]:
+    """Return the class that is asked about, "why not this one?", as every kind of file says it, if there is one."""
+    return {} if toward is None else {"toward": value_text(toward)}
 
 
 def answer_entries(
@@ -493,6 +513,8 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         prediction=value_of(document.get("prediction")),
         model_kind=text_of(document.get("model"), "kind of model"),
         delta=None if delta is None else number_of(delta, "delta"),
+        toward=_toward(document),
+        further=Further.of_document(domain, document),
         weights=weights,
         max_size=max_size,
         stopped_at=stopped_at,
@@ -502,6 +524,17 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         stated=stated or Stated(),
         **_answer(document),
     )
+
+
+def _toward(document: Mapping[str, Any]) -> Hashable | None:
+    """Return the class that a document is about beside its prediction, which must be another one."""
+    toward = document.get("toward")
+    if toward is None:
+        return None
+    found = value_of(toward)
+    if document.get("delta") is not None or found == value_of(document.get("prediction")):
+        raise ResultFileError("toward must be another class than the prediction, and there is none of a regression.")
+    return found
 
 
 def class_names_of(document: Mapping[str, Any]) -> dict[Any, str]:
@@ -701,6 +734,7 @@ def json_block(
     answers: Sequence[Mapping[str, Any]],
     budget: Budget,
     interactions: Sequence[Mapping[str, Any]] = (),
+    further: Sequence[Further] = (),
 ) -> bytes:
     """Return a block of explanations as JSON Lines, a line each.
 
@@ -718,6 +752,8 @@ def json_block(
         What listing the CXps of an instance with many may cost.
     interactions
         What :func:`interaction_entries` gives of each instance, by kind; empty: none.
+    further
+        What else was asked of each instance; empty: nothing.
 
     Notes
     -----
@@ -740,6 +776,7 @@ def json_block(
             "scores": {kind: dict(zip(names, exact[n], strict=True)) for kind, (exact, _) in texts.items()},
             "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
             **({"interactions": interactions[n]} if interactions else {}),
+            **(further[n].entries() if further else {}),
         }
         lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
     return "".join(f"{line}\n" for line in lines).encode()
@@ -771,7 +808,7 @@ def _schema(pa: Any, names: Sequence[str], kinds: Sequence[str], prediction: str
     columns = [("row", pa.int64()), ("index", text), ("instance", text), ("prediction", types[prediction])]
     columns += [("prediction_exact", text), ("prediction_name", text), ("probability", pa.float64()), ("margin", text)]
     columns += [("radius", pa.int64()), ("completeness", text), ("cxps", pa.list_(cxp))]
-    columns += [("unlisted", text), ("interactions", text)]
+    columns += [("unlisted", text), ("interactions", text), *((name, text) for name in _FURTHER)]
     for kind in kinds:
         columns += [(f"{kind}_exact", pa.list_(text)), *((f"{kind}:{name}", pa.float64()) for name in names)]
     return pa.schema(columns)
@@ -789,6 +826,7 @@ def parquet_block(
     budget: Budget,
     prediction: str,
     interactions: Sequence[Mapping[str, Any]] = (),
+    further: Sequence[Further] = (),
 ) -> bytes:
     """Return a block of explanations as one Parquet file.
 
@@ -819,6 +857,9 @@ def parquet_block(
         "unlisted": [json.dumps(own["unlisted"]) if "unlisted" in own else None for own in entries],
         "interactions": [json.dumps(own) for own in interactions] or [None] * len(found),
     }
+    asked = [own.entries() for own in further] or [{}] * len(found)
+    for name in _FURTHER:
+        columns[name] = [json.dumps(own[name]) if name in own else None for own in asked]
     for kind, scored in scores.items():
         texts, floats = _scores(scored)
         columns[f"{kind}_exact"] = [list(map(str, row)) for row in texts]

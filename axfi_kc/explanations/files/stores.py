@@ -27,7 +27,7 @@ VERSION = 1
 SUFFIXES = (".jsonl", ".ndjson", ".parquet")
 _HEADER = "_axfi.json"  # readers of Parquet pass over names that begin with an underscore
 _PART = re.compile(r"part-(\d{10})-(\d{10})\.parquet")
-_IN_JSON = ("margin", "unlisted", "interactions")
+_IN_JSON = ("margin", "unlisted", "interactions", "local_paxps", "paxps", "inflated")
 _ANSWER = (
     "prediction_name",
     "probability",

@@ -32,9 +32,12 @@ from axfi_kc.explanations.files.document import (
     label_type,
     names_entry,
     parquet_block,
+    toward_entry,
 )
 from axfi_kc.explanations.files.domain_document import domain_document
 from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
+from axfi_kc.explanations.further import Asked, Further, answered
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import with_progress
 from axfi_kc.explanations.workers import in_workers, is_parallel
 from axfi_kc.json_text import number_text
@@ -142,6 +145,8 @@ class Run:
         What happens when the budget of a row is spent, see :class:`axfi_kc.Explainer`; `find` does it.
     interactions
         The interactions of two features to write.
+    asked
+        What else is asked of each row.
     """
 
     find: Callable[[Codes], Found]
@@ -157,6 +162,7 @@ class Run:
     within: Region | None = None
     on_budget: str = "radius"
     interactions: tuple[Interaction, ...] = ()
+    asked: Asked = field(default_factory=Asked)
 
     def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
@@ -168,12 +174,14 @@ class Run:
             "model": type(self.model).__name__,
             "domain": domain_document(self.model.domain),
             "delta": None if delta is None else number_text(delta),
+            **toward_entry(self.similarity.toward),
             "target": self.target,
             "weights": self.weights,
             "max_size": self.max_size,
             "on_budget": self.on_budget,
             "kinds": [score.name for score in self.scores],
             **({"interactions": [kind.name for kind in self.interactions]} if self.interactions else {}),
+            **self.asked.entries(),
             **names_entry(self.class_names),
             **({} if self.within is None else {"within": self.within.document()}),
             **({"skipped": [[label_text(label), why] for label, why in self.skipped.items()]} if self.skipped else {}),
@@ -207,11 +215,20 @@ class _Block:
         answers = self._answers(found.outputs, codes, probabilities)
         common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "answers": answers}
         common |= {"budget": run.budget, "interactions": self._interactions(found)}
+        common |= {"further": self._further(found.outputs, codes)}
         if self.parquet is None:
             made = json_block(found, domain, codes, **common)
         else:
             made = parquet_block(found, domain, codes, prediction=self.parquet, **common)
         return made, perf_counter() - begin, [found.radius(n) for n in range(len(found))]
+
+    def _further(self, outputs: Sequence[Any], codes: Codes) -> list[Further]:
+        run = self.run
+        if run.asked == Asked():
+            return []
+        posed = (Problem(run.model, code, y, run.similarity) for code, y in zip(codes, outputs, strict=True))
+        region = run.within
+        return [answered(p if region is None else p.within(region), run.asked, budget=run.budget) for p in posed]
 
     def _interactions(self, found: Found) -> list[dict[str, Any]]:
         kinds, names = self.run.interactions, self.run.model.domain.names

@@ -6,9 +6,10 @@ import os
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import Any
 
 from axfi_kc._version import __version__
-from axfi_kc.domain.measures import shown
+from axfi_kc.domain.measures import Number, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
@@ -35,6 +36,8 @@ def write_report(
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,
     interactions: Sequence[str] = (),
+    min_precision: Number | None = None,
+    inflate: bool = False,
     max_rows: int = 500,
     max_details: int = 20,
 ) -> None:
@@ -54,7 +57,10 @@ def write_report(
     kinds
         The scores to show, names in :data:`axfi_kc.scores.SCORES`; what is sorted is sorted by the first.
     interactions
-        The interactions of two features to show: ``"shapley"``, ``"banzhaf"``, ``"moebius"``.
+        The interactions of two features to show; names in :data:`axfi_kc.scores.interactions.INTERACTIONS`.
+    min_precision, inflate
+        Whether to ask for a locally minimal set of that precision, and for the most general box, of each explanation
+        that is shown in full; what was asked before is shown in any case.
     max_rows
         The longest table; a note counts what is left out.
     max_details
@@ -73,7 +79,8 @@ def write_report(
     -----
     Linear in what is shown. AXps are listed for as long as their search takes a few seconds.
     """
-    options = {"kinds": kinds, "interactions": interactions}
+    options: dict[str, Any] = {"kinds": kinds, "interactions": interactions}
+    options |= {"min_precision": min_precision, "inflate": inflate}
     text = report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details)
     try:
         with open(path, "w", encoding="utf-8", newline="\n") as file:
@@ -88,6 +95,8 @@ def report_html(
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,
     interactions: Sequence[str] = (),
+    min_precision: Number | None = None,
+    inflate: bool = False,
     max_rows: int = 500,
     max_details: int = 20,
 ) -> str:
@@ -109,17 +118,40 @@ def report_html(
     shown_pairs = tuple(map(find_interaction, dict.fromkeys(interactions)))
     if not scores:
         raise DomainError("A report shows at least one score, but none was named; name one.")
+    asked: dict[str, Any] = {"min_precision": min_precision, "inflate": inflate}
     if isinstance(explained, Sequence | SavedBatch):
         batch = explained if isinstance(explained, Sequence) else list(explained)
+        if min_precision is not None or inflate:  # answers stay with the explanation that was asked
+            batch = _Told(batch, [batch[k] for k in range(min(max_details, len(batch)))])
+            for e in batch.first:
+                e.ask(**asked)
         labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
         sections = batch_sections(
             batch, labels, scores=scores, interactions=shown_pairs, rows=max_rows, details=max_details
         )
         sections |= skipped_section(getattr(explained, "skipped", {}), rows=max_rows)
         return _page(title or "Explanations of a batch", batch_facts(batch), sections)
+    explained.ask(**asked)
     head = explanation_facts(explained)
     sections = explanation_sections(explained, scores=scores, interactions=shown_pairs, rows=max_rows)
     return _page(title or f"Why {shown(explained.prediction_name)}?", head, sections)
+
+
+class _Told(Sequence[Any]):
+    """A batch of which the first explanations have been asked more than the others."""
+
+    def __init__(self, batch: Sequence[Any], first: list[Any]) -> None:
+        self._batch, self.first = batch, first
+        self.toward, self.class_names = getattr(batch, "toward", None), getattr(batch, "class_names", {})
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[n] for n in range(*k.indices(len(self)))]
+        n = range(len(self))[k]
+        return self.first[n] if n < len(self.first) else self._batch[n]
 
 
 def _page(title: str, head: Markup, sections: dict[str, Markup]) -> str:

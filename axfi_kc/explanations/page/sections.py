@@ -18,9 +18,11 @@ from axfi_kc.explanations.answers import (
     radius_words,
     space_words,
     stopped_words,
+    toward_words,
 )
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, UnlistedCXps
+from axfi_kc.explanations.inspection import grouped_rows
 from axfi_kc.explanations.page.elements import (
     Cell,
     Markup,
@@ -61,6 +63,7 @@ def _change_words(explanation: Any, cxp: CXp) -> Markup:
     return joined([name(found.words), ". Nearest: ", nearest, "."])
 
 
+_MOST_OUTPUTS = 8  # that stand side by side
 _WEIGHTS = {
     "ratio": "the probability that the output changes when these features, and no others, are drawn anew",
     "count": "the number of points with another output that differ from the instance in these features only",
@@ -89,12 +92,26 @@ def explanation_facts(explanation: Any) -> Markup:
     return _facts(
         {
             "output": name(answer_words(explanation)),
+            **_question(explanation),
             f"CXps{limit_words(explanation)}": amount(explanation.cxp_count),
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
+            **_necessary(explanation),
             **_whole_value(explanation),
             **space_words(explanation),
         }
     )
+
+
+def _question(explained: Any) -> dict[str, object]:
+    """Return which class is asked about, if one is."""
+    words = toward_words(explained)
+    return {"question": name(words)} if words else {}
+
+
+def _necessary(explanation: Any) -> dict[str, object]:
+    """Return the features that are in every AXp, if the CXps are known and there are any."""
+    found = () if isinstance(explanation.cxps, UnlistedCXps) else explanation.necessary
+    return {"in every AXp": names(found)} if found else {}
 
 
 def _whole_value(explanation: Any) -> dict[str, object]:
@@ -123,6 +140,7 @@ def explanation_sections(
         **({"Interactions": joined(pairs)} if pairs else {}),
         "What can change the output": _cxps(explanation, rows),
         "What keeps the output": _axps(explanation, rows),
+        **_further(explanation, rows),
         "CXp-Forest": _forest(explanation),
     }
     return _titled(sections, prefix=prefix, level=level)
@@ -207,14 +225,27 @@ def _cxps(explanation: Any, rows: int) -> Markup:
         )
         for k, c in enumerate(cxps[:rows])
     ]
-    words = "Each CXp is a smallest set of features whose change alone can change the output. Its weight is "
+    toward = explanation.toward
+    does = "change the output" if toward is None else f"lead to {name_of(toward, explanation.class_names)}"
+    words = f"Each CXp is a smallest set of features whose change alone can {does}. Its weight is "
     head = ("CXp", "weight", "bar", "in words", "features", "exactly")
     return joined(
         [
-            element("p", words, _WEIGHTS.get(explanation.weights, explanation.weights), "."),
+            element("p", words, _weight_words(explanation), "."),
             table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
             more(total - min(rows, len(cxps)), "CXp"),
         ]
+    )
+
+
+def _weight_words(explanation: Any) -> str:
+    """Return what the weight of a CXp is."""
+    words, toward = _WEIGHTS.get(explanation.weights, explanation.weights), explanation.toward
+    if toward is None:
+        return words
+    label = name_of(toward, explanation.class_names)
+    return words.replace("the output changes", f"the output is {label}").replace(
+        "another output", f"the output {label}"
     )
 
 
@@ -230,11 +261,59 @@ def _axps(explanation: Any, rows: int) -> Markup:
         return note(_unlisted_words(explanation.cxp_count))
     found, complete = explanation.some_axps(seconds=_AXP_SECONDS)
     lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
-    words = "Each AXp is a smallest set of features that, kept as they are, keep the output whatever the others do."
+    toward = explanation.toward
+    does = "keep the output" if toward is None else f"rule out {name_of(toward, explanation.class_names)},"
+    words = f"Each AXp is a smallest set of features that, kept as they are, {does} whatever the others do."
     caption = "Abductive explanations (AXps), smallest first"
     unfinished = "" if complete else note("There are more: the search was stopped after a few seconds.")
     listed = table(caption, ("AXp", "features"), lines)
     return joined([element("p", words), listed, more(len(found) - rows, "AXp"), unfinished])
+
+
+def _further(explanation: Any, rows: int) -> dict[str, Markup]:
+    """Return what was asked beyond CXps and scores, by titles; nothing if nothing was."""
+    further = explanation.further
+    sets = [(least, found) for least, found in further.local_paxps.items()]
+    sets += [(least, found) for least, listed in further.paxps.items() for found in listed]
+    lines = [
+        (Cell(names(p.features), class_="wide"), number_cell(p.precision), exact_cell(p.precision), exact_cell(least))
+        for least, p in sets[:rows]
+    ]
+    head = ("features", "precision", "exactly", "at least")
+    words = "Each set of features, kept as they are, keeps the output with this probability, the others drawn anew."
+    probable = [element("p", words), table("Probabilistic AXps", head, lines), more(len(sets) - rows, "set")]
+    boxes = _boxes(explanation)
+    return {
+        **({"What nearly keeps the output": joined(probable)} if sets else {}),
+        **({"How far values may go": boxes} if boxes else {}),
+    }
+
+
+def _boxes(explanation: Any) -> Markup | None:
+    """Return boxes of values that keep the output, and boxes of changes."""
+    further = explanation.further
+    general = further.most_general
+    listed = [("keeps the output", box) for box in ([] if general is None else [general])]
+    listed += [("keeps the output", box) for box in further.inflated_axps.values()]
+    listed += [("changes the output, all else as it is", box) for box in further.inflated_cxps.values()]
+    if not listed:
+        return None
+    lines = [
+        (
+            Cell(name(str(box)), class_="wide"),
+            Cell(what),
+            number_cell(box.coverage),
+            exact_cell(box.coverage),
+            Cell("yes" if box.is_largest else "not proved"),
+        )
+        for what, box in listed
+    ]
+    words = (
+        "Whatever values are taken from these ranges and sets, and none can be made larger. The coverage is the "
+        "probability of such a point."
+    )
+    head = ("values", "what it does", "coverage", "exactly", "largest of all")
+    return joined([element("p", words), table("Inflated explanations", head, lines)])
 
 
 def _forest(explanation: Any) -> Markup:
@@ -257,6 +336,7 @@ def batch_facts(batch: Sequence[Any]) -> Markup:
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
     return _facts(
         {
+            **_question(batch),
             "instances": amount(len(batch)),
             "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
             "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
@@ -281,9 +361,12 @@ def batch_sections(
     """
     if not len(batch):
         return {"Instances": element("section", element("p", "The batch has no instance."))}
+    shares = _share_columns(batch, scores[0].name)
+    outputs = _rows_by_output(batch)
     return _titled(
         {
-            "Features": _importance(batch, scores[0], rows),
+            "Features": _importance(shares, scores[0], rows),
+            **({"Features by output": _by_output(shares, outputs, scores[0], rows)} if outputs else {}),
             "Instances": _instances(batch, labels, scores[0].name, rows=rows, details=details),
             "Details": _details(batch, labels, scores, interactions, rows=rows, details=details),
         }
@@ -299,12 +382,38 @@ def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Marku
     return _titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
 
 
-def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
-    """Return for each feature the mean and the distribution of its shares of a score."""
+def _share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
+    """Return the shares of each feature of a score, a number per instance."""
     columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
     for e in batch:
-        for n, value in e.shares(score.name).items():
+        for n, value in e.shares(kind).items():
             columns[n].append(float(value))
+    return columns
+
+
+def _rows_by_output(batch: Sequence[Any]) -> dict[str, list[int]]:
+    """Return the instances of each output, if it makes sense to tell them apart: there are a few classes."""
+    if batch[0].delta is not None:
+        return {}
+    found = grouped_rows([shown(e.prediction_name) for e in batch], len(batch))
+    return {str(output): own for output, own in found.items()} if 1 < len(found) <= _MOST_OUTPUTS else {}
+
+
+def _by_output(
+    columns: Mapping[str, Sequence[float]], outputs: Mapping[str, Sequence[int]], score: Score, rows: int
+) -> Markup:
+    """Return for each feature the mean of its shares of a score over the instances of each output."""
+    means = {n: [fsum(own[k] for k in some) / len(some) for some in outputs.values()] for n, own in columns.items()}
+    ranked = sorted(means, key=lambda n: -max(means[n]))
+    lines = [(Cell(name(n)), *map(number_cell, means[n])) for n in ranked[:rows]]
+    head = ("feature", *(f"{output} ({counted(len(own), 'row')})" for output, own in outputs.items()))
+    words = f"The mean share of each feature of the {score.about}, over the instances of each output, rounded."
+    listed = table("Mean shares by output", head, lines)
+    return joined([element("p", words), listed, more(len(ranked) - rows, "feature")])
+
+
+def _importance(columns: Mapping[str, Sequence[float]], score: Score, rows: int) -> Markup:
+    """Return for each feature the mean and the distribution of its shares of a score."""
     means = {n: fsum(values) / len(values) for n, values in columns.items()}
     ranked = sorted(means, key=lambda n: -means[n])
     most, top = max(max(values) for values in columns.values()), max(means.values())
@@ -315,7 +424,7 @@ def _importance(batch: Sequence[Any], score: Score, rows: int) -> Markup:
             bar_cell(means[n], top),
             number_cell(median(columns[n])),
             number_cell(max(columns[n])),
-            Cell(f"{sum(v > 0 for v in columns[n]) / len(batch):.0%}", sum(v > 0 for v in columns[n]), "number"),
+            Cell(f"{sum(v > 0 for v in columns[n]) / len(columns[n]):.0%}", sum(v > 0 for v in columns[n]), "number"),
             Cell(histogram(columns[n], most), max(columns[n]), "bars"),
         )
         for n in ranked[:rows]

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import accumulate
 from math import lcm, prod
 from operator import mul
@@ -27,9 +27,11 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget, interruptible
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit
+from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
+from axfi_kc.circuits.operations import on_grid
 from axfi_kc.circuits.queries.counting import Shares, product, shares_of
+from axfi_kc.circuits.queries.transformations import copied
 from axfi_kc.compilers.compiled_model import CompiledModel
 from axfi_kc.domain.constraints import check_possible
 from axfi_kc.domain.from_tables import one_row
@@ -117,7 +119,7 @@ class ResidueSweep:
         return found
 
 
-Target = Circuit | CompiledModel
+Target = Form | CompiledModel
 _LARGE = 20_000  # edges times features from which compiled code is faster, its loading included
 
 
@@ -141,7 +143,8 @@ def shap_scores(
     Raises
     ------
     CircuitError
-        If a circuit is not decomposable over the features; under constraints, if more than 16 features matter.
+        If a circuit is not decomposable over the features, or a point is found that counts twice; under constraints, if
+        more than 16 features matter.
     DomainError
         If `x` is not a point of the domain, or not possible.
     BudgetError
@@ -241,13 +244,36 @@ def circuits_of(target: Target | Mapping[Number, Target]) -> list[tuple[Fraction
     """Return the values of the function that is meant, each with the circuit of where the function has it."""
     if isinstance(target, Mapping) and not target:
         raise CircuitError("SHAP scores need the circuit of at least one value, but none was given; give one.")
-    pairs = target.items() if isinstance(target, Mapping) else [(1, target)]
+    pairs: list[tuple[Any, Any]] = list(target.items()) if isinstance(target, Mapping) else [(1, target)]
     if any(isinstance(part, CompiledModel) and part.fixed and part.domain.constraints for _, part in pairs):
         raise CircuitError(
             "SHAP scores under constraints need the whole circuit, but this one is conditioned on some features; give "
             "the one it was made of."
         )
-    return [(exact(v, "value"), part.circuit if isinstance(part, CompiledModel) else part) for v, part in pairs]
+    found = [(exact(v, "value"), circuit_in(part)) for v, part in pairs]
+    if len(found) > 1 or isinstance(pairs[0][1], Circuit):  # targets keep their promise to be deterministic
+        _check_exclusive([circuit for _, circuit in found])
+    return found
+
+
+_CHECKED = Budget(nodes=100_000)  # steps to find a point that is counted twice
+
+
+def _check_exclusive(circuits: Sequence[Circuit]) -> None:
+    """Raise if a point is seen to satisfy two circuits, or two parts of a disjunction."""
+    grid = reduce(lambda made, circuit: made.refined(circuit.grid), circuits, circuits[0].grid)
+    build = CircuitBuilder(grid)
+    roots = [root for c in circuits if (root := copied(on_grid(c, grid), build, None)) != build.false]
+    whole = build.circuit(build.disjunction(roots))
+    found = queries.determinism(circuits[0] if len(circuits) == 1 else whole, budget=_CHECKED)
+    # Two circuits that are the same node leave nothing to search for.
+    if found.verdict == "refuted" or len(set(roots)) < len(roots):
+        cells = found.witness or next(queries.cell_models(whole))
+        point = ", ".join(axis.describe([c]) for axis, c in zip(grid.axes, cells, strict=True))
+        raise CircuitError(
+            f"SHAP scores need circuits, and parts of disjunctions, that exclude each other, but two hold where "
+            f"{point[:120]}; make them disjoint, or compile their disjunction into a target."
+        )
 
 
 def _scores_of_rows(

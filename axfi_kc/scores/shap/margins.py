@@ -24,7 +24,7 @@ from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Argmax, Boxes, LinearModel, Model, Positive, Score, Slope, TreeSum
 from axfi_kc.scores.shap.circuits import integral_weights, products_of_others
 
-__all__ = ["margin_shap_scores"]
+__all__ = ["margin_shap_scores", "score_meant", "tree_leaves"]
 
 
 def margin_shap_scores(
@@ -81,12 +81,12 @@ def margin_shap_scores(
     form = read_model(model, domain)
     codes = domain.encode(X)
     account = Account(budget, goal="SHAP scores", advice="allow more, or give fewer rows")
-    position, sign = _meant(form, output)
+    position, sign = score_meant(form, output)
     found = _scores(form, codes, position, account)
     return [dict(zip(domain.names, [sign * score for score in row], strict=True)) for row in found]
 
 
-def _meant(model: Model, output: Any) -> tuple[int, int]:
+def score_meant(model: Model, output: Any) -> tuple[int, int]:
     """Return which of the model's scores is meant, and whether it is taken as it is (1) or negated (-1)."""
     rule = getattr(model, "rule", None)
     if not isinstance(rule, Argmax | Positive):
@@ -128,7 +128,7 @@ def _of_trees(model: TreeSum, codes: Any, position: int, account: Account) -> li
     scale = model.rule.scale if isinstance(model.rule, Score) else Fraction(1)
     scale = scale / model.n_trees if model.is_average else scale
     # Bases are constants, and a constant has no SHAP score.
-    values, leaves = model.values[:, position], account.paced(_leaves(model))
+    values, leaves = model.values[:, position], account.paced(tree_leaves(model))
     terms = [_term(model.grid, scale * Fraction(float(values[leaf])), literals) for leaf, literals in leaves]
     return [_sum_of_terms(terms, cells, account) for cells in model.grid.locate(codes).tolist()]
 
@@ -163,7 +163,7 @@ def _of_linear(model: LinearModel, codes: Any, position: int, account: Account) 
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _leaves(model: TreeSum) -> Iterator[tuple[int, dict[int, list[int]]]]:
+def tree_leaves(model: TreeSum) -> Iterator[tuple[int, dict[int, list[int]]]]:
     """Iterate over the leaves of all trees that some point reaches, with the cells that lead there."""
     stack: list[tuple[int, dict[int, list[int]]]] = [(int(root), {}) for root in model.tree_offset[:-1]]
     while stack:

@@ -78,11 +78,11 @@ class Rule:
         first, second = sorted((*scores, *[Fraction(0)] * (self.kind != "largest")), reverse=True)[:2]
         return first - second <= _NEAR * (1 + max(map(abs, scores)))
 
-    def knows(self, prediction: Any, delta: Fraction | None) -> bool:
+    def knows(self, prediction: Any, delta: Fraction | None, toward: Any = None) -> bool:
         """Tell whether such an output exists, so that others can be compared with it."""
         if self.kind == "itself":
-            return delta is not None
-        return delta is None and prediction in self.labels
+            return delta is not None and toward is None
+        return delta is None and prediction in self.labels and (toward is None or toward in self.labels)
 
     def margins(self, prediction: Any, delta: Fraction | None, n_scores: int) -> tuple[Margin, ...]:
         """Return the sums that are above 0 where the output is not similar to `prediction`.

@@ -1,0 +1,80 @@
+"""``axfi-kc count``: the models of clauses, or the sum of their weights, as the Model Counting Competition wants it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.circuits.targets import TARGETS
+from axfi_kc.cli.inputs import add_command, add_json
+from axfi_kc.cli.text import print_facts, print_json, print_written, working
+
+__all__ = ["add_count"]
+
+
+_EXAMPLES = """\
+  axfi-kc count problem.cnf
+  axfi-kc count weighted.cnf --via dd --seconds 60
+  axfi-kc count problem.cnf --to sdd --save problem.sdd
+"""
+_ROUTES = ("dsharp", "dd", "pysdd")
+
+
+def add_count(commands: Any) -> None:
+    """Add the command."""
+    about = "count the models of a CNF file exactly (tracks mc, wmc, pmc and pwmc), by two routes that must agree"
+    command = add_command(commands, "count", _run, about=about, examples=_EXAMPLES)
+    command.add_argument("file", type=Path, help="clauses in the format of the Model Counting Competition")
+    command.add_argument(
+        "--via", choices=_ROUTES, help="what compiles the clauses first [dsharp if installed, else dd]"
+    )
+    command.add_argument("--no-check", action="store_true", help="leave out the second route")
+    command.add_argument("--to", choices=tuple(TARGETS), help="also compile into this language and print its size")
+    command.add_argument("--save", type=Path, metavar="FILE", help="with --to: write the circuit")
+    command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
+    add_json(command)
+
+
+def _run(options: argparse.Namespace) -> None:
+    from axfi_kc.circuits.files.clause_compilers import count_models
+    from axfi_kc.circuits.files.counting_problems import read_counting_problem
+    from axfi_kc.errors import CircuitError
+
+    if options.save is not None and options.to is None:
+        raise CircuitError("A circuit is saved in the language of --to, but none was given; name one.")
+    budget = None if options.seconds is None else Budget(seconds=options.seconds)
+    with working("reading"):
+        problem = read_counting_problem(options.file, budget=budget)
+    with working("counting"):
+        answer = count_models(problem, via=options.via, check=not options.no_check, budget=budget)
+    sys.set_int_max_str_digits(0)  # counts of thousands of variables have thousands of digits
+    facts = {
+        "track": answer.track,
+        "satisfiable": answer.satisfiable,
+        "count": answer.count,
+        "routes": list(answer.routes),
+        "seconds": [round(s, 3) for s in answer.seconds],
+    }
+    sizes = {} if options.to is None else _compiled(problem, options, budget)
+    if options.json:
+        print_json({**facts, **sizes})
+        return
+    print(answer)
+    print(f"c o counted via {' and '.join(answer.routes)}")
+    if sizes:
+        print_facts(sizes)
+        print_written([] if options.save is None else [options.save])
+
+
+def _compiled(problem: Any, options: argparse.Namespace, budget: Budget | None) -> dict[str, Any]:
+    from axfi_kc.circuits.files import save_circuit
+    from axfi_kc.circuits.files.clause_compilers import compile_cnf
+
+    with working("compiling"):
+        made = compile_cnf(problem, target=options.to, budget=budget)
+    if options.save is not None:
+        save_circuit(made, options.save)
+    return {"language": made.language, "nodes": made.size.nodes, "edges": made.size.edges, "bytes": made.bytes}

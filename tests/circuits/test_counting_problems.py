@@ -1,0 +1,154 @@
+"""Clauses compiled into every language, and counting problems by two routes, against all assignments."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.files import clause_compilers
+from axfi_kc.circuits.files.clause_compilers import compile_cnf, count_models
+from axfi_kc.circuits.files.cnf import parse_count_answer
+from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
+from axfi_kc.circuits.targets import TARGETS
+from axfi_kc.errors import AxfiError, BudgetError, ModelFileError, VerificationError
+from tests.support.random_clauses import listed_count, models, random_clauses, random_problem
+
+WAYS = [("mdd", "dd"), ("mdd", "pysdd"), ("obdd", "dd"), ("sdd", "pysdd"), ("sdd", "dd")]
+WAYS += [("ddnnf", "dsharp"), ("ddnnf", "dd"), ("ddnnf", "pysdd")]
+
+
+@pytest.mark.parametrize(("target", "via"), WAYS)
+def test_every_language_has_the_models_of_the_clauses(target, via):
+    for seed in range(25):
+        rng = Random(seed)
+        n = rng.randint(1, 7)
+        clauses = random_clauses(rng, n, rng.randint(0, 2 * n))
+        made = compile_cnf(CountingProblem.of(clauses, n), target=target, via=via)
+        assert made.language == target
+        expected = models(n, clauses)
+        assert list(queries.cell_models(made.to_circuit())) == expected
+        assert made.count() == len(expected)
+
+
+def test_languages_have_a_usual_way_and_orders_are_taken():
+    clauses = random_clauses(Random(3), 6, 9)
+    expected = len(models(6, clauses))
+    for target in TARGETS:
+        for order in ("force", "given", [5, 3, 1, 0, 2, 4]):
+            assert compile_cnf(CountingProblem.of(clauses, 6), target=target, order=order).count() == expected
+    made = compile_cnf(CountingProblem.of(clauses, 6), target="sdd", vtree=(("x1", "x2"), (("x3", "x4"), ("x5", "x6"))))
+    assert made.count() == expected
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("via", ["dd", "pysdd", None])
+def test_all_tracks(via, negative):
+    for seed in range(60):
+        problem = random_problem(Random(seed), negative=negative)
+        answer = count_models(problem, via=via)
+        assert answer.count == listed_count(problem)
+        assert answer.track == problem.track
+        assert answer.satisfiable == bool(models(problem.n_variables, problem.clauses))
+        assert len(answer.routes) == 2
+        if answer.count >= 0:
+            assert parse_count_answer(str(answer)) == answer.count
+
+
+FILES = {
+    "mc": ("c t mc\np cnf 3 2\n1 2 0\n-2 3 0\n", 4),
+    "no track": ("p cnf 3 2\n1 2 0 -2\n3 0\n", 4),
+    "wmc": ("c t wmc\np cnf 2 1\nc p weight 1 0.3 0\nc p weight -1 7e-1 0\n1 2 0\n", Fraction(13, 10)),
+    "pmc": ("c t pmc\np cnf 3 2\nc p show 1 3 0\n1 2 0\n-2 3 0\n", 3),
+    "pwmc": ("c t pwmc\np cnf 2 1\nc p show 1 0\nc p weight 1 2/3 0\nc p weight -1 1/3 0\n1 2 0\n", 1),
+    "shown in two lines": ("p cnf 3 1\nc p show 1 0\nc p show 3 0\n1 3 0\n", 3),
+    "weights of another track": ("c t mc\np cnf 1 1\nc p weight 1 5 0\nc p weight -1 5 0\n1 -1 0\n", 2),
+    "2020": ("p wcnf 2 1\nw 1 0.5 0\nw -1 0.25 0\n1 2 0\n", Fraction(5, 4)),
+    "2020 projected": ("p pcnf 3 2 2\nvp 1 3 0\n1 2 0\n-2 3 0\n", 3),
+    "unsatisfiable": ("p cnf 1 2\n1 0\n-1 0\n", 0),
+    "empty clause": ("p cnf 2 1\n0\n", 0),
+    "no clause": ("p cnf 2 0\n", 4),
+    "negative": ("c t wmc\np cnf 1 0\nc p weight 1 -1/2 0\nc p weight -1 .5 0\n", 0),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name, tmp_path):
+    text, expected = FILES[name]
+    path = tmp_path / "problem.cnf"
+    path.write_text(text)
+    answer = count_models(path)
+    assert answer.count == expected
+    assert parse_count_answer(str(answer)) == expected
+
+
+BAD_FILES = [
+    "1 2 0\n",
+    "p cnf x 1\n1 0\n",
+    "p cnf 2 1\np cnf 2 1\n1 0\n",
+    "p cnf 2 2\n1 0\n",
+    "p cnf 2 1\n1 2\n",
+    "p cnf 2 1\n1 3 0\n",
+    "c t counting\np cnf 1 1\n1 0\n",
+    "c t pmc\np cnf 1 1\n1 0\n",
+    "c t wmc\np cnf 1 1\nc p weight 1 0.5 0\n1 0\n",
+    "c t wmc\np cnf 1 1\nc p weight 1 half 0\n1 0\n",
+    "c t wmc\np cnf 1 1\nc p weight 1 1/0 0\n1 0\n",
+    "c t wmc\np cnf 1 1\nc p weight 1 1 0\nc p weight 1 2 0\n1 0\n",
+    "c t wmc\np cnf 1 1\nc p weight 2 1 0\nc p weight -2 2 0\n1 0\n",
+    "c t pmc\np cnf 1 1\nc p show 2 0\n1 0\n",
+    "c t pmc\np cnf 1 1\nc p show -1 0\n1 0\n",
+    "\x00\xff",
+]
+
+
+@pytest.mark.parametrize("text", BAD_FILES)
+def test_bad_files(text, tmp_path):
+    path = tmp_path / "bad.cnf"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(AxfiError) as raised:
+        read_counting_problem(path)
+    assert isinstance(raised.value, ModelFileError | ax.errors.CircuitError)
+    assert "\n" not in str(raised.value)
+
+
+def test_bad_requests_are_one_sentence():
+    clauses, projected = [(1, 2)], CountingProblem(2, ((1, 2),), shown=(1,))
+    for call in (
+        lambda: compile_cnf(clauses, target="bdd"),
+        lambda: compile_cnf(clauses, via="cudd"),
+        lambda: compile_cnf(clauses, target="obdd", via="pysdd"),
+        lambda: compile_cnf(clauses, target="sdd", via="dsharp"),
+        lambda: compile_cnf(projected, via="dsharp"),
+        lambda: compile_cnf(clauses, target="obdd", order="best"),
+        lambda: compile_cnf(clauses, target="obdd", order=[0]),
+        lambda: count_models(projected, via="dsharp"),
+        lambda: count_models(clauses, via="z3"),
+        lambda: count_models([(1, 0)]),
+        lambda: count_models([(1, "a")]),
+        lambda: CountingProblem(1, ((2,),)),
+    ):
+        with pytest.raises(AxfiError) as raised:
+            call()
+        assert str(raised.value).count(". ") == 0
+
+
+def test_routes_that_disagree_are_an_error(monkeypatch):
+    whole = clause_compilers._circuit
+
+    def wrong(problem, route, order, budget):
+        return whole(problem if route == "dd" else CountingProblem.of([(1,)], 2), route, order, budget)
+
+    monkeypatch.setattr(clause_compilers, "_circuit", wrong)
+    with pytest.raises(VerificationError, match="dd says 3 and pysdd says 2"):
+        count_models([(1, 2)], via="dd")
+
+
+def test_budgets_are_spent():
+    problem = CountingProblem.of(random_clauses(Random(0), 60, 240), 60)
+    for via in ("dd", "pysdd", "dsharp"):
+        with pytest.raises(BudgetError):
+            count_models(problem, via=via, budget=ax.Budget(seconds=1e-3))
