@@ -6,7 +6,8 @@
 
 Seconds are of the processor, the best of several runs, kernels compiled before. (1) Complete diagrams of boosted trees
 (XGBoost, depth 3): nodes, and nodes a second; both commits must find the same numbers of nodes and edges. (2) A file
-``.nnf`` of a million nodes over 1,000 bits: saved and loaded. (3) "At least 9 of 18 changed" as a circuit, through
+``.nnf`` of a million nodes over 1,000 bits: saved and loaded; and a diagram of as many nodes as DDDMP, dd's JSON and
+``.sdd``, alone and with its vtree: loaded. (3) "At least 9 of 18 changed" as a circuit, through
 target="auto" and "mdd". (4) A d-DNNF of clauses, directly and through an OBDD. (5) With --pair-seconds, a class pair of
 Vehicle, 20 trees of depth 3 each: how far it got, and in which memory.
 
@@ -93,6 +94,69 @@ def files(nodes: int) -> Iterator[dict[str, Any]]:
     yield {"what": f".nnf of {lines:,} lines, loaded", "nodes": circuit.size.nodes, "seconds": loading}
 
 
+def diagram_files(nodes: int) -> Iterator[dict[str, Any]]:
+    import axfi_kc as ax
+    from axfi_kc.circuits.files import read_dd_json, read_dddmp, read_sdd
+
+    n_levels = 1_000
+    domain = ax.Domain([ax.Integer(f"x{i}", 0, 1) for i in range(n_levels)])
+    with tempfile.TemporaryDirectory() as folder:
+        ways: dict[str, Callable[[], Any]] = {
+            "DDDMP": lambda: read_dddmp(Path(folder, "a.dddmp"), domain),
+            "dd's JSON": lambda: read_dd_json(Path(folder, "a.json"), domain),
+            ".sdd": lambda: read_sdd(Path(folder, "a.sdd"), domain, code="order"),
+            ".sdd with vtree": lambda: read_sdd(
+                Path(folder, "a.sdd"), domain, vtree=Path(folder, "a.vtree"), code="order"
+            ),
+        }
+        for n in (10_000, nodes):  # the first one compiles kernels
+            lines = write_diagram(Path(folder), n_levels, n // n_levels)
+            found = {name: best(way, runs=1 if n < nodes else 3) for name, way in ways.items()}
+    for name, (circuit, seconds) in found.items():
+        yield {"what": f"{name} of {lines:,} nodes, loaded", "nodes": circuit.size.nodes, "seconds": seconds}
+
+
+def write_diagram(folder: Path, n_levels: int, width: int) -> int:
+    """Write a random diagram with complemented arcs in three formats; return how many nodes it has."""
+    rng, nodes, below = Random(SEED), [], [1]
+    for level in range(n_levels - 1, -1, -1):
+        pairs = {(rng.choice(below) * rng.choice((1, 1, -1)), rng.choice(below)) for _ in range(width if level else 1)}
+        new = [(len(nodes) + 2 + k, level, *ends) for k, ends in enumerate(sorted(p for p in pairs if p[0] != p[1]))]
+        nodes += new
+        below = [*below, *(node[0] for node in new)][-2 * width :]
+    root = nodes[-1][0]
+    names = [f"x{i}_0" for i in range(n_levels)]
+    head = [".ver DDDMP-2.0", ".mode A", ".varinfo 3", f".nnodes {len(nodes) + 1}", f".nvars {n_levels}", ".nroots 1"]
+    head += [f".rootids {root}", f".orderedvarnames {' '.join(names)}", ".nodes", "1 T 1 0 0"]
+    lines = [f"{k} {names[level]} {level} {high} {low}" for k, level, low, high in nodes]
+    Path(folder, "a.dddmp").write_text("\n".join([*head, *lines, ".end", ""]))
+    shown = {1: '"T"', -1: '"F"'}
+    head = [f'"level_of_var": {json.dumps({name: k for k, name in enumerate(names)})}', f'"roots": [{root}]']
+    lines = [f'"{k}": [{i}, {shown.get(low, low)}, {shown.get(high, high)}]' for k, i, low, high in nodes]
+    Path(folder, "a.json").write_text("{\n" + ",\n".join([*head, *lines]) + "\n}\n")
+    write_right_linear(folder, n_levels, nodes)
+    return len(nodes)
+
+
+def write_right_linear(folder: Path, n_levels: int, nodes: list[tuple[int, int, int, int]]) -> None:
+    """Write nodes of a diagram, each with its complement, as an SDD over a right-linear vtree, and that vtree."""
+    lines, ids = ["F 0", "T 1"], {1: 1, -1: 0}
+    for level in range(n_levels):
+        lines += [f"L {2 + 2 * level} {2 * level} {level + 1}", f"L {3 + 2 * level} {2 * level} {-level - 1}"]
+    for k, level, low, high in nodes:
+        for sign in (-1, 1):  # the root itself is last
+            yes, no, literal = ids[sign * high], ids[sign * low], 2 + 2 * level
+            ids[sign * k] = len(lines)
+            if level < n_levels - 1:
+                lines.append(f"D {len(lines)} {2 * level + 1} 2 {literal} {yes} {literal + 1} {no}")
+            else:  # the last variable has no vtree node above it alone
+                ids[sign * k] = literal + 1 - yes
+    Path(folder, "a.sdd").write_text(f"sdd {len(lines)}\n" + "\n".join(lines) + "\n")
+    inner = [f"I {2 * k + 1} {2 * k} {min(2 * k + 3, 2 * n_levels - 2)}" for k in range(n_levels - 2, -1, -1)]
+    leaves = [f"L {2 * k} {k + 1}" for k in range(n_levels)]
+    Path(folder, "a.vtree").write_text("\n".join([f"vtree {len(leaves) + len(inner)}", *leaves, *inner, ""]))
+
+
 def thresholds(n: int) -> Iterator[dict[str, Any]]:
     import axfi_kc as ax
     from axfi_kc.compilers import compile_linear
@@ -133,7 +197,8 @@ def clauses() -> Iterator[dict[str, Any]]:
 def child(quick: bool) -> None:
     """Print a line of JSON for each measurement."""
     sys.path.insert(0, os.getcwd())
-    parts = (diagrams(MODELS[:1] if quick else MODELS), files(50_000 if quick else 1_000_000))
+    size = 50_000 if quick else 1_000_000
+    parts = (diagrams(MODELS[:1] if quick else MODELS), files(size), diagram_files(size))
     for part in (*parts, thresholds(12 if quick else 18), clauses()):
         for row in part:
             print(json.dumps(row), flush=True)

@@ -11,12 +11,15 @@ from typing import Any
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.diagram_arrays import FlatBdd, scanned_dd_json, scanned_dddmp
+from axfi_kc.circuits.files.nnf_arrays import built_circuit, fits
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
 from axfi_kc.circuits.files.variables import Variables, boolean_domain, outer_names
 from axfi_kc.circuits.targets.obdd import Obdd
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import CircuitError
+from axfi_kc.json_text import distinct_keys
 
 __all__ = [
     "TRUE",
@@ -34,6 +37,7 @@ __all__ = [
 
 TRUE = 1  # and -1 is false
 _PLAIN = re.compile(r"[!-~]+")  # printable ASCII without spaces
+_JSON_NODE = re.compile(rb'"[0-9]+": \[')
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,7 @@ def _met(bdd: Bdd) -> list[int]:
             if end not in seen:
                 seen.add(end)
                 stack.append(end)
-    return sorted((node for node in seen if abs(node) != TRUE), key=abs)
+    return sorted((node for node in seen if abs(node) != TRUE), key=lambda node: (abs(node), node < 0))
 
 
 _Entries = dict[int, tuple[int, int, int, int]]  # number in the file: line, level, low, high
@@ -232,13 +236,51 @@ def read_dddmp(
     is an ordered decision diagram over features.
     """
     source = Source(path, budget=budget)
+    names, flat = _scanned_dddmp(source)
+    made = None if flat is None else _built(source, flat, names, _known(names, domain, variables, code))
+    if made is not None:
+        return made
     bdd = _parse_dddmp(source)
-    return circuit_of_bdd(bdd, _known(bdd, domain, variables, code), account=source.account)
+    return circuit_of_bdd(bdd, _known(bdd.names, domain, variables, code), account=source.account)
+
+
+def _built(source: Source, bdd: FlatBdd, names: Sequence[str], variables: Variables) -> Circuit | None:
+    """Return the circuit of a large and regular file; None if kernels refuse it, and it is read line by line."""
+    if variables.has_auxiliary or not fits(variables):
+        return None
+    source.account.spend(2 * len(bdd.levels))
+    nnf = bdd.nnf(variable_numbers(names, variables), len(variables.bits))
+    return built_circuit(nnf, variables, source.account)
+
+
+def _scanned_dddmp(source: Source) -> tuple[Sequence[str], FlatBdd | None]:
+    """Return the variables and nodes of a large and regular file; None for others."""
+    fields: dict[bytes, list[bytes]] = {}
+    first = -1
+    for after, line in source.beginning():
+        words = line.split()
+        if words == [b".nodes"]:
+            first = after
+            break
+        if words and (not words[0].startswith(b".") or words[0] in fields):
+            break
+        if words:
+            fields[words[0]] = words[1:]
+    single = [integers(fields.get(key, [])) or [] for key in (b".rootids", b".nnodes")]
+    given = fields.get(b".orderedvarnames", [])
+    names = [name.decode("utf-8", "replace") for name in given]
+    is_whole = first >= 0 and names and len({*names}) == len(names) and [len(k) for k in single] == [1, 1]
+    if not is_whole or any(fields.get(key) != [value] for key, value in _DDDMP):
+        return (), None
+    return names, scanned_dddmp(source.data, first, given, single[1][0], single[0][0])
+
+
+_DDDMP = ((b".ver", b"DDDMP-2.0"), (b".mode", b"A"), (b".varinfo", b"3"), (b".nroots", b"1"))
 
 
 def _parse_dddmp(source: Source) -> Bdd:
     fields, first = _dddmp_fields(source)
-    for key, value in ((b".ver", b"DDDMP-2.0"), (b".mode", b"A"), (b".varinfo", b"3"), (b".nroots", b"1")):
+    for key, value in _DDDMP:
         if fields.get(key) != [value]:
             found = shown(b" ".join(fields.get(key, [])))
             source.fail(-1, f"the line '{key.decode()} {value.decode()}'", found, "dump one diagram as text with names")
@@ -347,27 +389,68 @@ def read_dd_json(
     cannot be read.
     """
     source = Source(path, budget=budget)
+    names, flat = _scanned_dd_json(source)
+    made = None if flat is None else _built(source, flat, names, _known(names, domain, variables, code))
+    if made is not None:
+        return made
     bdd = _parse_dd_json(source)
-    return circuit_of_bdd(bdd, _known(bdd, domain, variables, code), account=source.account)
+    return circuit_of_bdd(bdd, _known(bdd.names, domain, variables, code), account=source.account)
 
 
-def _known(bdd: Bdd, domain: Domain | None, variables: Variables | None, code: str) -> Variables:
+def _known(names: Sequence[str], domain: Domain | None, variables: Variables | None, code: str) -> Variables:
     """Return what the variables mean: without a domain, each is a feature of its name."""
     if variables is None and domain is None:
-        domain = boolean_domain(bdd.names)
+        domain = boolean_domain(names)
     return Variables.given(domain, variables, code, kind="A diagram's file")
+
+
+def _scanned_dd_json(source: Source) -> tuple[Sequence[str], FlatBdd | None]:
+    """Return the variables and nodes of a large and regular file; None for others."""
+    begin = 0
+    for after, line in source.beginning():
+        if _JSON_NODE.match(line):
+            break
+        begin = after
+    else:
+        return (), None
+    head = source.data[:begin].rstrip()
+    try:
+        # The head is an object of its own, but for its end.
+        document = json.loads(head[:-1] + b"}", object_pairs_hook=distinct_keys) if head.endswith(b",") else None
+    except (ValueError, RecursionError):
+        return (), None
+    levels, roots = _json_levels(document), _json_roots(document)
+    if document is None or levels is None or roots is None or len(document) != 2:
+        return (), None
+    names = sorted(levels, key=levels.__getitem__)
+    return names, scanned_dd_json(source.data, begin, len(levels), _json_number(roots[0]))
+
+
+def _json_levels(document: Any) -> dict[str, int] | None:
+    """Return the level of each variable; None if these are not the levels from 0 on, each once."""
+    levels = document.get("level_of_var") if isinstance(document, dict) else None
+    # By repr, because in Python True == 1 == 1.0, and only integers are levels.
+    if not isinstance(levels, dict) or {repr(k) for k in levels.values()} != {repr(k) for k in range(len(levels))}:
+        return None
+    return levels
+
+
+def _json_roots(document: Any) -> list[Any] | None:
+    """Return the one root as a list; None for others."""
+    roots = document.get("roots") if isinstance(document, dict) else None
+    found = list(roots.values()) if isinstance(roots, dict) else roots
+    return found if isinstance(found, list) and len(found) == 1 and _json_number(found[0]) is not None else None
 
 
 def _parse_dd_json(source: Source) -> Bdd:
     document = source.document()
-    levels = document.pop("level_of_var", None) if isinstance(document, dict) else None
-    # By repr, because in Python True == 1 == 1.0, and only integers are levels.
-    if not isinstance(levels, dict) or {repr(k) for k in levels.values()} != {repr(k) for k in range(len(levels))}:
-        source.fail(-1, "'level_of_var' with the levels from 0 on, each once", _abridged(levels))
-    roots = document.pop("roots", None)
-    found = list(roots.values()) if isinstance(roots, dict) else roots
-    if not isinstance(found, list) or len(found) != 1 or _json_number(found[0]) is None:
-        source.fail(-1, "'roots' with one root, a number", _abridged(roots), "dump one diagram")
+    levels, found = _json_levels(document), _json_roots(document)
+    given = document if isinstance(document, dict) else {}
+    if levels is None:
+        source.fail(-1, "'level_of_var' with the levels from 0 on, each once", _abridged(given.get("level_of_var")))
+    if found is None:
+        source.fail(-1, "'roots' with one root, a number", _abridged(given.get("roots")), "dump one diagram")
+    del document["level_of_var"], document["roots"]
     entries: _Entries = {}
     for key, entry in document.items():
         node, row = integers([key.encode("ascii", "replace")]), _json_row(entry, len(levels))

@@ -22,7 +22,7 @@ from axfi_kc.circuits.files.nnf_nodes import (
     first_bits,
     nnf_of,
 )
-from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, is_comment
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import CircuitError
@@ -243,7 +243,7 @@ def _read_fast(source: Source, variables: Variables) -> Circuit | None:
     """Return the circuit of a large and regular file of c2d; None for any other, which is read line by line."""
     if variables.has_auxiliary or not fits(variables):
         return None
-    first, line = next((found for found in source.beginning() if not _is_comment(found[1])), (0, b""))
+    first, line = next((found for found in source.beginning() if not is_comment(found[1])), (0, b""))
     words = line.split()
     given = integers(words[1:]) if words[:1] == [b"nnf"] else None
     if given is None or len(given) != 3 or min(given) < 0 or given[2] != len(variables.bits):
@@ -253,11 +253,6 @@ def _read_fast(source: Source, variables: Variables) -> Circuit | None:
         return None
     source.account.spend(len(nnf))
     return built_circuit(nnf, variables, source.account)
-
-
-def _is_comment(line: bytes) -> bool:
-    words = line.split(None, 1)
-    return not words or words[0] == b"c"
 
 
 def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -> Nnf:

@@ -34,6 +34,7 @@ __all__ = [
     "mark_parts",
     "mark_reached",
     "scan_c2d",
+    "scanned_number",
     "write_nodes",
 ]
 
@@ -56,7 +57,7 @@ _LARGEST = 1 << 40  # of numbers in a text
 
 
 @part
-def _number(text, at, end):
+def scanned_number(text, at, end):
     """Return the integer that begins at a place of a text, and where it ends; the same place if there is none."""
     is_negative = at < end and text[at] == 45
     k = at + 1 if is_negative else at
@@ -81,7 +82,7 @@ def scan_c2d(text, at, n_variables, kinds, offsets, parts):
         if node >= kinds.shape[0] or at + 2 > end or text[at + 1] != 32:
             return np.int64(-1), n
         letter = text[at]
-        value, k = _number(text, at + 2, end)
+        value, k = scanned_number(text, at + 2, end)
         if k == at + 2:
             return np.int64(-1), n
         at = k
@@ -95,7 +96,7 @@ def scan_c2d(text, at, n_variables, kinds, offsets, parts):
             if letter == 79:
                 if not 0 <= value <= n_variables or at >= end or text[at] != 32:
                     return np.int64(-1), n
-                value, k = _number(text, at + 1, end)
+                value, k = scanned_number(text, at + 1, end)
                 if k == at + 1:
                     return np.int64(-1), n
                 at = k
@@ -105,7 +106,7 @@ def scan_c2d(text, at, n_variables, kinds, offsets, parts):
             for _ in range(value):
                 if at >= end or text[at] != 32:
                     return np.int64(-1), n
-                part, k = _number(text, at + 1, end)
+                part, k = scanned_number(text, at + 1, end)
                 if k == at + 1 or part < 0 or part >= node:
                     return np.int64(-1), n
                 at = k

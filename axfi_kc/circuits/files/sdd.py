@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.diagram_arrays import SddLines, scanned_sdd
+from axfi_kc.circuits.files.nnf_arrays import built_circuit, fits
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.circuits.files.sdd_primes import FALSE, TRUE, PlacedNode, are_exclusive, vtree_spans
-from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
+from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, is_comment
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.targets.vtrees import Vtree
@@ -150,12 +156,38 @@ def read_sdd(
     check = _Scopes(source.beside(vtree)) if vtree is not None else None
     if check is not None:
         check.require(len(known.bits))
-    placed: list[PlacedNode] = []
-    circuit = circuit_of(_parse_sdd(source, len(known.bits), check, placed), known, account=source.account)
+    made = _built(source, known, check)
+    if made is None:
+        placed: list[PlacedNode] = []
+        circuit = circuit_of(_parse_sdd(source, len(known.bits), check, placed), known, account=source.account)
+        made = circuit, check is not None and are_exclusive(placed, check.vtree)
     # On codes, too: a point has one code, so parts that share no model share no point.
-    if check is not None and are_exclusive(placed, check.vtree):
+    circuit, is_exclusive = made
+    if is_exclusive:
         note_deterministic(circuit)
     return circuit
+
+
+def _built(source: Source, variables: Variables, check: _Scopes | None) -> tuple[Circuit, bool] | None:
+    """Return the circuit of a large and regular file, and whether primes were shown to exclude each other.
+
+    None for any other file, which is read line by line.
+    """
+    if variables.has_auxiliary or not fits(variables):
+        return None
+    first, line = next((found for found in source.beginning() if not is_comment(found[1])), (0, b""))
+    words = line.split()
+    claimed = integers(words[1:]) if words[:1] == [b"sdd"] else None
+    if claimed is None or len(claimed) != 1:
+        return None
+    lines = scanned_sdd(source.data, first, claimed[0], len(variables.bits))
+    if lines is None or (check is not None and not check.are_placed(lines)):
+        return None
+    source.account.spend(len(lines.places))
+    circuit = built_circuit(lines.nnf(len(variables.bits)), variables, source.account)
+    if circuit is None or check is None:
+        return None if circuit is None else (circuit, False)
+    return circuit, lines.have_opposite_primes or are_exclusive(check.all_placed(lines), check.vtree)
 
 
 class _Scopes:
@@ -182,6 +214,37 @@ class _Scopes:
             return PlacedNode(self._number[numbers[1]], numbers[2])
         ends = [position[k] for k in numbers[3:]]
         return PlacedNode(self._number[numbers[1]], 0, tuple(zip(ends[::2], ends[1::2], strict=True)))
+
+    def are_placed(self, lines: SddLines) -> bool:
+        """Tell whether all nodes of a diagram lie where the vtree wants them."""
+        nodes = self._nodes_at(lines.places)
+        is_leaf, is_decision = lines.literals != 0, np.diff(lines.offsets) > 0
+        if (nodes[is_leaf | is_decision] < 0).any():
+            return False
+        leaves, left, right = (np.array(k, np.int64) for k in (self.vtree.leaves, self.vtree.left, self.vtree.right))
+        if (leaves[nodes[is_leaf]] != np.abs(lines.literals[is_leaf]) - 1).any():
+            return False
+        at = np.repeat(nodes, np.diff(lines.offsets))  # the place of the decision that each end belongs to
+        sides = np.where(np.arange(len(at)) % 2, right[at], left[at])
+        if (sides < 0).any():
+            return False
+        starts, stops = np.array([(span.start, span.stop) for span in self._spans], dtype=np.int64).T
+        inner = nodes[lines.ends]
+        fits_in = (starts[sides] <= starts[inner]) & (stops[inner] <= stops[sides])
+        return bool((fits_in | (lines.places[lines.ends] < 0)).all())
+
+    def _nodes_at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the vtree's nodes at numbers of its file; -1 where there is none."""
+        known = np.full(max(self._number, default=0) + 2, -1, np.int64)
+        known[list(self._number)] = list(self._number.values())
+        return known[np.where((places >= 0) & (places < len(known)), places, len(known) - 1)]
+
+    def all_placed(self, lines: SddLines) -> list[PlacedNode]:
+        """Return the nodes of a diagram, all of which lie where the vtree wants them."""
+        nodes = np.where(lines.places < 0, lines.places, self._nodes_at(lines.places))
+        pairs, offsets = list(zip(*[iter(lines.ends.tolist())] * 2, strict=True)), (lines.offsets // 2).tolist()
+        spans = (tuple(pairs[a:b]) for a, b in pairwise(offsets))
+        return list(map(PlacedNode, nodes.tolist(), lines.literals.tolist(), spans))
 
     def is_literal(self, place: int, literal: int) -> bool:
         node = self._number.get(place)

@@ -13,7 +13,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import BudgetError, ModelFileError
 from axfi_kc.json_text import distinct_keys
 
-__all__ = ["FilePath", "Source", "integers", "shown"]
+__all__ = ["FilePath", "Source", "integers", "is_comment", "shown"]
 
 
 FilePath = str | PathLike[str]
@@ -112,6 +112,12 @@ def shown(text: bytes) -> str:
     if not words:
         return "an empty line"
     return repr(words[:40] + ("..." if len(words) > 40 else ""))
+
+
+def is_comment(line: bytes) -> bool:
+    """Tell whether a line says nothing to programs: it is empty, or its first word is 'c'."""
+    words = line.split(None, 1)
+    return not words or words[0] == b"c"
 
 
 def integers(words: Iterable[bytes]) -> list[int] | None:
