@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING
 from axfi_kc import errors
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget
-from axfi_kc.circuits import circuit, queries, targets
-from axfi_kc.circuits import files as formats
+from axfi_kc.circuits import queries
 from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
 from axfi_kc.compilers import output_of, read_model, read_onnx, read_xgboost
 from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
 from axfi_kc.compilers.sizes import compare_sizes
-from axfi_kc.domain import grid
 from axfi_kc.domain.bayesian_network import BayesianNetwork
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.constraints import (
@@ -42,7 +40,6 @@ from axfi_kc.domain.region import Region
 from axfi_kc.domain.rules import Rule, mine_rules
 from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
-from axfi_kc.explanations import page as report
 from axfi_kc.explanations.among import explain_among
 from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
 from axfi_kc.explanations.comparison import Comparison, compare
@@ -57,7 +54,6 @@ from axfi_kc.explanations.cxps import (
     is_wcxp,
     relevant_features,
 )
-from axfi_kc.explanations.example_circuits import ExampleCircuit
 from axfi_kc.explanations.explainer import Explainer
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.inflated import Inflated, Values
@@ -68,10 +64,8 @@ from axfi_kc.explanations.radius_path import RadiusPath, radius_path
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.models import CircuitModel, TableModel
 from axfi_kc.models.support import possible_points
-from axfi_kc.scores import family_indices as family_scores
 from axfi_kc.scores.axfi import banzhaf_like, shapley_like
 from axfi_kc.scores.forest import CXpForest
-from axfi_kc.scores.shap import circuits as shap_circuits
 from axfi_kc.scores.shap.circuits import shap_scores
 from axfi_kc.scores.shap.interactions import shap_interactions
 
@@ -95,6 +89,7 @@ if TYPE_CHECKING:
     from axfi_kc.compilers.size_study import SizeStudy, size_study
     from axfi_kc.domain.network_files import read_network
     from axfi_kc.engines.circuit.relevance import Relevance, relevance
+    from axfi_kc.explanations.example_circuits import ExampleCircuit
     from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
     from axfi_kc.scores.expectation import expectation
     from axfi_kc.verification import Report, verify
@@ -126,6 +121,7 @@ _ON_SIGHT = {
     "Relevance": "axfi_kc.engines.circuit.relevance",
     "size_study": "axfi_kc.compilers.size_study",
     "SizeStudy": "axfi_kc.compilers.size_study",
+    "ExampleCircuit": "axfi_kc.explanations.example_circuits",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
     "Fairness": "axfi_kc.explanations.sensitivity",
@@ -140,6 +136,8 @@ _ON_SIGHT = {
 
 
 def __getattr__(name: str) -> object:
+    if name in _OLD_PATHS:
+        return import_module(_OLD_PATHS[name])
     if name not in _ON_SIGHT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_ON_SIGHT[name])
@@ -154,28 +152,28 @@ def __dir__() -> list[str]:
 
 # Paths that the documentation named before the rooms were built: the same modules under their old names.
 _OLD_PATHS = {
-    "circuit": circuit,
-    "family_scores": family_scores,
-    "formats": formats,
-    "grid": grid,
-    "queries": queries,
-    "report": report,
-    "shap_circuits": shap_circuits,
-    "targets": targets,
+    "circuit": "axfi_kc.circuits.circuit",
+    "family_scores": "axfi_kc.scores.family_indices",
+    "formats": "axfi_kc.circuits.files",
+    "grid": "axfi_kc.domain.grid",
+    "queries": "axfi_kc.circuits.queries",
+    "report": "axfi_kc.explanations.page",
+    "shap_circuits": "axfi_kc.scores.shap.circuits",
+    "targets": "axfi_kc.circuits.targets",
 }
 
 
 class _OldPath(ModuleType):
     """A module under its old name, which is no package: what is inside has one path only, the new one."""
 
-    def __init__(self, name: str, module: ModuleType) -> None:
-        super().__init__(name, module.__doc__)
-        self._module = module
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name, f"The module {path} under an old name.")
+        self._path = path
 
     def __getattr__(self, name: str) -> object:
         if name == "__path__":
             raise AttributeError(name)
-        return getattr(self._module, name)
+        return getattr(import_module(self._path), name)
 
 
 sys.modules.update({(path := f"{__name__}.{old}"): _OldPath(path, module) for old, module in _OLD_PATHS.items()})

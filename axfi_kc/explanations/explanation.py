@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from axfi_kc.explanations.counterfactuals import (
     nearest_counterfactual,
 )
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
-from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.further import Further, search_budget
 from axfi_kc.explanations.inflated import Inflated, inflated_axp, inflated_cxp, most_general
 from axfi_kc.explanations.paxps import PAXp, PAXps, find_paxps, locally_minimal_paxp, threshold_of
@@ -39,6 +38,9 @@ from axfi_kc.models.own_predict import OwnProbabilities
 from axfi_kc.scores import check_complete, find_score, scores_of
 from axfi_kc.scores.forest import CXpForest
 from axfi_kc.scores.interactions import interactions_of
+
+if TYPE_CHECKING:
+    from axfi_kc.explanations.example_circuits import ExampleCircuit
 
 __all__ = ["Explanation"]
 
@@ -415,6 +417,8 @@ class Explanation(Views):
         BudgetError
             If the explainer's budget was spent.
         """
+        from axfi_kc.explanations.example_circuits import all_examples, examples_of, named_mask
+
         self._check_changeable()
         if cxp is None:
             listed = self._found.listed(account=self._account())

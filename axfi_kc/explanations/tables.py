@@ -31,13 +31,11 @@ from axfi_kc.explanations.answers import (
 )
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of, improving_counterfactuals
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
-from axfi_kc.explanations.example_circuits import ExampleCircuit, all_examples, examples_of, named_mask
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
 from axfi_kc.explanations.further import Asked, answered
 from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_rows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
-from axfi_kc.explanations.shap_objects import shap_explanation, shapiq_values
 from axfi_kc.families.masks import smallest_hitting_set, some_hitting_sets
 from axfi_kc.scores import DEFAULT_SCORES, check_complete, share_numerators, shares_of
 
@@ -46,6 +44,7 @@ if TYPE_CHECKING:
     import shap
     import shapiq
 
+    from axfi_kc.explanations.example_circuits import ExampleCircuit
     from axfi_kc.explanations.explanation import Explanation
 
 __all__ = ["BatchViews", "SavedExplanation", "Views", "explanation_frame", "importance_frame", "pandas_for"]
@@ -328,6 +327,8 @@ class Views(UpToRadius):
         MissingExtraError
             If shap is not installed.
         """
+        from axfi_kc.explanations.shap_objects import shap_explanation
+
         found = shares_of(self.scores(kind)) if shares else self.scores(kind)
         row = np.array([[float(found[name]) for name in self.domain.names]])
         return shap_explanation(row, self.domain, [self.instance])
@@ -350,6 +351,8 @@ class Views(UpToRadius):
         WeightError, IncompleteError, BudgetError
             As :meth:`axfi_kc.Explanation.interactions` does.
         """
+        from axfi_kc.explanations.shap_objects import shapiq_values
+
         largest = self.interactions(kind, order=order)  # first, as it looks at kind and order
         found = [self.interactions(kind, order=size, up_to=order) for size in range(1, order)]
         return shapiq_values([*found, largest], self.domain.names, kind)
@@ -574,6 +577,8 @@ class SavedExplanation(Views, SavedData):
         IncompleteError
             If the explanation was read without its model.
         """
+        from axfi_kc.explanations.example_circuits import all_examples, examples_of, named_mask
+
         problem, masks = self._problem("An adversarial example"), self._masks()
         if cxp is not None:
             return examples_of(problem, named_mask(self.domain, cxp, masks.__contains__))
@@ -850,6 +855,8 @@ class BatchViews:
         MissingExtraError
             If shap is not installed.
         """
+        from axfi_kc.explanations.shap_objects import shap_explanation
+
         values = nearest_floats(*self.share_numerators(kind)) if shares else self.score_floats(kind)
         return shap_explanation(values, self.domain, self.instances, labels=self.rows)
 
