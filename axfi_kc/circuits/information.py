@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.budget import Budget, Watch
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.psdd import Psdd
 from axfi_kc.circuits.psdd_pairs import expected_uses, require_deterministic, require_same_vtree, shared_uses
 from axfi_kc.circuits.queries.counting import weighted_count
@@ -33,7 +33,7 @@ Term = tuple[Fraction | int, Fraction | int]
 
 
 def entropy(
-    source: Circuit | Psdd, worths: Worths = None, *, base: float = math.e, budget: Budget | None = None
+    source: Form | Psdd, worths: Worths = None, *, base: float = math.e, budget: Budget | None = None
 ) -> Interval:
     """Return the entropy of a point of a circuit, or of a structured probabilistic circuit.
 
@@ -76,7 +76,7 @@ def entropy(
         _require_codes(source)
         require_deterministic(source)
         return log_sum(((-n, p) for p, n in expected_uses(source)), base=base, least=0)
-    return log_sum(_own_terms(source, worths, Watch(budget)), base=base, least=0)
+    return log_sum(_own_terms(circuit_in(source), worths, Watch(budget)), base=base, least=0)
 
 
 def _own_terms(circuit: Circuit, worths: Worths, watch: Watch) -> list[Term]:
@@ -191,7 +191,7 @@ def _require_codes(psdd: Psdd) -> None:
 
 
 def mutual_information(
-    source: Circuit | Distribution,
+    source: Form | Distribution,
     features: Sequence[int],
     others: Sequence[int],
     worths: Worths = None,
@@ -239,6 +239,8 @@ def mutual_information(
     >>> float(mutual_information(same, [0], [1], base=2))
     1.0
     """
+    if not isinstance(source, Distribution):
+        source = circuit_in(source)
     sizes = [a.n_cells for a in source.grid.axes] if isinstance(source, Circuit) else [s.size for s in source.states]
     both = [*features, *others]
     if not features or not others or len(set(both)) < len(both) or not all(0 <= i < len(sizes) for i in both):
@@ -264,7 +266,8 @@ def _table(source: Any, both: Sequence[int], sizes: Sequence[int], worths: Worth
     for key in combinations:
         at = dict(zip(both, key, strict=True))
         one = [[w if at.get(i, c) == c else 0 for c, w in enumerate(row)] for i, row in enumerate(rows)]
-        found[key] = weighted_count(source, one, budget=watch.rest())
+        is_set = all(at.get(i, c) == c for i, c in source.grid.fixed)
+        found[key] = weighted_count(source, one, budget=watch.rest()) if is_set else Fraction(0)
     total = sum(found.values())
     if not total:
         raise DomainError(

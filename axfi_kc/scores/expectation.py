@@ -10,7 +10,7 @@ from typing import Any
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.marginals import Worths, integer_worths
 from axfi_kc.compilers import read_model
 from axfi_kc.domain.features import Categorical, Integer
@@ -23,7 +23,7 @@ __all__ = ["expectation"]
 
 
 def expectation(
-    model: Any, circuit: Circuit, worths: Worths = None, *, output: Any = None, budget: Budget | None = None
+    model: Any, circuit: Form, worths: Worths = None, *, output: Any = None, budget: Budget | None = None
 ) -> Fraction:
     """Return the mean of a model's score over the points of a circuit, exactly.
 
@@ -68,6 +68,7 @@ def expectation(
     >>> expectation(model, build.circuit(build.literal(0, [3, 4])))
     Fraction(21, 2)
     """
+    circuit = circuit_in(circuit)
     form = read_model(model, circuit.grid.domain)
     position, sign = score_meant(form, output)
     account = Account(budget, goal="expectation", advice="allow more")
@@ -142,6 +143,7 @@ def _of_terms(
     """Return the mean of a sum of numbers on boxes of the model's cells."""
     within = [_cells_within(a, b) for a, b in zip(grid.axes, circuit.grid.axes, strict=True)]
     rows, _ = integer_worths(circuit, worths)
+    home = dict(circuit.grid.fixed)
     by_box: dict[tuple[tuple[int, tuple[int, ...]], ...], Fraction] = {}
     for value, box in terms:
         key = tuple(sorted((i, tuple(cells)) for i, cells in box.items() if len(cells) < grid.n_cells[i]))
@@ -156,6 +158,9 @@ def _of_terms(
         here = list(rows)
         for i, cells in key:
             inside = {c for k in cells for c in within[i][k]}
+            # What was set is no part of a weighted count: it is in the box, or the box is empty.
+            if i in home and home[i] not in inside:
+                value = Fraction(0)
             here[i] = [w if c in inside else 0 for c, w in enumerate(rows[i])]
         found += value * queries.weighted_count(circuit, here, budget=account.rest()) if value else 0
     return found / whole

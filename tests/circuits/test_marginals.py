@@ -185,3 +185,20 @@ def test_budgets_are_spent():
     ):
         with pytest.raises(BudgetError):
             call()
+
+
+@MODEST
+@given(data=st.data())
+def test_features_that_were_set_keep_their_cells(data):
+    circuit = data.draw(deterministic_circuits())
+    i = data.draw(st.integers(0, len(circuit.grid.axes) - 1))
+    c = data.draw(st.integers(0, circuit.grid.n_cells[i] - 1))
+    points = [x for x in satisfying(circuit) if x[i] == c]
+    conditioned = queries.condition(circuit, {i: c})
+    if not points:
+        return
+    assert queries.marginals(conditioned, "count") == queries.marginals(circuit, "count", given={i: [c]})
+    assert set(queries.sample(conditioned, 5, "count", seed=0)) <= set(points)
+    assert queries.best_point(conditioned, "count").cells in points
+    assert queries.semiring_value(conditioned, queries.NUMBERS, lambda *_: 1) == len(points)
+    assert sum(queries.counts_by_size(conditioned)) == len(points)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.marginals import Box, Worths, integer_worths
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.circuits.queries.transformations import account_of
@@ -44,7 +44,7 @@ _NONE: _Ways = [(1, None)]
 
 
 def best_point(
-    circuit: Circuit, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
+    circuit: Form, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
 ) -> WeightedPoint | None:
     """Return a point of a decomposable circuit whose cells are worth most; None if no point is worth anything.
 
@@ -74,7 +74,7 @@ def best_point(
 
 
 def best_points(
-    circuit: Circuit, k: int, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
+    circuit: Form, k: int, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
 ) -> list[WeightedPoint]:
     """Return the k points of a circuit whose cells are worth most, the heaviest first.
 
@@ -107,6 +107,7 @@ def best_points(
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise CircuitError(f"How many points are wanted is a whole number from 1 up, but {k!r} was given; correct it.")
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "consistency")
     rows, scale = integer_worths(circuit, worths, given)
     ways = _Best(circuit, rows, k).ways(budget)

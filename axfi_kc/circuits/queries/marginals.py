@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from axfi_kc.budget import Account, Budget, paced
-from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit
+from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.counting import point_worths, product, scaled_worths
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.structure import require_decomposable
@@ -48,6 +48,7 @@ def integer_worths(circuit: Circuit, worths: Worths, given: Box = None) -> tuple
         If the worths, or the box, do not fit the cells.
     """
     axes = circuit.grid.axes
+    home = dict(circuit.grid.fixed)
     if worths is None:
         rows, scale = [list(axis.numerators) for axis in axes], product([axis.denominator for axis in axes])
     elif isinstance(worths, str):
@@ -57,6 +58,10 @@ def integer_worths(circuit: Circuit, worths: Worths, given: Box = None) -> tuple
     else:
         rows, scales = scaled_worths(circuit, worths)
         scale = product(scales)
+    # A feature that was set has its one cell, which is no part of the products.
+    for i, c in home.items():
+        scale //= axes[i].denominator if worths is None else 1
+        rows[i] = [int(k == c) for k in range(axes[i].n_cells)]
     for i, cells in (given or {}).items():
         if not 0 <= i < len(rows) or not all(0 <= c < len(rows[i]) for c in cells):
             raise CircuitError(
@@ -127,7 +132,7 @@ class Totals:
         return found
 
 
-def totals_of(circuit: Circuit, worths: Worths = None, *, given: Box = None, account: Account | None = None) -> Totals:
+def totals_of(circuit: Form, worths: Worths = None, *, given: Box = None, account: Account | None = None) -> Totals:
     """Return the total of each node; see :func:`integer_worths`.
 
     Raises
@@ -135,6 +140,7 @@ def totals_of(circuit: Circuit, worths: Worths = None, *, given: Box = None, acc
     CircuitError
         If the circuit is not decomposable, or is seen to count points twice.
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "counting")
     rows, scale = integer_worths(circuit, worths, given)
     wholes = [sum(row) for row in rows]
@@ -165,7 +171,7 @@ def totals_of(circuit: Circuit, worths: Worths = None, *, given: Box = None, acc
 
 
 def marginals(
-    circuit: Circuit, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
+    circuit: Form, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
 ) -> list[list[Fraction]]:
     """Return the probability of each cell of each feature among the points of a deterministic, decomposable circuit.
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from axfi_kc.budget import Budget, paced
-from axfi_kc.circuits.circuit import AND, DECISION, TRUE, Circuit
+from axfi_kc.circuits.circuit import AND, DECISION, TRUE, Circuit, Form
 from axfi_kc.circuits.queries.marginals import Box, Totals, Worths, totals_of
 from axfi_kc.circuits.queries.transformations import account_of
 from axfi_kc.errors import CircuitError
@@ -21,7 +21,7 @@ _Choice = tuple[list[int], list[Any]]  # sums of what the alternatives are worth
 
 
 def sample(
-    circuit: Circuit,
+    circuit: Form,
     n: int,
     worths: Worths = None,
     *,

@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any, Generic, TypeVar
 
 from axfi_kc.budget import Budget
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.circuits.queries.transformations import account_of
 from axfi_kc.errors import CircuitError
@@ -106,7 +106,7 @@ DERIVATIVES: Semiring[Derivatives] = Semiring(_derivative_sum, _derivative_produ
 
 
 def semiring_value(
-    circuit: Circuit,
+    circuit: Form,
     semiring: Semiring[T],
     worths: Sequence[Sequence[T]] | Callable[[int, int], T],
     *,
@@ -149,8 +149,11 @@ def semiring_value(
     >>> semiring_value(either, POLYNOMIALS, lambda i, cell: (0, 1) if cell else (1,))
     (0, 2, 3, 1)
     """
+    circuit = circuit_in(circuit)
     require_decomposable(circuit, "counting")
     rows = _rows(circuit, worths)
+    for i, _ in circuit.grid.fixed:  # set already, and no part of the products
+        rows[i] = [semiring.one]
     return _Value(circuit, semiring, rows).root(budget)
 
 
@@ -219,7 +222,7 @@ class _Value:
 
 
 def counts_by_size(
-    circuit: Circuit, *, home: Sequence[int] | None = None, budget: Budget | None = None
+    circuit: Form, *, home: Sequence[int] | None = None, budget: Budget | None = None
 ) -> tuple[int, ...]:
     """Return how many points of a deterministic, decomposable circuit differ from a point in 0, 1, 2, ... features.
 
@@ -252,7 +255,10 @@ def counts_by_size(
     """
     from axfi_kc.circuits.queries.counting import point_worths
 
-    counts = point_worths(circuit)
+    circuit = circuit_in(circuit)
+    counts = [list(row) for row in point_worths(circuit)]
+    for i, _ in circuit.grid.fixed:
+        counts[i] = [1] * circuit.grid.n_cells[i]
     at = [0] * len(counts) if home is None else list(home)
     rows = [[(n,) if c == at[i] else (0, n) for c, n in enumerate(row)] for i, row in enumerate(counts)]
     found = semiring_value(circuit, POLYNOMIALS, rows, budget=budget)

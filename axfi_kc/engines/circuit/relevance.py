@@ -19,10 +19,10 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit
+from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Form, circuit_in
 from axfi_kc.circuits.queries.structure import require_decomposable
-from axfi_kc.circuits.targets import Closed, Target
-from axfi_kc.errors import BudgetError, CircuitError
+from axfi_kc.circuits.targets import Closed
+from axfi_kc.errors import BudgetError
 from axfi_kc.families.masks import features_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Relevance:
         return name in self.relevant
 
 
-def relevance(diagram: Circuit | Target, x: Any, *, budget: Budget | None = None) -> Relevance:
+def relevance(diagram: Form, x: Any, *, budget: Budget | None = None) -> Relevance:
     """Return which features are relevant, necessary and unavoidable for a circuit's output at a point.
 
     Parameters
@@ -105,7 +105,7 @@ def relevance(diagram: Circuit | Target, x: Any, *, budget: Budget | None = None
     ({'a': ('a',), 'b': ('b', 'c'), 'c': ('b', 'c')}, ('a',), ())
     """
     boxes, output = _boxes(diagram, x)
-    names = _circuit(diagram).grid.domain.names
+    names = circuit_in(diagram).grid.domain.names
     account = Account(budget, goal="search for relevant features", advice="allow more", unit="questions", at_once=1)
     search = _Search(boxes, account)
     search.run()
@@ -125,24 +125,11 @@ def relevance(diagram: Circuit | Target, x: Any, *, budget: Budget | None = None
     )
 
 
-def _circuit(diagram: Any) -> Circuit:
-    if isinstance(diagram, Circuit):
-        return diagram
-    if isinstance(diagram, Target):
-        return diagram.to_circuit()
-    if isinstance(getattr(diagram, "target", None), Target):
-        found: Circuit = diagram.target.to_circuit()
-        return found
-    raise CircuitError(
-        f"Relevance is asked of a circuit or a target, but a {type(diagram).__name__} was given; compile it first."
-    )
-
-
 def _boxes(diagram: Any, x: Any) -> tuple[InstanceBoxes, bool]:
     """Return the instance's boxes in the region of the other output, and its own output."""
     from axfi_kc.engines.circuit.regions import InstanceBoxes, Region
 
-    circuit = _circuit(diagram)
+    circuit = circuit_in(diagram)
     require_decomposable(circuit, "consistency")
     cells = circuit.grid.locate(circuit.grid.domain.encode([x]))[0]
     output = queries.evaluate(circuit, cells.tolist())
