@@ -11,7 +11,7 @@ import numpy as np
 
 from axfi_kc.compiled import flat_kernel, part
 
-__all__ = ["best_partner", "graft"]
+__all__ = ["join"]
 
 _LIMB = 52
 _MASK = (1 << 52) - 1
@@ -119,26 +119,25 @@ def _sum(node, value, counts, a, b, lo, hi, trail, todo, at, most, keep):
 
 
 @flat_kernel()
-def best_partner(node, value, counts, a, mine, root, leaves, first, last, lo, hi, trail, todo, most):
-    """Return which tree agrees least with the one at row `a`, which has `mine` leaves; -1 if none fits.
+def join(node, value, counts, a, mine, root, leaves, first, last, lo, hi, trail, todo, at, most):
+    """Add the tree that agrees least with the one at row `a`, which has `mine` leaves, to it; return which, or -1.
 
     Looked at are those from `first` to `last` whose sum with it has up to `most` leaves; trees with no leaves have been
-    taken already.
+    taken already. The sum is written from row `at` on, and its leaves take the place of those of the tree.
     """
     best = np.int64(-1)
     ratio = 0.0
-    for t in range(first, last):
-        if leaves[t] == 0 or leaves[t] > most:
+    # The last round writes what the others have chosen: one call of the sum is compiled sooner than two.
+    for k in range(first, last + 1):
+        chosen = k == last
+        t = best if chosen else np.int64(k)
+        if t < 0 or (not chosen and (leaves[t] == 0 or leaves[t] > most)):
             continue
-        both = _sum(node, value, counts, a, root[t], lo, hi, trail, todo, np.int64(0), most, np.bool_(False))
+        both = _sum(node, value, counts, a, root[t], lo, hi, trail, todo, at, most, chosen)
+        if chosen:
+            leaves[t] = both
         # Of all pairs of leaves, those that no point reaches are what makes the sum a better bound.
-        if both <= most and mine * leaves[t] / both > ratio:
+        elif both <= most and mine * leaves[t] / both > ratio:
             ratio = mine * leaves[t] / both
             best = t
     return best
-
-
-@flat_kernel()
-def graft(node, value, counts, a, b, lo, hi, trail, todo, at, most):
-    """Write the sum of the trees at rows `a` and `b` from row `at` on; return its leaves."""
-    return _sum(node, value, counts, a, b, lo, hi, trail, todo, at, most, np.bool_(True))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.engines.ensemble.merge_kernels import best_partner, graft
+from axfi_kc.engines.ensemble.merge_kernels import join
 
 __all__ = ["merged"]
 
@@ -74,12 +74,12 @@ class _Workshop:
             while mine < _MOST:
                 left = np.flatnonzero(leaves[t + 1 :])[:_NEIGHBOURS] + t + 1
                 last = int(left[-1]) + 1 if len(left) else t + 1
-                scratch, trees = (self.lo, self.hi, self.trail, self.todo), (self.node, self.value, self.counts)
-                k = best_partner(*trees, a, mine, root, leaves, t + 1, last, *scratch, _MOST)
+                scratch = self.lo, self.hi, self.trail, self.todo
+                trees = self.node, self.value, self.counts, a, mine, root, leaves
+                k = join(*trees, t + 1, last, *scratch, self.at, _MOST)
                 if k < 0:
                     break
-                mine = graft(*trees, a, int(root[k]), *scratch, self.at, _MOST)
-                a, leaves[k] = self.at, 0
+                a, mine, leaves[k] = self.at, int(leaves[k]), 0
                 self.at += 2 * mine - 1
             found.append((a, mine))
         return found
