@@ -200,7 +200,7 @@ class Explanation(Views):
     def _unfinished(self, axps: Sequence[int], account: Account) -> BudgetError:
         listed = self._found.listed(0)
         # Some are enough: after a spent budget, naming every CXp could itself take long.
-        known = () if listed is None else listed.masks[:_NODES_TO_SEARCH]
+        known = [] if listed is None else sorted_sets(listed.masks[:_NODES_TO_SEARCH])
         return BudgetError(
             f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
             "allow more, or use the CXps alone.",
