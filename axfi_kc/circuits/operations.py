@@ -230,7 +230,7 @@ def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | N
     Raises
     ------
     CircuitError
-        If a feature has other than two cells, or the language is not closed under composition.
+        If a feature has other than two cells, the domains differ, or the language is not closed under composition.
 
     Notes
     -----
@@ -246,7 +246,8 @@ def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | N
     own = _form(form)
     if not isinstance(own, Circuit):
         require(own.language, "composition")
-    given = {own.grid.number(i): _form(g) for i, g in functions.items()}
+    given = own.grid.by_number({i: _form(g) for i, g in functions.items()})
+    own = _moved(own, reduce(Grid.refined, (g.grid for g in given.values()), own.grid))
     wide = next((i for i in given if own.grid.n_cells[i] != 2), None)
     if wide is not None:
         raise CircuitError(
@@ -279,7 +280,8 @@ def simplify(form: Any, care: Any, *, budget: Budget | None = None) -> Any:
     >>> f.size.nodes, small.size.nodes, small & care == f & care
     (3, 1, True)
     """
-    first, second = _on_one_grid(_form(form), _form(care))
+    own = _form(form)
+    first, second = _on_one_grid(own, _form(care))
     if isinstance(first, Circuit) and feature_order(first, circuit_in(second)) is None:
         raise CircuitError(
             "Don't-care minimisation needs two diagrams of one order, but these circuits are none; compile both "
@@ -287,13 +289,19 @@ def simplify(form: Any, care: Any, *, budget: Budget | None = None) -> Any:
         )
     if isinstance(first, Obdd) and first.backend == "cudd":
         made = first.simplify(_beside(first, second))
-        return made if made.size.nodes < first.size.nodes else first
+    else:
+        made = _simplified(first, second, budget)
+    return made if made.size.nodes < own.size.nodes else own  # of bits there may be more where of cells there are fewer
+
+
+def _simplified(first: Any, second: Any, budget: Budget | None) -> Any:
+    """Return what Coudert and Madre's restrict makes of a form over cells, in its own language."""
     if not isinstance(first, Circuit):
         require(first.language, "don't-care minimisation")
     order = first.order if isinstance(first, Mdd | Obdd) else feature_order(first, circuit_in(second))
     nodes = MddNodes(first.grid, order or (), spend=account_of(budget).spend)
     root, within = nodes.load(circuit_in(first)), nodes.load(circuit_in(second))
-    circuit = nodes.circuit(min(root, simplified(nodes, root, within), key=lambda r: len(nodes.reached(r))))
+    circuit = nodes.circuit(simplified(nodes, root, within))
     return circuit if isinstance(first, Circuit) else _beside(first, circuit)
 
 
@@ -474,7 +482,7 @@ def _composed(circuit: Circuit, functions: Mapping[int, Circuit]) -> Circuit:
 
 
 def _quantified(form: Any, features: Iterable[int | str], *, universal: bool, budget: Budget | None) -> Any:
-    numbers = [form.grid.number(i) for i in features]
+    numbers = form.grid.numbers(features)
     if not isinstance(form, Circuit):
         require(form.language, "quantification")
     if isinstance(form, Obdd | Sdd):

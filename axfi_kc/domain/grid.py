@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,12 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
-from axfi_kc.errors import CircuitError, DomainError, UnsupportedModelError
+from axfi_kc.errors import CircuitError, DomainError, UnknownFeatureError, UnsupportedModelError
 
 __all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "float32_cuts"]
 
+
+T = TypeVar("T")
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
@@ -300,6 +302,15 @@ def _runs(cells: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
+def _is_one_of(n: int, number: object) -> bool:
+    """Tell whether something is one of the numbers from 0 to n - 1."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool) and bool(0 <= number < n)
+
+
+def _few(numbers: Sequence[Any]) -> str:
+    return f"({', '.join(map(str, numbers[:6]))}{', ...' if len(numbers) > 6 else ''})"
+
+
 def _integer_cut(cut: Cut) -> Cut:
     """Return `cut` as the closed cut after the last integer on its left."""
     floor = math.floor(cut.value)
@@ -456,11 +467,78 @@ class Grid:
         >>> Grid.of_values(Domain([Integer("a", 5, 7), Integer("b", 0, 1)])).cells_at({"a": 6, 1: 0})
         {0: 1, 1: 0}
         """
-        return {self.number(k): self.cell(k, v) if isinstance(k, str) else v for k, v in values.items()}
+        found = self.by_number({k: self.cell(k, v) if isinstance(k, str) else v for k, v in values.items()})
+        for i, cell in found.items():
+            if not _is_one_of(self.n_cells[i], cell):
+                raise DomainError(
+                    f"The cells of feature {self.domain.names[i]!r} are 0 to {self.n_cells[i] - 1}, but {cell!r} was "
+                    "given; give one of them, or the feature's name with a value."
+                )
+        return {i: int(cell) for i, cell in found.items()}
 
     def number(self, feature: int | str) -> int:
-        """Return the number of a feature given by its name or its number."""
-        return self.domain.index(feature) if isinstance(feature, str) else feature
+        """Return the number of a feature given by its name or its number.
+
+        Raises
+        ------
+        UnknownFeatureError
+            If there is no such feature.
+        """
+        if isinstance(feature, str):
+            return self.domain.index(feature)
+        if not _is_one_of(len(self.axes), feature):
+            raise UnknownFeatureError(
+                f"Features are numbered from 0 to {len(self.axes) - 1}, but {feature!r} was given; give a number or a "
+                "name."
+            )
+        return int(feature)
+
+    def by_number(self, values: Mapping[Any, T]) -> dict[int, T]:
+        """Return what is given for features by name or number, by number.
+
+        Raises
+        ------
+        UnknownFeatureError, DomainError
+            If there is no such feature, or one is named twice.
+        """
+        numbers = self.numbers(values)
+        return dict(zip(numbers, values.values(), strict=True))
+
+    def numbers(self, features: Iterable[int | str]) -> list[int]:
+        """Return the numbers of features given by name or number, each of them once.
+
+        Raises
+        ------
+        UnknownFeatureError, DomainError
+            If there is no such feature, or one is named twice.
+        """
+        found = [self.number(i) for i in features]
+        twice = next((i for i in found if found.count(i) > 1), None) if len(set(found)) < len(found) else None
+        if twice is not None:
+            raise DomainError(
+                f"Each feature is named once, but {self.domain.names[twice]!r} is named twice; leave one out."
+            )
+        return found
+
+    def checked_point(self, cells: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return a point given by a cell of each feature.
+
+        Raises
+        ------
+        DomainError
+            If there are not as many cells as features, or one is none of its feature's.
+        """
+        found = np.asarray(cells)
+        if found.shape != (len(self.axes),):
+            raise DomainError(
+                f"A point has a cell for each of the {len(self.axes)} features, but {found.size} were given; give all."
+            )
+        if found.dtype.kind not in "iu" or bool(((found < 0) | (found >= self.n_cells)).any()):
+            raise DomainError(
+                f"The cells of a point are numbered from 0, of these features below {_few(self.n_cells)}, but "
+                f"{_few(found.tolist())} were given; correct them."
+            )
+        return found.astype(np.int64)
 
     @cached_property
     def n_cells(self) -> tuple[int, ...]:

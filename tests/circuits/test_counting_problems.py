@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import pytest
@@ -14,7 +15,8 @@ from axfi_kc.circuits.files.clause_compilers import compile_cnf, count_models
 from axfi_kc.circuits.files.cnf import parse_count_answer
 from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
 from axfi_kc.circuits.targets import TARGETS
-from axfi_kc.errors import AxfiError, BudgetError, ModelFileError, VerificationError
+from axfi_kc.circuits.targets.sdd import sdd_of_clauses
+from axfi_kc.errors import AxfiError, BudgetError, CircuitError, ModelFileError, VerificationError
 from tests.support.random_clauses import listed_count, models, random_clauses, random_problem
 
 WAYS = [("mdd", "dd"), ("mdd", "pysdd"), ("obdd", "dd"), ("sdd", "pysdd"), ("sdd", "dd")]
@@ -155,3 +157,35 @@ def test_budgets_are_spent():
     for via in ("dd", "pysdd", "dsharp"):
         with pytest.raises(BudgetError):
             count_models(problem, via=via, budget=ax.Budget(seconds=1e-3))
+
+
+@pytest.mark.parametrize(
+    "clauses", [[(1,), ()], [()], [(1, 1)], [(1, 1, 2), (2, 2)], [(1, -1), (2, 1, 2)], [(), (1, 2)]]
+)
+def test_empty_clauses_and_literals_that_come_twice(clauses):
+    problem = CountingProblem(3, tuple(clauses))
+    wanted = sum(
+        all(any((x > 0) == bool(p[abs(x) - 1]) for x in c) for c in clauses) for p in product((0, 1), repeat=3)
+    )
+    for target, via in (("sdd", None), ("mdd", "pysdd"), ("ddnnf", "pysdd"), ("ddnnf", "dd"), ("obdd", None)):
+        assert compile_cnf(problem, target=target, via=via).count() == wanted
+    assert count_models(problem, via="pysdd", check=False).count == wanted
+    assert count_models(problem, via="dd").count == wanted
+    assert sdd_of_clauses(problem.grid, clauses, order=[0, 1, 2]).count() == wanted
+    assert sdd_of_clauses(problem.grid, clauses, order=[0, 1, 2], hidden=[0]).count() >= wanted
+
+
+def test_problems_are_of_their_track():
+    half = {1: (Fraction(1, 2), Fraction(1, 2))}
+    for given in (
+        {"track": "maxsat"},
+        {"track": "mc", "weights": half},
+        {"track": "pmc", "weights": half, "shown": (1,)},
+        {"track": "wmc", "shown": (1,)},
+    ):
+        with pytest.raises(CircuitError, match=r"track.*\.$"):
+            CountingProblem(2, ((1, 2),), **given)
+    for n in (-1, 1.5, None):
+        with pytest.raises(CircuitError, match="0 or more variables"):
+            CountingProblem(n, ())
+    assert CountingProblem(2, ((1, 2),), track="wmc").track == "wmc"

@@ -433,3 +433,18 @@ def test_circuits_are_pickled_and_copied() -> None:
         assert again == given == copy.copy(given)
         assert hash(again) == hash(given)
         assert queries.count(again) == queries.count(given)
+
+
+def test_managers_that_keep_no_nodes_are_refused() -> None:
+    from dd.bdd import BDD
+
+    with pytest.raises(CircuitError, match=r"a BDD of dd.cudd or dd.autoref, but dd.bdd.BDD"):
+        ax.from_expression("x & y").to_dd(BDD())
+
+
+@pytest.mark.parametrize("number", [0, -1, True, 1.5, "1"])
+def test_variables_of_pysdd_are_numbered_from_one(number: Any) -> None:
+    from pysdd.sdd import SddManager
+
+    with pytest.raises(CircuitError, match="numbered from 1, but"):
+        ax.from_expression("x & y").to_pysdd(SddManager(var_count=2), variables={"x": number, "y": 2})

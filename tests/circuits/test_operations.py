@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import axfi_kc as ax
@@ -28,7 +29,7 @@ from axfi_kc.circuits.operations import (
 )
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.domain.grid import Cut, Grid
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import AxfiError, CircuitError
 from tests.support.circuits import points
 
 Points = set[tuple[int, ...]]
@@ -310,3 +311,69 @@ def test_every_query_takes_every_form() -> None:
     assert queries.entails(sdd & ~sdd, sdd)
     with pytest.raises(CircuitError, match="or SDDs of one manager, but these two are neither; compile into mdd"):
         queries.is_equivalent(sdd, diagram(p).compile("sdd", vtree="balanced"))
+
+
+@pytest.mark.parametrize("code", ["order", "binary", "direct"])
+def test_what_is_simplified_is_never_larger(code: str) -> None:
+    # six cells in bits, where fewer nodes over cells are now and then more nodes over bits
+    domain = ax.Domain([ax.Integer(name, 0, 5) for name in "ab"])
+    for seed in range(60):
+        rng = random.Random(seed)
+        dense, much = rng.choice((0.1, 0.3, 0.5)), rng.choice((0.5, 0.7, 0.9, 0.95))
+        f, care = (ax.from_truth_table([rng.random() < p for _ in range(36)], domain) for p in (dense, much))
+        own = f.compile("obdd", backend="python", code=code)
+        small = simplify(own, care)
+        assert small.size.nodes <= own.size.nodes
+        assert small.to_circuit() & care == f & care
+
+
+def test_functions_that_replace_features_are_of_the_same_domain() -> None:
+    f = ax.from_expression("x & y", names="xy")
+    for other in (ax.from_expression("y & x", names="yx"), ax.from_expression("x | z", names="xyz")):
+        for own in (f, f.compile("mdd"), f.compile("obdd")):
+            with pytest.raises(CircuitError, match="two domains"):
+                compose(own, {"x": other})
+    with pytest.raises(AxfiError, match="named twice"):
+        compose(f, {"x": f, 0: f})
+
+
+@pytest.mark.parametrize("feature", [-1, 3, 0.5, True, None])
+def test_features_have_numbers(feature: Any) -> None:
+    f = ax.from_expression("x & (y | ~z)")
+    for own in (f, f.compile("mdd"), f.compile("obdd"), f.compile("sdd")):
+        asks: tuple[Callable[..., Any], ...] = (exists, forall, restrict, cofactors, queries.condition)
+        for ask, given in zip(asks, ([feature], [feature], {feature: 1}, feature, {feature: 1}), strict=True):
+            with pytest.raises(AxfiError, match="numbered from 0 to 2"):
+                ask(own, given)
+
+
+def test_features_are_named_once_and_cells_are_theirs() -> None:
+    f = ax.from_expression("x & (y | ~z)").compile("mdd")
+    for ask in (
+        lambda: exists(f, ["x", 0]),
+        lambda: forall(f, ["y", "y"]),
+        lambda: restrict(f, {"x": 1, 0: 0}),
+        lambda: queries.condition(f, {"x": 1, 0: 0}),
+    ):
+        with pytest.raises(AxfiError, match=r"'[xy]' is named twice"):
+            ask()
+    for cell in (-1, 2, 0.5, None, "1"):
+        for do in (restrict, queries.condition):
+            with pytest.raises(AxfiError, match="cells of feature 'x' are 0 to 1"):
+                do(f, {0: cell})
+    assert restrict(f, {np.int64(0): np.int64(1)}) == restrict(f, {"x": 1})
+
+
+@pytest.mark.parametrize(
+    "point", [(0, 1), (0, 1, 1, 1), (), (0, 0, 2), (0, -1, 0), (0, 0.5, 1), 1, None, ("a", "b", "c")]
+)
+def test_points_have_a_cell_for_each_feature(point: Any) -> None:
+    f = ax.from_expression("x & (y | ~z)")
+    for ask in (
+        lambda: queries.evaluate(f, point),
+        lambda: queries.minimum_changes(f, point),
+        lambda: queries.minimised(f, point),
+        lambda: queries.counts_by_size(f, home=() if point is None else point),
+    ):
+        with pytest.raises(AxfiError, match=r"[Aa] point"):
+            ask()

@@ -10,6 +10,7 @@ from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
+from axfi_kc.circuits.files.asserted import unset
 from axfi_kc.circuits.files.cnf import clauses_of, nnf_of_clauses, read_clauses
 from axfi_kc.circuits.files.nnf_nodes import circuit_of
 from axfi_kc.circuits.files.text_lines import Source
@@ -71,7 +72,8 @@ def to_cnf(form: Form, *, code: str = "direct") -> Cnf:
     Notes
     -----
     Linear. Each gate becomes an auxiliary variable that is equivalent to it, so the models without these are the
-    points; :func:`from_cnf` forgets them again. :func:`axfi_kc.circuits.files.cnf.write_cnf` writes the same to a file.
+    points; :func:`from_cnf` forgets them again. Features that the form was conditioned on are asserted.
+    :func:`axfi_kc.circuits.files.cnf.write_cnf` writes the same to a file.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def to_cnf(form: Form, *, code: str = "direct") -> Cnf:
     """
     circuit = circuit_in(form)
     clauses, n_variables = clauses_of(circuit, code=code)
-    return Cnf(clauses, Variables.of_code(circuit.grid, code=code).with_auxiliary(n_variables))
+    return Cnf(clauses, Variables.of_code(unset(circuit.grid), code=code).with_auxiliary(n_variables))
 
 
 def from_cnf(

@@ -10,6 +10,7 @@ import numpy as np
 
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit, CircuitBuilder, Form, circuit_in
+from axfi_kc.circuits.files.asserted import asserted
 from axfi_kc.circuits.files.bdd import Bdd, circuit_of_bdd
 from axfi_kc.circuits.files.variables import Variables, boolean_domain, outer_names
 from axfi_kc.circuits.queries.structure import checked_order
@@ -115,14 +116,17 @@ def to_dd(form: Form, manager: Any, *, code: str = "order") -> Any:
 
     Notes
     -----
-    One ``ite`` per node in an order that the circuit respects; otherwise exponential at worst.
+    One ``ite`` per node in an order that the circuit respects; otherwise exponential at worst. Features that the form
+    was conditioned on are asserted.
     """
-    if not all(hasattr(manager, name) for name in ("declare", "ite", "vars", "level_of_var")):
+    wanted = ("declare", "ite", "vars", "level_of_var")
+    # nodes of dd.bdd are plain numbers, which know no operators and are not kept
+    if not all(hasattr(manager, name) for name in wanted) or isinstance(manager.true, int):
         raise CircuitError(
-            f"Expected a manager of dd, a BDD of dd.cudd or dd.autoref, but {type(manager).__name__} was given; give "
-            "one of these."
+            f"Expected a manager of dd, a BDD of dd.cudd or dd.autoref, but {type(manager).__module__}."
+            f"{type(manager).__name__} was given; give one of these."
         )
-    circuit = circuit_in(form)
+    circuit = asserted(circuit_in(form))
     bits = {i: bits_of(circuit.grid, i, code=code) for i in checked_order(circuit, None)}
     flat = [bit for own in bits.values() for bit in own]
     names = dict(zip([bit.name for bit in flat], outer_names(circuit.grid, flat), strict=True))

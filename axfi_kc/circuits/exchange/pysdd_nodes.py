@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
+from axfi_kc.circuits.files.asserted import asserted
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
 from axfi_kc.circuits.files.variables import Variables, boolean_domain, outer_names
 from axfi_kc.circuits.queries.determinism import note_deterministic
@@ -126,6 +129,7 @@ def to_pysdd(form: Form, manager: Any, *, code: str = "order", variables: Mappin
     Notes
     -----
     An operation of PySDD for each arc; exponential at worst. The node is not referred to (``ref()``).
+    Features that the form was conditioned on are asserted.
     """
     from pysdd.sdd import SddManager
 
@@ -133,7 +137,7 @@ def to_pysdd(form: Form, manager: Any, *, code: str = "order", variables: Mappin
         raise CircuitError(
             f"Expected a manager of PySDD, an SddManager, but {type(manager).__name__} was given; give one."
         )
-    circuit = circuit_in(form)
+    circuit = asserted(circuit_in(form))
     bits = {i: bits_of(circuit.grid, i, code=code) for i in range(len(circuit.grid.axes))}
     numbers = _numbers(circuit.grid, [bit for own in bits.values() for bit in own], variables, int(manager.var_count()))
     encoder = Encoder(circuit, code=code, bits=bits, algebra=SddAlgebra(manager, numbers, Account(None, goal="SDD")))
@@ -145,6 +149,9 @@ def _numbers(grid: Grid, bits: list[Bit], variables: Mapping[str, int] | None, n
     names = outer_names(grid, bits)
     given = dict(zip(names, range(1, len(names) + 1), strict=True)) if variables is None else variables
     missing = next((name for name in names if name not in given), None)
+    strange = next((given[name] for name in names if name in given and not _is_number(given[name])), None)
+    if strange is not None:
+        raise CircuitError(f"Variables of PySDD are numbered from 1, but {strange!r} was given; correct variables=.")
     largest = max((given[name] for name in names if name in given), default=0)
     if missing is not None or largest > n or len({given[name] for name in names}) < len(names):
         found = f"no variable for {missing!r}" if missing is not None else f"{n} of them, or one for two names"
@@ -153,7 +160,11 @@ def _numbers(grid: Grid, bits: list[Bit], variables: Mapping[str, int] | None, n
             f"({len(names)} in all), but there is {found}; make SddManager(var_count={max(len(names), largest)}), or "
             "correct variables=."
         )
-    return {bit.name: given[name] for bit, name in zip(bits, names, strict=True)}
+    return {bit.name: int(given[name]) for bit, name in zip(bits, names, strict=True)}
+
+
+def _is_number(given: object) -> bool:
+    return isinstance(given, int | np.integer) and not isinstance(given, bool) and bool(given >= 1)
 
 
 def _without_collection(manager: Any, encoder: Encoder) -> Any:

@@ -216,7 +216,8 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
 
     Notes
     -----
-    Linear; see each writer.
+    Linear; see each writer. Files know nothing of features that are set: of a conditioned circuit they say that these
+    lie in their cells, and what is read back is the circuit of its points over all features.
     """
     file = Path(path)
     if file.suffix not in FORMATS:

@@ -11,6 +11,7 @@ from typing import Any
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.asserted import asserted
 from axfi_kc.circuits.files.diagram_arrays import FlatBdd, scanned_dd_json, scanned_dddmp
 from axfi_kc.circuits.files.nnf_arrays import built_circuit, fits
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
@@ -185,7 +186,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     <BLANKLINE>
     Size(nodes=1, edges=1)
     """
-    bdd = bdd_of(obdd)
+    bdd = bdd_of(asserted(obdd))
     if not all(_PLAIN.fullmatch(name) for name in bdd.names):  # it is text of words: other names cannot be held
         bdd = replace(bdd, names=tuple(bit.name for bit in obdd.bits))
     levels = sorted({level for level, _, _ in bdd.nodes})
@@ -362,7 +363,7 @@ def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, c
 
 def write_dd_json(obdd: Obdd, path: FilePath) -> None:
     """Write a diagram as dd's JSON, which dd's managers load: one node a line, as dd wants it (cost: linear)."""
-    bdd = bdd_of(obdd)
+    bdd = bdd_of(asserted(obdd))
     levels = {name: level for level, name in enumerate(bdd.names)}
     end = {TRUE: '"T"', -TRUE: '"F"'}
     lines = [f'"level_of_var": {json.dumps(levels)}', f'"roots": [{bdd.root}]']

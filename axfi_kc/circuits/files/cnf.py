@@ -6,13 +6,15 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.files.asserted import asserted, unset
 from axfi_kc.circuits.files.nnf import parse_nnf
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
@@ -72,7 +74,8 @@ def write_cnf(
     -----
     Each gate becomes an auxiliary variable, equivalent to it (Tseitin's encoding in both directions), so
     every point has one model. A cell of three or more whose code is not direct gets one too, to carry its
-    weight. Linear in the circuit over bits.
+    weight. Features that the circuit was conditioned on are asserted, with the weight 1. Linear in the circuit over
+    bits.
 
     Examples
     --------
@@ -95,12 +98,14 @@ def write_cnf(
     1 0
     <BLANKLINE>
     """
+    fixed = dict(circuit.grid.fixed)
+    circuit = asserted(circuit)
     variables = Variables.of_code(circuit.grid, code=code)
     if not weights:
         _check_single_values(circuit.grid)
     nnf = nnf_of(circuit, code=code)
     clauses = _Clauses(nnf)
-    shares = _weights(variables, clauses) if weights else {}
+    shares = _weights(variables, clauses, fixed) if weights else {}
     shown = [*range(1, nnf.n_variables + 1), *(v for v in shares if v > nnf.n_variables)]
     lines = [f"c t {'p' if projected else ''}{'wmc' if weights else 'mc'}", *description(circuit.grid, code)]
     lines.append(f"p cnf {clauses.n_variables} {len(clauses.lines)}")
@@ -119,7 +124,7 @@ def clauses_of(circuit: Circuit, *, code: str = "direct") -> tuple[tuple[tuple[i
     -----
     As :func:`write_cnf` writes them, without weights.
     """
-    found = _Clauses(nnf_of(circuit, code=code))
+    found = _Clauses(nnf_of(asserted(circuit), code=code))
     return tuple(tuple(map(int, line.split()[:-1])) for line in found.lines), found.n_variables
 
 
@@ -176,8 +181,8 @@ class _Clauses:
         return self.n_variables
 
 
-def _weights(variables: Variables, clauses: _Clauses) -> dict[int, tuple[Fraction, Fraction]]:
-    """Return the weights of each variable that has some, for 1 and for 0."""
+def _weights(variables: Variables, clauses: _Clauses, fixed: Mapping[int, int]) -> dict[int, tuple[Fraction, Fraction]]:
+    """Return the weights of each variable that has some, for 1 and for 0; what is fixed is certain."""
     bits_of: dict[int, list[tuple[int, Bit]]] = {}
     for variable, bit in enumerate(variables.bits, 1):
         if bit is not None:
@@ -186,6 +191,8 @@ def _weights(variables: Variables, clauses: _Clauses) -> dict[int, tuple[Fractio
     for feature, bits in bits_of.items():
         axis = variables.grid.axes[feature]
         shares = [Fraction(numerator, axis.denominator) for numerator in axis.numerators]
+        if feature in fixed:
+            shares = [Fraction(cell == fixed[feature]) for cell in range(len(shares))]
         if len(shares) == 2:
             found[bits[0][0]] = shares[1], shares[0]
             continue
@@ -385,12 +392,15 @@ def compile_with_dsharp(
     with tempfile.TemporaryDirectory() as folder:
         if isinstance(problem, Circuit):
             clauses = Path(folder, "clauses.cnf")
-            variables = write_cnf(problem, clauses, code=code, weights=True)
+            plain = replace(problem, grid=unset(problem.grid)) if problem.grid.fixed else problem
+            variables = write_cnf(plain, clauses, code=code, weights=True)
         elif variables is None:
             raise CircuitError("A file of clauses does not say what its variables mean; pass variables=.")
         else:
             clauses = Path(problem).resolve()
-        return _compiled(clauses, folder, variables, watch, budget)
+        made = _compiled(clauses, folder, variables, watch, budget)
+    # what is set stays set, and is nothing that dsharp must know
+    return replace(made, grid=problem.grid) if isinstance(problem, Circuit) and problem.grid.fixed else made
 
 
 def compile_clauses_with_dsharp(

@@ -55,15 +55,30 @@ class CountingProblem:
     track: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse literals of variables that do not exist."""
+        """Refuse literals of variables that do not exist, and weights or a projection that the track has not."""
+        if not isinstance(self.n_variables, int) or self.n_variables < 0:
+            raise CircuitError(
+                f"A counting problem has 0 or more variables, but {self.n_variables!r} was given; give their number."
+            )
         own = ("p" if self.shown is not None else "") + ("wmc" if self.weights else "mc")
         object.__setattr__(self, "track", self.track or own)
+        self._check_track()
         named = [*self.weights, *(self.shown or ()), *(abs(x) for clause in self.clauses for x in clause)]
         strange = next((v for v in named if not 1 <= v <= self.n_variables), None)
         if strange is not None:
             raise CircuitError(
                 f"The variables of a counting problem are 1 to {self.n_variables}, but {strange} was given; renumber "
                 "them, and end no clause with 0."
+            )
+
+    def _check_track(self) -> None:
+        if self.track not in TRACKS:
+            raise CircuitError(f"A track is one of {', '.join(TRACKS)}, but {self.track!r} was given; name one.")
+        if (self.weights and "w" not in self.track) or (self.shown is not None and "p" not in self.track):
+            found = "weights" if self.weights and "w" not in self.track else "a projection"
+            raise CircuitError(
+                f"A problem of the track {self.track!r} has no {found.removeprefix('a ')}, but {found} came with it; "
+                "leave out one of the two."
             )
 
     @classmethod

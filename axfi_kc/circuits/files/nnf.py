@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.asserted import asserted
 from axfi_kc.circuits.files.nnf_arrays import LARGE, FlatNnf, built_circuit, c2d_text, fits, scanned, written_nnf
 from axfi_kc.circuits.files.nnf_nodes import (
     CONJUNCTION,
@@ -337,7 +338,8 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     Notes
     -----
     The models of the file over all its variables are the codes of the circuit's points, one each;
-    see :func:`~axfi_kc.circuits.files.nnf_nodes.nnf_of` for what is kept and what it costs.
+    see :func:`~axfi_kc.circuits.files.nnf_nodes.nnf_of` for what is kept and what it costs. Features that the
+    circuit was conditioned on are asserted to lie in their cells.
 
     Examples
     --------
@@ -356,6 +358,7 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     """
     if dialect not in DIALECTS:
         raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {dialect!r} was given; name one of these.")
+    circuit = asserted(circuit)
     if dialect == "d4":
         text = _text(d4_lines(nnf_of(circuit, code=code)))
     else:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.files.asserted import asserted
 from axfi_kc.circuits.files.diagram_arrays import SddLines, scanned_sdd
 from axfi_kc.circuits.files.nnf_arrays import built_circuit, fits
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of
@@ -336,7 +337,7 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
     -----
     Linear. Nodes that the root does not reach are left out.
     """
-    nodes = sdd.nodes
+    nodes = asserted(sdd).nodes
     offsets, ends = nodes.offsets.tolist(), list(zip(nodes.primes.tolist(), nodes.subs.tolist(), strict=True))
     places, literals = nodes.vtree_nodes.tolist(), nodes.literals.tolist()
     reached = bytearray(int(nodes.root) + 1)

@@ -50,7 +50,7 @@ def evaluate(circuit: Form, cells: Sequence[int]) -> bool:
     flat = flat_of(circuit)
     allowed = np.zeros(int(flat.cell_starts[-1]), np.uint8)
     # A box of one cell per feature leaves no choice, so parts of a conjunction agree even if they share features.
-    allowed[flat.cell_starts[:-1] + np.asarray(cells, dtype=np.int64)] = 1
+    allowed[flat.cell_starts[:-1] + circuit.grid.checked_point(cells)] = 1
     return bool(_truths(circuit, allowed)[-1])
 
 

@@ -259,7 +259,7 @@ def counts_by_size(
     counts = [list(row) for row in point_worths(circuit)]
     for i, _ in circuit.grid.fixed:
         counts[i] = [1] * circuit.grid.n_cells[i]
-    at = [0] * len(counts) if home is None else list(home)
+    at = [0] * len(counts) if home is None else circuit.grid.checked_point(home).tolist()
     rows = [[(n,) if c == at[i] else (0, n) for c, n in enumerate(row)] for i, row in enumerate(counts)]
     found = semiring_value(circuit, POLYNOMIALS, rows, budget=budget)
     return (*found, *([0] * (len(counts) + 1 - len(found))))[: len(counts) + 1]

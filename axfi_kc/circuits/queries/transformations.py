@@ -156,7 +156,7 @@ def forget(circuit: Form, features: Collection[int | str], *, budget: Budget | N
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "forgetting")
-    build, gone = CircuitBuilder.like(circuit), {circuit.grid.number(i) for i in features}
+    build, gone = CircuitBuilder.like(circuit), set(circuit.grid.numbers(features))
 
     def decide(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
         return build.disjunction(below) if feature in gone else build.decide(feature, labels, below)
@@ -260,7 +260,7 @@ def minimum_changes(circuit: Form, cells: Sequence[int]) -> int | None:
     require_decomposable(circuit, "minimum changes")
     from axfi_kc.circuits.queries import truth_kernels
 
-    least = int(truth_kernels.changes(flat_of(circuit), np.asarray(cells, dtype=np.int64))[-1])
+    least = int(truth_kernels.changes(flat_of(circuit), circuit.grid.checked_point(cells))[-1])
     return least if least <= len(circuit.grid.axes) else None
 
 
@@ -274,7 +274,7 @@ def minimised(circuit: Form, cells: Sequence[int], *, budget: Budget | None = No
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "minimisation")
-    return _Nearest(circuit, cells, account_of(budget)).circuit()
+    return _Nearest(circuit, circuit.grid.checked_point(cells).tolist(), account_of(budget)).circuit()
 
 
 class _Near(NamedTuple):

@@ -629,18 +629,21 @@ def sdd_of_clauses(
 
 def _conjoined(algebra: SddAlgebra, manager: Any, tree: Vtree, clauses: Sequence[Sequence[int]]) -> Any:
     """Return PySDD's node of the clauses, each one conjoined where its variables meet in the vtree."""
+    if not all(clauses):  # an empty clause has no variables that could meet
+        return algebra.false
     owners: dict[int, list[int]] = {}
-    for k, clause in enumerate(clauses):
-        for x in clause:
-            owners.setdefault(abs(x) - 1, []).append(k)
-    seen: list[dict[int, int]] = []  # for each vtree node how many literals of which unfinished clauses lie below
+    scopes = [{abs(x) - 1 for x in clause} for clause in clauses]  # a variable may come twice
+    for k, scope in enumerate(scopes):
+        for variable in scope:
+            owners.setdefault(variable, []).append(k)
+    seen: list[dict[int, int]] = []  # for each vtree node how many variables of which unfinished clauses lie below
     made: list[Any] = []
     for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
         here = dict.fromkeys(owners.get(leaf, ()), 1) if a < 0 else dict(seen[a])
         for k, n in seen[b].items() if a >= 0 else ():
             here[k] = here.get(k, 0) + n
-        own = [clauses[k] for k, n in here.items() if n == len(clauses[k])]
-        seen.append({k: n for k, n in here.items() if n < len(clauses[k])})
+        own = [clauses[k] for k, n in here.items() if n == len(scopes[k])]
+        seen.append({k: n for k, n in here.items() if n < len(scopes[k])})
         found = algebra.true if a < 0 else algebra.conjoin(made[a], made[b])
         parts = [balanced([manager.literal(x) for x in clause], algebra.disjoin, algebra.false) for clause in own]
         for part in sorted(parts, key=lambda p: int(p.size())):

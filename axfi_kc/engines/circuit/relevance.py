@@ -22,7 +22,7 @@ from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Form, circuit_in
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.circuits.targets import Closed
-from axfi_kc.errors import BudgetError
+from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.families.masks import features_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def relevance(diagram: Form, x: Any, *, budget: Budget | None = None) -> Relevan
     CircuitError
         If the circuit is not decomposable, or no circuit.
     DomainError
-        If the instance is none of the domain's.
+        If the instance is none of the domain's, or has another value where the circuit is conditioned.
 
     Notes
     -----
@@ -132,6 +132,14 @@ def _boxes(diagram: Any, x: Any) -> tuple[InstanceBoxes, bool]:
     circuit = circuit_in(diagram)
     require_decomposable(circuit, "consistency")
     cells = circuit.grid.locate(circuit.grid.domain.encode([x]))[0]
+    other = next((i for i, c in circuit.grid.fixed if cells[i] != c), None)
+    if other is not None:
+        axis, own = circuit.grid.axes[other], dict(circuit.grid.fixed)[other]
+        raise DomainError(
+            f"The circuit is conditioned on {axis.describe([own])}, but the instance has "
+            f"{axis.describe([int(cells[other])])}; give an instance that agrees, or the circuit before it was "
+            "conditioned."
+        )
     output = queries.evaluate(circuit, cells.tolist())
     held = getattr(diagram, "target", diagram)
     if output and isinstance(held, Closed):
