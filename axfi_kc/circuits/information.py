@@ -93,8 +93,8 @@ def _paired(found: Iterable[Sequence[Fraction]], rows: Iterable[Sequence[int]]) 
 
 
 def divergence(
-    p: Circuit | Psdd,
-    q: Circuit | Psdd,
+    p: Form | Psdd,
+    q: Form | Psdd,
     worths: Worths = None,
     *,
     other_worths: Worths = None,
@@ -106,7 +106,7 @@ def divergence(
     Parameters
     ----------
     p, q
-        Two circuits over one grid, or two PSDDs over one vtree whose elements exclude each other.
+        Two circuits or targets over the same cells, or two PSDDs over one vtree whose elements exclude each other.
     worths, other_worths
         For circuits, as in :func:`entropy`, of `p` and of `q`.
     base
@@ -140,17 +140,18 @@ def divergence(
     """
     if isinstance(p, Psdd) and isinstance(q, Psdd):
         return _psdd_divergence(p, q, base)
-    if not isinstance(p, Circuit) or not isinstance(q, Circuit) or p.grid is not q.grid:
+    mine, theirs = (s if isinstance(s, Psdd) else circuit_in(s) for s in (p, q))
+    if isinstance(mine, Psdd) or isinstance(theirs, Psdd) or not mine.grid.is_like(theirs.grid):
         raise CircuitError(
             "A divergence is between two circuits over one grid or two PSDDs over one vtree, but others were given; "
             "build both over the same."
         )
     watch = Watch(budget)
-    own, (rows, _) = _own_terms(p, worths, watch), integer_worths(q, other_worths)
-    if not _is_within(p, q, worths, other_worths, watch):
+    own, (rows, _) = _own_terms(mine, worths, watch), integer_worths(theirs, other_worths)
+    if not _is_within(mine, theirs, worths, other_worths, watch):
         return INFINITE
-    total = totals_of(q, other_worths, account=account_of(watch.rest())).root
-    cross = [(-chance, w) for chance, w in _paired(marginals(p, worths, budget=watch.rest()), rows)]
+    total = totals_of(theirs, other_worths, account=account_of(watch.rest())).root
+    cross = [(-chance, w) for chance, w in _paired(marginals(mine, worths, budget=watch.rest()), rows)]
     return log_sum([(1, total), *cross, *((-factor, number) for factor, number in own)], base=base, least=0)
 
 

@@ -63,7 +63,8 @@ def _run(options: argparse.Namespace) -> None:
         print_json({**facts, **sizes})
         return
     print(answer)
-    print(f"c o counted via {' and '.join(answer.routes)}")
+    if answer.routes:
+        print(f"c o counted via {' and '.join(answer.routes)}")
     if sizes:
         print_facts(sizes)
         print_written([] if options.save is None else [options.save])

@@ -6,6 +6,7 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 
 import axfi_kc as ax
@@ -14,6 +15,7 @@ from axfi_kc.circuits.files import clause_compilers
 from axfi_kc.circuits.files.clause_compilers import compile_cnf, count_models
 from axfi_kc.circuits.files.cnf import parse_count_answer
 from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
+from axfi_kc.circuits.files.psdd import read_psdd
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.circuits.targets.sdd import sdd_of_clauses
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError, ModelFileError, VerificationError
@@ -189,3 +191,41 @@ def test_problems_are_of_their_track():
         with pytest.raises(CircuitError, match="0 or more variables"):
             CountingProblem(n, ())
     assert CountingProblem(2, ((1, 2),), track="wmc").track == "wmc"
+
+
+@pytest.mark.parametrize(("text", "wanted"), [("p cnf 0 0\n", 1), ("p cnf 0 1\n0\n", 0)])
+def test_problems_without_variables(text, wanted, tmp_path):
+    (file := tmp_path / "a.cnf").write_text(text)
+    for via in (None, "dd", "pysdd"):
+        assert count_models(file, via=via).count == wanted
+    with pytest.raises(CircuitError, match="needs a variable"):
+        compile_cnf(file)
+
+
+def test_there_are_not_too_many_variables(tmp_path):
+    (file := tmp_path / "a.cnf").write_text("p cnf 9000000 1\n1 0\n")
+    for problem in (file, [(200_000,)], CountingProblem(100_001, ())):
+        for do in (count_models, compile_cnf):
+            with pytest.raises(CircuitError, match="at most 100000 variables"):
+                do(problem)
+
+
+@pytest.mark.parametrize("given", [None, 5, [1, 2], [None], ["12"], [(True,)], [(1.0,)]])
+def test_clauses_that_are_none_are_one_sentence(given):
+    for do in (count_models, compile_cnf, ax.from_cnf):
+        with pytest.raises(CircuitError, match=r"^[^.]*(1\.0[^.]*)?\.$"):
+            do(given)
+
+
+def test_literals_of_numpy():
+    clauses = np.array([[1, 2], [-1, 3]])
+    assert count_models(clauses).count == compile_cnf(clauses).count() == 4
+    assert ax.from_cnf(clauses) == ax.from_cnf([(np.int8(1), 2), (-1, np.int64(3))]) == ax.from_cnf(clauses.tolist())
+
+
+@pytest.mark.parametrize("path", ["none.cnf", ".", "none/a.cnf"])
+def test_files_that_do_not_exist(path, tmp_path):
+    domain = ax.Domain([ax.Integer("a", 0, 1)])
+    for do in (count_models, compile_cnf, read_counting_problem, ax.from_cnf, lambda p: read_psdd(p, domain)):
+        with pytest.raises(ModelFileError, match="There is no file"):
+            do(tmp_path / path)

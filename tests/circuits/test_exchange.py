@@ -448,3 +448,31 @@ def test_variables_of_pysdd_are_numbered_from_one(number: Any) -> None:
 
     with pytest.raises(CircuitError, match="numbered from 1, but"):
         ax.from_expression("x & y").to_pysdd(SddManager(var_count=2), variables={"x": number, "y": 2})
+
+
+def test_zero_suppressed_nodes_are_refused() -> None:
+    zdd = pytest.importorskip("dd.cudd_zdd").ZDD()
+    zdd.declare("x", "y")
+    with pytest.raises(CircuitError, match="but one of a ZDD"):
+        ax.from_dd(zdd.add_expr("x & y"))
+
+
+@pytest.mark.parametrize("graph", [nx.Graph([("a", "b")]), nx.MultiGraph(), 5, None])
+def test_graphs_have_directions(graph: Any) -> None:
+    with pytest.raises(CircuitError, match="is a directed graph, but"):
+        ax.from_networkx(graph)
+
+
+@pytest.mark.parametrize("text", [None, 5, [1, 2], b"x"])
+def test_expressions_are_texts(text: Any) -> None:
+    with pytest.raises(CircuitError, match="An expression is a text"):
+        ax.from_expression(text)
+
+
+def test_circuits_are_saved_in_folders_that_exist(tmp_path: Path) -> None:
+    (tmp_path / "a.nnf").mkdir()
+    for path in (tmp_path / "a.nnf", tmp_path / "none" / "b.nnf"):
+        with pytest.raises(ModelFileError, match="in a folder that exists"):
+            save_circuit(ax.from_expression("x & y"), path)
+    with pytest.raises(CircuitError, match="Expected a circuit"):
+        save_circuit(5, tmp_path / "c.nnf")

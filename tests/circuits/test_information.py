@@ -199,3 +199,12 @@ def test_bad_input_is_one_sentence():
         with pytest.raises(AxfiError) as raised:
             call()
         assert str(raised.value).count(". ") == 0
+
+
+def test_divergence_is_of_any_two_forms_over_equal_cells() -> None:
+    p, q = (ax.from_expression(text, names="xyz") for text in ("x & y", "x | z"))
+    wanted = math.log2(6 / 2)
+    for a, b in ((p, q), (p.compile("mdd"), q.compile("obdd")), (p.compile("ddnnf"), q.compile("mdd"))):
+        assert float(divergence(a, b, base=2)) == pytest.approx(wanted)
+    with pytest.raises(CircuitError, match="over one grid"):
+        divergence(p, ax.from_expression("x & y"))

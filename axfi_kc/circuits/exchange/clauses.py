@@ -6,26 +6,30 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import unset
 from axfi_kc.circuits.files.cnf import clauses_of, nnf_of_clauses, read_clauses
+from axfi_kc.circuits.files.counting_problems import checked_clauses
 from axfi_kc.circuits.files.nnf_nodes import circuit_of
 from axfi_kc.circuits.files.text_lines import Source
-from axfi_kc.circuits.files.variables import Variables, boolean_domain, described_variables, is_described, outer_names
+from axfi_kc.circuits.files.variables import (
+    MOST_NAMES,
+    Variables,
+    boolean_domain,
+    described_variables,
+    is_described,
+    outer_names,
+)
 from axfi_kc.circuits.queries.transformations import account_of, copied
 from axfi_kc.circuits.targets.obdd import obdd_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Axis, Grid
-from axfi_kc.errors import CircuitError, ModelFileError
+from axfi_kc.errors import CircuitError
 
 __all__ = ["Cnf", "from_cnf", "to_cnf"]
-
-
-_MOST_NAMES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,23 +138,15 @@ def from_cnf(
         return _without_auxiliary(cnf)
     if isinstance(cnf, str | os.PathLike):
         return _of_file(Path(cnf), domain, names, code, budget)
-    clauses = [_clause(clause) for clause in cnf]
+    clauses = checked_clauses(cnf)
     n = max((abs(literal) for clause in clauses for literal in clause), default=0)
-    if n > _MOST_NAMES and domain is None:
-        raise CircuitError(f"Without a domain there may be {_MOST_NAMES} variables, but {n} is used; pass domain=.")
+    if n > MOST_NAMES and domain is None:
+        raise CircuitError(f"Without a domain there may be {MOST_NAMES} variables, but {n} is used; pass domain=.")
     grid = Grid.of_values(domain or boolean_domain(_called(names, max(n, 1))))
     known = Variables.of_code(grid, code=code or "direct")
     if n > len(known.bits):
         raise CircuitError(f"There are {len(known.bits)} variables, but a clause has the literal {n}; add names.")
     return circuit_of(nnf_of_clauses(clauses, len(known.bits), spend=account.spend), known, account=account)
-
-
-def _clause(clause: Any) -> list[int]:
-    found = list(clause)
-    strange = next((k for k in found if isinstance(k, bool) or not isinstance(k, int) or k == 0), None)
-    if strange is not None:
-        raise CircuitError(f"A clause is made of literals k and -k, k >= 1, but {strange!r} was given; correct it.")
-    return found
 
 
 def _called(names: Iterable[str] | None, n: int) -> list[str]:
@@ -161,15 +157,13 @@ def _of_file(
     path: Path, domain: Domain | None, names: Iterable[str] | None, code: str | None, budget: Budget | None
 ) -> Circuit:
     """Return the clauses of a file, over what it is said to be, what it says itself, or numbered variables."""
-    if not path.is_file():
-        raise ModelFileError(f"There is no file {path}; give the path of a file of clauses.")
     source = Source(path, budget=budget)
     n, clauses = read_clauses(source)
     if names is not None:
         domain = boolean_domain(names)
     if domain is None and not is_described(source):
-        if n > _MOST_NAMES:  # a header is easily written
-            source.fail(-1, f"at most {_MOST_NAMES} variables without a domain", str(n), "pass domain=")
+        if n > MOST_NAMES:  # a header is easily written
+            source.fail(-1, f"at most {MOST_NAMES} variables without a domain", str(n), "pass domain=")
         domain = boolean_domain(_called(None, n))
     known = described_variables(source, domain, code)
     if len(known.bits) < n and is_described(source):  # what our own files have beyond the features' bits

@@ -68,6 +68,11 @@ def from_dd(node: Any, domain: Domain | None = None, *, code: str = "order") -> 
 def _variables(node: Any) -> tuple[str, ...]:
     """Return the names of the manager's variables, from the top of its order down."""
     missing = [name for name in ("level", "low", "high", "negated") if not hasattr(type(node), name)]
+    if type(node).__module__ == "dd.cudd_zdd":  # has the same attributes, but nodes of another meaning
+        raise CircuitError(
+            "Expected a node of a BDD, a Function of dd.cudd or dd.autoref, but one of a ZDD of dd.cudd_zdd was given; "
+            "copy it into a BDD first."
+        )
     if missing:
         raise CircuitError(
             f"Expected a node of dd, a Function of dd.cudd or dd.autoref, but {type(node).__name__} was given; give "

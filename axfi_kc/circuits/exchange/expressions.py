@@ -77,6 +77,8 @@ def from_expression(text: str, domain: Domain | None = None, *, names: Iterable[
     Traceback (most recent call last):
     axfi_kc.errors.CircuitError: Expected a name, a constant, '~' or '(' at position 4 of 'x & | y', but found '|'; ...
     """
+    if not isinstance(text, str):
+        raise CircuitError(f"An expression is a text such as 'x & ~y', but {text!r} was given; write one.")
     tokens = _tokens(text)
     occurring = list(dict.fromkeys(token.text for token in tokens if token.kind == "name"))
     known = domain or boolean_domain(occurring if names is None else names)

@@ -222,11 +222,14 @@ def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
 
 
 def _root(graph: nx.DiGraph) -> Hashable:
+    if not hasattr(graph, "is_directed") or not graph.is_directed():
+        found = "one whose edges have no direction" if hasattr(graph, "is_directed") else type(graph).__name__
+        raise CircuitError(f"A circuit is a directed graph, but {found} was given; make it an nx.DiGraph.")
     named = graph.graph.get("root")
     tops = [named] if named is not None else [node for node, n in graph.in_degree() if n == 0]
-    if not graph.is_directed() or len(tops) != 1 or tops[0] not in graph:
+    if len(tops) != 1 or tops[0] not in graph:
         # a graph whose nodes all have a predecessor has a cycle, which is what to say of it
-        if graph.is_directed() and len(graph) and not tops:
+        if len(graph) and not tops:
             import networkx as nx
 
             cycle = " -> ".join(str(a) for a, *_ in nx.find_cycle(graph))[:80]
@@ -235,8 +238,8 @@ def _root(graph: nx.DiGraph) -> Hashable:
             f"A circuit is a directed graph with one root, but this one has {len(tops)} nodes without a predecessor; "
             "say which one by graph.graph['root']."
         )
-    found: Hashable = tops[0]
-    return found
+    top: Hashable = tops[0]
+    return top
 
 
 def _grid(graph: nx.DiGraph, domain: Domain | None) -> Grid:

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit, circuit_in
 from axfi_kc.circuits.files.bdd import read_dd_json, read_dddmp, write_dd_json, write_dddmp
 from axfi_kc.circuits.files.cnf import compile_with_dsharp, parse_count_answer, read_cnf, write_cnf
 from axfi_kc.circuits.files.nnf import read_nnf, write_nnf
@@ -210,7 +210,7 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     Raises
     ------
     ModelFileError
-        If the suffix is unknown.
+        If the suffix is unknown, or the folder does not exist.
     CircuitError
         If this format cannot hold this circuit.
 
@@ -225,6 +225,11 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     known = next((known for known in FORMATS[file.suffix] if known.write is not None), None)
     if known is None or known.write is None:
         raise CircuitError(f"{file.name}: files of this format are only read; save as {_for_any()}.")
+    if not file.parent.is_dir() or file.is_dir():
+        raise ModelFileError(
+            f"A circuit is saved as a file in a folder that exists, but {str(path)!r} is "
+            f"{'a folder' if file.is_dir() else 'in none'}; make the folder, or give another path."
+        )
     found = getattr(circuit, "language", "circuit")
     if known.language not in (None, found):
         raise CircuitError(
@@ -232,7 +237,7 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
             f"{known.language!r} first, or save as {_for_any()}."
         )
     plain = known.language is None and not isinstance(circuit, Circuit)
-    known.write(circuit.to_circuit() if plain else circuit, file, **_taken(known.write, code=code))
+    known.write(circuit_in(circuit) if plain else circuit, file, **_taken(known.write, code=code))
 
 
 def _for_any() -> str:

@@ -16,7 +16,7 @@ from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.cnf import compile_clauses_with_dsharp
 from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
 from axfi_kc.circuits.files.text_lines import FilePath
-from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.circuits.files.variables import MOST_NAMES, Variables
 from axfi_kc.circuits.queries.structure import complete_order
 from axfi_kc.circuits.targets import Target, language_of, target_of
 from axfi_kc.circuits.targets.ddnnf import Ddnnf, ddnnf_of
@@ -36,10 +36,17 @@ _USUAL = {"mdd": "dd", "obdd": "dd", "sdd": "pysdd"}
 
 def _problem_of(problem: Problem, budget: Budget | None) -> CountingProblem:
     if isinstance(problem, CountingProblem):
-        return problem
-    if isinstance(problem, str | PathLike):
-        return read_counting_problem(problem, budget=budget)
-    return CountingProblem.of(problem)
+        found = problem
+    elif isinstance(problem, str | PathLike):
+        found = read_counting_problem(problem, budget=budget)
+    else:
+        found = CountingProblem.of(problem)
+    if found.n_variables > MOST_NAMES:
+        raise CircuitError(
+            f"Clauses are compiled with at most {MOST_NAMES} variables, but there are {found.n_variables}; number "
+            "those that occur."
+        )
+    return found
 
 
 def compile_cnf(

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
@@ -15,7 +18,7 @@ from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 
-__all__ = ["TRACKS", "CountingProblem", "read_counting_problem"]
+__all__ = ["TRACKS", "CountingProblem", "checked_clauses", "read_counting_problem"]
 
 
 TRACKS = ("mc", "wmc", "pmc", "pwmc")
@@ -90,10 +93,7 @@ class CountingProblem:
         CircuitError
             If a literal is no whole number other than 0, or of a variable that does not exist.
         """
-        given = tuple(tuple(clause) for clause in clauses)
-        for x in (x for clause in given for x in clause):
-            if isinstance(x, bool) or not isinstance(x, int) or not x:
-                raise CircuitError(f"A literal is a whole number other than 0, but {x!r} was given; write 3 or -3.")
+        given = checked_clauses(clauses)
         largest = max((abs(x) for clause in given for x in clause), default=0)
         return cls(largest if n_variables is None else n_variables, given)
 
@@ -124,6 +124,32 @@ class CountingProblem:
         """The clauses without those that are always true, each literal and each clause once."""
         kept = dict.fromkeys(tuple(dict.fromkeys(clause)) for clause in self.clauses)
         return [clause for clause in kept if not any(-x in clause for x in clause)]
+
+
+def checked_clauses(clauses: Any) -> tuple[tuple[int, ...], ...]:
+    """Return clauses that somebody gave, their literals as Python's integers.
+
+    Raises
+    ------
+    CircuitError
+        If they are no sequences, or a literal is no whole number other than 0.
+    """
+    if not isinstance(clauses, Iterable):
+        raise CircuitError(
+            f"Clauses are a file, or sequences of literals such as [(1, 2), (-1, 3)], but {clauses!r} was given; give "
+            "these."
+        )
+    return tuple(_checked_clause(clause) for clause in clauses)
+
+
+def _checked_clause(clause: Any) -> tuple[int, ...]:
+    if isinstance(clause, str) or not isinstance(clause, Iterable):
+        raise CircuitError(f"A clause is a sequence of literals, but {clause!r} was given; write (1, -2) for it.")
+    found = tuple(clause)
+    strange = next((x for x in found if isinstance(x, bool) or not isinstance(x, int | np.integer) or not x), None)
+    if strange is not None:
+        raise CircuitError(f"A literal is a whole number other than 0, but {strange!r} was given; write 3 or -3.")
+    return tuple(map(int, found))
 
 
 @lru_cache(maxsize=8)

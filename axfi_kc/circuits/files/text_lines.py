@@ -33,10 +33,17 @@ class Source:
         All of them, made when they are first asked for.
     account
         What reading has cost, a step for each line and for each node that is made of it.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file.
     """
 
     def __init__(self, path: FilePath, *, budget: Budget | None = None) -> None:
         file = Path(path)
+        if not file.exists() or file.is_dir():  # a pipe is no file, and can be read
+            raise ModelFileError(f"There is no file {str(path)!r}; give the path of a file that exists.")
         self.name = file.name
         self.account = Account(budget, goal=f"circuit of {self.name}", advice="allow more")
         if budget is not None and budget.bytes is not None and file.stat().st_size > budget.bytes:

@@ -18,6 +18,7 @@ from axfi_kc.domain.measures import Histogram, Weights
 from axfi_kc.errors import AxfiError, CircuitError, ModelFileError
 
 __all__ = [
+    "MOST_NAMES",
     "Variables",
     "boolean_domain",
     "described_axis",
@@ -134,6 +135,10 @@ class Variables:
     def with_auxiliary(self, n_variables: int) -> Variables:
         """Return these variables followed by auxiliary ones, `n_variables` in all."""
         return Variables(self.grid, self.bits + (None,) * (n_variables - len(self.bits)))
+
+
+MOST_NAMES = 100_000
+"""How many variables of clauses may become features of their own; a header of millions is easily written."""
 
 
 def boolean_domain(names: Iterable[str]) -> Domain:
