@@ -533,7 +533,7 @@ class Grid:
             raise DomainError(
                 f"A point has a cell for each of the {len(self.axes)} features, but {found.size} were given; give all."
             )
-        if found.dtype.kind not in "iu" or bool(((found < 0) | (found >= self.n_cells)).any()):
+        if found.size and (found.dtype.kind not in "iu" or ((found < 0) | (found >= self.n_cells)).any()):
             raise DomainError(
                 f"The cells of a point are numbered from 0, of these features below {_few(self.n_cells)}, but "
                 f"{_few(found.tolist())} were given; correct them."

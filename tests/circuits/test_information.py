@@ -165,7 +165,7 @@ def test_logarithms_are_certified():
 
 def test_bad_input_is_one_sentence():
     rng, build = Random(0), CircuitBuilder(Grid.of_values(bit_domain(3)))
-    other = CircuitBuilder(Grid.of_values(bit_domain(3)))
+    other = CircuitBuilder(Grid.of_values(bit_domain(4)))
     circuit = build.circuit(build.literal(0, [1]))
     p, q = (deterministic_psdd(rng, Vtree.right_linear(order), 3) for order in ([0, 1, 2], [2, 1, 0]))
     leaves, elements = (
