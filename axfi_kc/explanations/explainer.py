@@ -183,8 +183,9 @@ class Explainer(Manners):
         What to do at Ctrl-C. ``"raise"`` KeyboardInterrupt, or ``"radius"``: end as if the budget were spent, a batch
         with the rows that are done; a second Ctrl-C raises.
     toward
-        "Why not this class?": a class, by its label or its name. CXps are then the sets of features whose change can
-        lead to *that* class, and weigh the points of it; AXps are what keeps it out, whichever other class comes.
+        "Why not this class?": a class, by its label or its name, which must not mean two. CXps are then the sets of
+        features whose change can lead to *that* class, and weigh the points of it; AXps are what keeps it out,
+        whichever other class comes.
 
     Raises
     ------

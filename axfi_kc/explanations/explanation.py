@@ -385,10 +385,15 @@ class Explanation(Views):
         Exact, under the domain's distribution, whatever it is; 1 for a weak AXp. See
         :func:`axfi_kc.explanations.chances.precision_of`.
 
+        Parameters
+        ----------
+        features
+            Names of features, or an AXp or CXp, which has them.
+
         Raises
         ------
         UnknownFeatureError
-            If a name is none of the domain's.
+            If a name is none of the domain's, or these are no names.
         DomainError
             If such points have probability 0.
         UnsupportedModelError
@@ -472,7 +477,7 @@ class Explanation(Views):
         Raises
         ------
         DomainError
-            If the threshold is no probability.
+            If the threshold is no probability, or `max_size` no positive whole number.
         UnsupportedModelError
             As for :meth:`precision`.
         BudgetError
