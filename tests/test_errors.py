@@ -275,3 +275,154 @@ def test_a_domain_of_other_columns_says_which() -> None:
         ax.Explainer(model, ax.Domain.from_data(table))
     with pytest.raises(errors.DomainError, match=r"describes 1 \(without 'a'\); make"):
         ax.Explainer(model, ax.Domain.from_data(table[["b"]]))
+
+
+FOUR = ax.Domain([ax.Integer(f"f{i}", 0, 3) for i in range(4)])
+
+
+def four(**options) -> ax.Explainer:
+    return ax.Explainer(lambda p: p[0] and (p[1] > 0 or p[2] > 1), FOUR, **options)
+
+
+QUESTIONS = {
+    "precision": lambda e, names: e.precision(names),
+    "inflated_axp": lambda e, names: e.inflated_axp(names),
+    "inflated_axp, order": lambda e, names: e.inflated_axp(order=names),
+    "inflated_cxp": lambda e, names: e.inflated_cxp(names),
+    "paxp": lambda e, names: e.paxp(0.5, start=names),
+    "circuit": lambda e, names: e.circuit(names),
+    "circuit, weight": lambda e, names: e.circuit().weight(names),
+    "counterfactual": lambda e, names: e.counterfactual(names),
+    "find_counterfactual": lambda e, names: ax.find_counterfactual(e.problem, names),
+    "critical_radius": lambda e, names: e.critical_radius(names),
+    "sensitivity": lambda e, names: ax.sensitivity(four().model, FOUR, names),
+    "is_wcxp": lambda e, names: ax.is_wcxp(e.problem, names),
+    "is_waxp": lambda e, names: ax.is_waxp(e.problem, names),
+    "forest": lambda e, names: e.forest.value(names),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("names", [5, 2.5, np.array("f0")], ids=repr)
+def test_what_has_no_names_of_features(question: str, names) -> None:
+    words = (
+        r"^Expected a set of feature names, an AXp or a CXp, but .* was given; name features, as in {'age', 'sex'}\.$"
+    )
+    with pytest.raises(errors.UnknownFeatureError, match=words) as caught:
+        QUESTIONS[question](four().explain((1, 2, 3, 0)), names)
+    assert isinstance(caught.value, KeyError)
+
+
+@pytest.mark.parametrize("question", ["precision", "critical_radius", "sensitivity", "is_wcxp", "forest"])
+def test_none_has_no_names_of_features(question: str) -> None:
+    with pytest.raises(errors.UnknownFeatureError, match="but None was given; name features"):
+        QUESTIONS[question](four().explain((1, 2, 3, 0)), None)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_string_is_no_list_of_letters(question: str) -> None:
+    with pytest.raises(errors.UnknownFeatureError, match=r"but the string 'f0' was given: use {'f0'}"):
+        QUESTIONS[question](four().explain((1, 2, 3, 0)), "f0")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_explanations_stand_for_their_features(question: str) -> None:
+    e, asked = four().explain((1, 2, 3, 0)), QUESTIONS[question]
+
+    def answer(names) -> str:
+        try:
+            return repr(asked(e, names))
+        except errors.DomainError as error:  # the same refusal: features that keep nothing, or are no CXp
+            return str(error)
+
+    for found in (*e.axps, *e.cxps, e.paxp(0.9), e.inflated_cxp()):
+        assert answer(found) == answer(list(found.features))
+
+
+@pytest.mark.parametrize("question", ["circuit", "counterfactual", "find_counterfactual"])
+def test_an_axp_that_is_no_cxp_is_refused(question: str) -> None:
+    e = four().explain((1, 2, 3, 0))
+    with pytest.raises(errors.DomainError, match="are none"):
+        QUESTIONS[question](e, e.axps[0])
+
+
+@pytest.mark.parametrize("size", [1.5, 2.0, "1", [1], math.nan, -1, 0, True, np.float64(2)], ids=repr)
+def test_sizes_are_positive_whole_numbers(size) -> None:
+    problem, words = (
+        four().explain((1, 2, 3, 0)).problem,
+        "max_size must be a positive whole number of features, or None",
+    )
+    for ask in (
+        lambda: four().explain((1, 2, 3, 0)).paxps(0.9, max_size=size),
+        lambda: four(max_size=size),
+        lambda: ax.find_cxps(problem, max_size=size),
+        lambda: ax.explain_among([[0], [1]], [0, 1], [0], max_size=size),
+    ):
+        with pytest.raises(errors.DomainError, match=words):
+            ask()
+
+
+def test_sizes_and_orders_from_numpy() -> None:
+    e, two = four().explain((1, 2, 3, 0)), np.int64(2)
+    assert e.paxps(0.9, max_size=two) == e.paxps(0.9, max_size=2)
+    assert e.interactions(order=two, up_to=two) == e.interactions(order=2) != {}
+    assert e.interaction_frame(order=two).equals(e.interaction_frame())
+    assert ax.find_cxps(e.problem, max_size=two) == ax.find_cxps(e.problem, max_size=2)
+    limited = four(max_size=two).explain((1, 2, 3, 0))
+    assert limited.to_json() == four(max_size=2).explain((1, 2, 3, 0)).to_json()
+
+
+@pytest.mark.parametrize("kind", [["shapley"], {"shapley"}, {}, slice(1), None, 5], ids=repr)
+def test_kinds_that_are_no_names(kind, tmp_path) -> None:
+    e, batch = four().explain((1, 2, 3, 0)), four().explain_batch([(1, 2, 3, 0), (0, 0, 0, 0)])
+    four().explain_to(tmp_path / "rows.jsonl", [(1, 2, 3, 0)])
+    saved = ax.read_results(tmp_path / "rows.jsonl")
+    written = ax.Explanation.from_json(e.to_json())
+    asked = [
+        *(ask for one in (e, written) for ask in (one.scores, one.shares, one.interactions, one.interaction_frame)),
+        *(ask for all_ in (batch, saved) for ask in (all_.scores, all_.shares, all_.to_frame)),
+        lambda k: e.to_json(kinds=[k]),
+        lambda k: e.to_json(interactions=[k]),
+        lambda k: four().explain_to(tmp_path / "more.jsonl", [(1, 2, 3, 0)], kinds=[k]),
+        lambda k: four().explain_to(tmp_path / "more.jsonl", [(1, 2, 3, 0)], interactions=[k]),
+    ]
+    for ask in asked:
+        with pytest.raises(
+            errors.WeightError, match=r"^The (score|interaction) must be one of .* was given; name one\.$"
+        ):
+            ask(kind)
+
+
+@pytest.mark.parametrize("kinds", ["shapley", 5, None], ids=repr)
+def test_lists_of_kinds_that_are_none(kinds, tmp_path) -> None:
+    e = four().explain((1, 2, 3, 0))
+    for ask in (e.to_json, lambda **o: four().explain_to(tmp_path / "a.jsonl", [(1, 2, 3, 0)], **o)):
+        for name in ("kinds", "interactions"):
+            with pytest.raises(errors.WeightError, match=r"^Expected a list of names, but .* was given; use a list"):
+                ask(**{name: kinds})
+
+
+SWAPPED = {"a": "b", "b": "a", "c": "c"}
+
+
+def letters(**options) -> ax.Explainer:
+    return ax.Explainer(lambda p: "abc"[min(p[0], 2)], FOUR, **options)
+
+
+def test_a_class_that_is_meant_by_its_label_or_by_another_name() -> None:
+    words = r"^A class was expected, but 'b' means two: that with the label 'b' and that with the label 'a', whose name"
+    with pytest.raises(errors.DomainError, match=words):
+        letters(class_names=SWAPPED, toward="b")
+    with pytest.raises(errors.DomainError, match=words):
+        letters(class_names=SWAPPED).explain((2, 0, 0, 0), toward="b")
+    assert letters(class_names=SWAPPED, toward="c").explain((0, 0, 0, 0)).toward == "c"
+    assert letters(class_names={"a": "x", "b": "y"}, toward="b").toward == "b"
+    assert letters(class_names={"a": "x", "b": "y"}, toward="y").toward == "b"
+
+
+def test_a_class_whose_label_is_another_name_is_asked_for_by_its_own() -> None:
+    made = letters(class_names={"a": "b", "b": "x"}, toward="x")
+    point = 3, 0, 0, 0
+    assert made.explain(point).toward == "b"
+    assert made.__sklearn_clone__().explain(point).toward == "b"
+    assert made.explain(point, within=ax.Region(frozen=["f1"])).toward == "b"

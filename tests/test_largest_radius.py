@@ -182,7 +182,7 @@ def test_reports_say_it(stopped: ax.Explanation, words: str) -> None:
 
 
 def test_the_checker_looks_up_to_the_radius() -> None:
-    model, x = hard.boosted(9, 40, 3)
+    model, x = hard.boosted(14, 60, 4)
     with pytest.warns(AxfiWarning):
         e = next(
             e

@@ -554,6 +554,7 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
     """Return the explainer that the options ask for."""
     from axfi_kc.explanations.explainer import Explainer
 
+    names = _class_names(inputs, options.class_names)
     return Explainer(
         inputs.model,
         inputs.domain,
@@ -561,21 +562,25 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         weights=options.weights,
         max_size=options.max_size,
         budget=Budget(seconds=options.seconds, threads=options.threads),
-        class_names=_class_names(inputs, options.class_names),
+        class_names=names,
         within=_region(options),
         on_budget=options.on_budget,
         on_interrupt=options.on_interrupt,
-        toward=_class_asked(inputs, options.toward),
+        toward=_class_asked(inputs, options.toward, names),
     )
 
 
-def _class_asked(inputs: Given, text: str | None) -> Any:
+def _class_asked(inputs: Given, text: str | None, names: Any) -> Any:
     """Return the label that a text stands for; a text that is none of them may be a class's name."""
     if text is None:
         return None
     from axfi_kc.compilers import read_model
+    from axfi_kc.explanations.answers import named_classes, one_class
 
-    return next((label for label in read_model(inputs.model, inputs.domain).labels if str(label) == text), text)
+    model = read_model(inputs.model, inputs.domain)
+    named = named_classes(names, model)
+    # Texts of labels, which are a number for the explainer, may be names of other classes here.
+    return next((one_class(text, label, named) for label in model.labels if str(label) == text), text)
 
 
 def _class_names(inputs: Given, texts: list[str] | None) -> Any:

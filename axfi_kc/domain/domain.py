@@ -15,9 +15,9 @@ import numpy.typing as npt
 from axfi_kc.domain.constraints import Constraint, as_constraint
 from axfi_kc.domain.distribution import Distribution, check_describes
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.from_tables import Table, as_table, infer_features, one_row, unknown
+from axfi_kc.domain.from_tables import FeatureNames, Table, as_table, feature_names, infer_features, one_row, unknown
 from axfi_kc.domain.measures import Number
-from axfi_kc.errors import DomainError, UnknownFeatureError
+from axfi_kc.errors import DomainError
 from axfi_kc.families.masks import features_of
 
 __all__ = ["Domain", "values_of"]
@@ -246,20 +246,23 @@ class Domain:
             raise unknown(name, self.names)
         return position
 
-    def mask(self, names: Iterable[str]) -> int:
+    def mask(self, names: FeatureNames) -> int:
         """Return the set of the features called `names` as an int whose bit i is feature i.
+
+        What has names of features, such as an AXp or a CXp, may be given as well.
+
+        Raises
+        ------
+        UnknownFeatureError
+            If a name is of no feature, or these are no names.
 
         Examples
         --------
         >>> bin(Domain([Integer("a", 0, 1), Integer("b", 0, 1)]).mask(["b"]))
         '0b10'
         """
-        if isinstance(names, str):
-            raise UnknownFeatureError(
-                f"Expected a set of feature names, but the string {names!r} was given: use {{{names!r}}}."
-            )
         found = 0
-        for name in names:
+        for name in feature_names(names):
             found |= 1 << self.index(name)
         return found
 

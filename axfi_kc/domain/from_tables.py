@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,11 @@ from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, 
 from axfi_kc.errors import AxfiWarning, DomainError, UnknownFeatureError
 
 __all__ = [
+    "FeatureNames",
     "Table",
     "as_table",
     "columns_named",
+    "feature_names",
     "infer_features",
     "is_frame",
     "listing",
@@ -123,6 +125,45 @@ def listing(names: Sequence[str]) -> str:
     """Return at most a dozen names, for an error message."""
     shown = ", ".join(repr(n) for n in names[:12])
     return f"{shown}, ... ({len(names)} in all)" if len(names) > 12 else shown
+
+
+class _Named(Protocol):
+    @property
+    def features(self) -> tuple[str, ...]: ...
+
+
+FeatureNames = Iterable[str] | _Named
+"""Names of features, or what has them: an AXp, a CXp, a box of values."""
+
+
+def feature_names(given: FeatureNames) -> tuple[str, ...]:
+    """Return names of features, given as such or by what has them; see :data:`FeatureNames`.
+
+    Raises
+    ------
+    UnknownFeatureError
+        If it is a string, which would be read letter by letter, or nothing that has names.
+
+    Examples
+    --------
+    >>> feature_names({"age": 1}), feature_names(name for name in "ab")
+    (('age',), ('a', 'b'))
+    """
+    if type(given) is tuple:  # most often, and by the thousands
+        return given
+    names: Any = getattr(given, "features", given)
+    if isinstance(names, str):
+        raise UnknownFeatureError(
+            f"Expected a set of feature names, but the string {names!r} was given: use {{{names!r}}}."
+        )
+    try:
+        found = iter(names)
+    except TypeError:
+        raise UnknownFeatureError(
+            f"Expected a set of feature names, an AXp or a CXp, but {given!r} was given; name features, as in "
+            "{'age', 'sex'}."
+        ) from None
+    return tuple(found)
 
 
 def unknown(name: object, names: Sequence[str]) -> UnknownFeatureError:

@@ -19,7 +19,7 @@ import numpy as np
 
 from axfi_kc.errors import DomainError
 
-__all__ = ["Histogram", "Number", "Uniform", "Weights", "abridged", "amount", "counted", "exact", "shown"]
+__all__ = ["Histogram", "Number", "Uniform", "Weights", "abridged", "amount", "counted", "exact", "is_count", "shown"]
 
 
 Number = int | float | Fraction | np.integer | np.floating
@@ -54,6 +54,17 @@ def exact(value: object, what: str = "number") -> Fraction:
         # A float is a dyadic rational, and this is that number, not the decimal it prints as.
         return Fraction(float(value))
     raise DomainError(f"A {what} must be a finite number, but {value!r} was given; give an int, float or Fraction.")
+
+
+def is_count(value: object) -> bool:
+    """Tell whether `value` is a positive whole number, Python's or NumPy's; True is none.
+
+    Examples
+    --------
+    >>> is_count(2), is_count(np.int64(2)), is_count(0), is_count(2.0), is_count(True)
+    (True, True, False, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value > 0)
 
 
 def shown(value: Any, *, digits: int | None = 6, quoted: bool = False) -> str:

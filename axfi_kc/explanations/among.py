@@ -14,8 +14,8 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_miss
 from axfi_kc.domain.from_tables import as_table, one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.engines import check_weights, engine_for
-from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import check_other_class
+from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Similarity
@@ -90,8 +90,7 @@ def explain_among(
     {'x0': 1, 'x1': 1, 'x2': 0}
     """
     check_weights(weights)
-    if max_size is not None and max_size < 1:
-        raise DomainError(f"max_size must be a positive number of features, but {max_size} was given.")
+    max_size = size_limit(max_size)
     space = _widened(Domain.from_data(rows), x) if domain is None else domain
     samples, codes = Samples.of(space, rows, outputs), space.encode_point(x)
     similarity = Similarity.of(samples, delta, toward=toward)

@@ -27,7 +27,9 @@ __all__ = [
     "named_classes",
     "naming_rows",
     "no_cxp_words",
+    "one_class",
     "other_class_errors",
+    "others_named",
     "radius_words",
     "space_words",
     "stopped_words",
@@ -88,10 +90,32 @@ def named_classes(given: Mapping[Any, str] | Sequence[str] | None, model: Model)
 
 
 def label_of(given: Any, class_names: Mapping[Any, str], model: Model) -> Any:
-    """Return the label of a class that is given by its label or by its name; what is neither is returned as it is."""
+    """Return the label of a class that is given by its label or by its name; what is neither is returned as it is.
+
+    Raises
+    ------
+    DomainError
+        If it is the label of one class and the name of another.
+    """
     if given is None or given in model.labels:
-        return given
+        return one_class(given, given, class_names)
     return next((label for label, name in class_names.items() if name == given), given)
+
+
+def one_class(given: Any, label: Any, class_names: Mapping[Any, str]) -> Any:
+    """Return the label that was given, if no other class is called so."""
+    for other in others_named(given, class_names):
+        if other != label:
+            raise DomainError(
+                f"A class was expected, but {given!r} means two: that with the label {label!r} and that with the label "
+                f"{other!r}, whose name it is; give class_names that are no label of another class."
+            )
+    return label
+
+
+def others_named(given: Any, class_names: Mapping[Any, str]) -> list[Any]:
+    """Return the labels of classes that have a label as their name, without being it."""
+    return [label for label, name in class_names.items() if name == given and label != given]
 
 
 def other_class_errors(outputs: Sequence[Any], similarity: Similarity) -> dict[int, AxfiError]:

@@ -277,7 +277,7 @@ class SavedBatch(BatchViews):
 
         A score that was not written is computed from the CXps.
         """
-        if kind in self._header["kinds"]:
+        if isinstance(kind, str) and kind in self._header["kinds"]:
             rows = [self._stated(record.scores, kind) for record in self._records]
         else:
             score = find_score(kind)

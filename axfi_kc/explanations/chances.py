@@ -6,7 +6,7 @@ exist and lie in the region, if there is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Budget
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Real
+from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.engines import BoxedEngine, boxed_engine_for
 from axfi_kc.engines.ball_weights import BallWeights, near_of
 from axfi_kc.errors import UnsupportedModelError
@@ -44,7 +45,7 @@ def measured_model(model: Model) -> Model:
     return model if plain is None else restricted(model, plain)
 
 
-def precision_of(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> Fraction:
+def precision_of(problem: Problem, features: FeatureNames, *, budget: Budget | None = None) -> Fraction:
     """Return the probability that a point is similar, given that these features are as in the instance.
 
     Parameters

@@ -21,7 +21,8 @@ import numpy as np
 from axfi_kc.budget import Account, Budget, BudgetSpent, Watch
 from axfi_kc.domain.domain import values_of
 from axfi_kc.domain.features import Real
-from axfi_kc.domain.measures import amount, shown
+from axfi_kc.domain.from_tables import FeatureNames
+from axfi_kc.domain.measures import amount, is_count, shown
 from axfi_kc.engines import CxpSets, ListedCxps, check_countable, check_weights
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.problem import Problem
@@ -41,6 +42,7 @@ __all__ = [
     "is_waxp",
     "is_wcxp",
     "relevant_features",
+    "size_limit",
     "weighted_cxps",
 ]
 
@@ -231,7 +233,7 @@ def weighted_cxps(
     """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
     check_weights(weights)
     codes = problem.codes[np.newaxis]
-    found = problem.engine.explain(codes, weights=weights, max_size=max_size, budget=budget)
+    found = problem.engine.explain(codes, weights=weights, max_size=size_limit(max_size), budget=budget)
     check_countable(found, problem.domain.features)
     # With limit 0 a list that exists is given whatever its length, and a DAG is never expanded.
     sets = found[0].listed(0)
@@ -263,6 +265,8 @@ def find_cxps(
     ------
     WeightError
         For counts of a CXp that contains a real feature.
+    DomainError
+        If `max_size` is no positive whole number.
     BudgetError
         If the budget was spent.
 
@@ -362,7 +366,23 @@ def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tupl
     return problem.domain.names_of(found[0].support)
 
 
-def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
+def size_limit(max_size: Any) -> int | None:
+    """Return the largest number of features that a set may have, as an int; None: any.
+
+    Raises
+    ------
+    DomainError
+        If it is no positive whole number.
+    """
+    if max_size is not None and not is_count(max_size):
+        raise DomainError(
+            f"max_size must be a positive whole number of features, or None, but {max_size!r} was given; leave it out "
+            "for sets of any size."
+        )
+    return None if max_size is None else int(max_size)
+
+
+def is_wcxp(problem: Problem, features: FeatureNames, *, budget: Budget | None = None) -> bool:
     """Tell whether changing only `features` can make the output dissimilar.
 
     Raises
@@ -386,7 +406,7 @@ def is_wcxp(problem: Problem, features: Iterable[str], *, budget: Budget | None 
     return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features), budget=budget)
 
 
-def is_waxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> bool:
+def is_waxp(problem: Problem, features: FeatureNames, *, budget: Budget | None = None) -> bool:
     """Tell whether keeping `features` keeps the output similar, whatever the others do.
 
     Notes

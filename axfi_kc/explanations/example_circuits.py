@@ -25,12 +25,12 @@ from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.targets.ddnnf import shrunk
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Real
+from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.grid import Axis, Cut, Grid
 from axfi_kc.engines import BoxedEngine, boxed_engine_for
 from axfi_kc.engines.ball_weights import near_of
 from axfi_kc.engines.diagram.engine import DiagramEngine
 from axfi_kc.errors import DomainError, UnsupportedModelError, WeightError
-from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families import SetFamily
 from axfi_kc.families.masks import features_of
@@ -117,7 +117,7 @@ class ExampleCircuit:
         return queries.count(inner, fixed=list(fixed), check=check, budget=budget)
 
     def weight(
-        self, cxp: CXp | Iterable[str] | None = None, *, kind: str = "ratio", budget: Budget | None = None
+        self, cxp: FeatureNames | None = None, *, kind: str = "ratio", budget: Budget | None = None
     ) -> Fraction | int:
         """Return what the examples of one CXp weigh, counted on this circuit.
 
@@ -150,12 +150,12 @@ class ExampleCircuit:
             return circuit_share(inner, {i: self._codes[i] for i in fixed})
         return queries.probability(inner, budget=budget) / possible_share(self.circuit.grid, fixed)
 
-    def _named(self, cxp: CXp | Iterable[str] | None) -> tuple[str, ...]:
+    def _named(self, cxp: FeatureNames | None) -> tuple[str, ...]:
         if cxp is None:
             if not self.is_single:
                 raise DomainError("This circuit has the examples of several CXps; name the one that is to be weighed.")
             return self.features
-        names = self.domain.names_of(self.domain.mask(cxp.features if isinstance(cxp, CXp) else cxp))
+        names = self.domain.names_of(self.domain.mask(cxp))
         inner = queries.condition(self.circuit, self._own_cells(names))
         if not queries.is_consistent(inner):
             raise DomainError(f"{list(names)} have no example in this circuit; name a CXp that it is about.")
@@ -234,9 +234,9 @@ def _points(circuit: Circuit, fixed: Sequence[int]) -> Iterator[tuple[list[str],
     return ((names, point) for point in queries.models(build.circuit(root)))
 
 
-def named_mask(domain: Domain, cxp: CXp | Iterable[str], is_cxp: Callable[[int], bool]) -> int:
+def named_mask(domain: Domain, cxp: FeatureNames, is_cxp: Callable[[int], bool]) -> int:
     """Return a CXp, or the names of its features, as a mask; DomainError if it is none."""
-    mask = domain.mask(cxp.features if isinstance(cxp, CXp) else cxp)
+    mask = domain.mask(cxp)
     if not is_cxp(mask):
         names = list(domain.names_of(mask))
         raise DomainError(f"{names} are none of the CXps of this explanation; take one of its cxps.")

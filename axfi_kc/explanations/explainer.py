@@ -38,10 +38,12 @@ from axfi_kc.explanations.answers import (
     named_classes,
     naming_rows,
     other_class_errors,
+    others_named,
     radius_words,
     warn_of_radii,
 )
 from axfi_kc.explanations.batch import Batch, SavedBatch
+from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.further import Asked
@@ -58,7 +60,7 @@ from axfi_kc.models.own_predict import (
     own_probabilities,
 )
 from axfi_kc.scores import DEFAULT_SCORES, check_complete, find_scores
-from axfi_kc.scores.interactions import find_interaction
+from axfi_kc.scores.interactions import find_interactions
 
 __all__ = ["Explainer", "Manners"]
 
@@ -181,8 +183,9 @@ class Explainer(Manners):
         What to do at Ctrl-C. ``"raise"`` KeyboardInterrupt, or ``"radius"``: end as if the budget were spent, a batch
         with the rows that are done; a second Ctrl-C raises.
     toward
-        "Why not this class?": a class, by its label or its name. CXps are then the sets of features whose change can
-        lead to *that* class, and weigh the points of it; AXps are what keeps it out, whichever other class comes.
+        "Why not this class?": a class, by its label or its name, which must not mean two. CXps are then the sets of
+        features whose change can lead to *that* class, and weigh the points of it; AXps are what keeps it out,
+        whichever other class comes.
 
     Raises
     ------
@@ -221,12 +224,11 @@ class Explainer(Manners):
         check_weights(weights)
         _check_ending("on_budget", on_budget)
         _check_ending("on_interrupt", on_interrupt)
-        _check_max_size(max_size)
         self.model = model
         self.domain = domain = domain if isinstance(domain, Domain) else _domain_of(domain, model)
         self.delta = delta
         self.weights = weights
-        self.max_size = max_size
+        self.max_size = size_limit(max_size)
         self.budget = _checked_budget(budget)
         self.target = target
         self.on_budget, self.on_interrupt = on_budget, on_interrupt
@@ -234,8 +236,10 @@ class Explainer(Manners):
         self._predict = own_predictor(model, domain)
         self._probabilities = own_probabilities(model, domain)
         self.class_names = named_classes(class_names, self._model) or None
-        self.toward = label_of(toward, self.class_names or {}, self._model)
-        self._similarity = Similarity.of(self._model, delta, toward=self.toward)
+        label = label_of(toward, self.class_names or {}, self._model)
+        # A label that is another class's name as well would be refused by a copy of this; what was given is not.
+        self.toward = toward if others_named(label, self.class_names or {}) else label
+        self._similarity = Similarity.of(self._model, delta, toward=label)
         self.within = within
         self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
@@ -467,7 +471,7 @@ class Explainer(Manners):
             skipped=rows.skipped,
             within=self.within,
             on_budget=self.on_budget,
-            interactions=tuple(map(find_interaction, dict.fromkeys(interactions))),
+            interactions=find_interactions(interactions),
             asked=Asked.of(min_precision, inflate),
         )
         found = None if self._probabilities is None else self._probabilities(rows.codes)
@@ -573,12 +577,6 @@ def _checked_budget(budget: Any) -> Budget:
     if budget is None or isinstance(budget, Budget):
         return budget or Budget()
     raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {budget!r} was given.")
-
-
-def _check_max_size(max_size: Any) -> None:
-    is_whole = isinstance(max_size, int | np.integer) and not isinstance(max_size, bool)
-    if max_size is not None and (not is_whole or max_size < 1):
-        raise DomainError(f"max_size must be a positive whole number of features, or None, but {max_size!r} was given.")
 
 
 def _domain_of(table: Any, model: Any) -> Domain:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +12,7 @@ import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.measures import Number
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
@@ -333,7 +334,7 @@ class Explanation(Views):
 
     def counterfactual(
         self,
-        cxp: CXp | Iterable[str] | None = None,
+        cxp: FeatureNames | None = None,
         *,
         seed: int | None = None,
         first: bool = False,
@@ -378,16 +379,21 @@ class Explanation(Views):
         options: dict[str, Any] = {"seed": seed, "min_plausibility": min_plausibility, "budget": account.rest()}
         return counterfactual_of(self.problem, cxps, cxp, **options)
 
-    def precision(self, features: Iterable[str]) -> Fraction:
+    def precision(self, features: FeatureNames) -> Fraction:
         """Return the probability that the output is similar, given that these features are as in the instance.
 
         Exact, under the domain's distribution, whatever it is; 1 for a weak AXp. See
         :func:`axfi_kc.explanations.chances.precision_of`.
 
+        Parameters
+        ----------
+        features
+            Names of features, or an AXp or CXp, which has them.
+
         Raises
         ------
         UnknownFeatureError
-            If a name is none of the domain's.
+            If a name is none of the domain's, or these are no names.
         DomainError
             If such points have probability 0.
         UnsupportedModelError
@@ -397,7 +403,7 @@ class Explanation(Views):
         """
         return precision_of(self.problem, features, budget=self._budget)
 
-    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+    def circuit(self, cxp: FeatureNames | None = None) -> ExampleCircuit:
         """Return the adversarial examples of a CXp, or of all CXps, as a circuit: what the weights count.
 
         Deterministic and decomposable, over the features of the domain; it can be counted, drawn
@@ -435,7 +441,7 @@ class Explanation(Views):
         """The probabilistic AXps and boxes that were asked for so far; documents and pages have them, too."""
         return Further()
 
-    def paxp(self, min_precision: Number, *, start: AXp | Iterable[str] | None = None) -> PAXp:
+    def paxp(self, min_precision: Number, *, start: FeatureNames | None = None) -> PAXp:
         """Return features that keep the output with a given probability, none of which alone can be left out.
 
         A locally minimal probabilistic AXp, fast; :meth:`paxps` gives all that are subset-minimal.
@@ -461,8 +467,7 @@ class Explanation(Views):
         >>> Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2)).paxp(0.75)
         PAXp(features=('a',), precision=Fraction(3, 4))
         """
-        names = start.features if isinstance(start, AXp) else start
-        found = locally_minimal_paxp(self.problem, min_precision, start=names, budget=self._budget)
+        found = locally_minimal_paxp(self.problem, min_precision, start=start, budget=self._budget)
         self.further.local_paxps[threshold_of(min_precision)] = found
         return found
 
@@ -472,7 +477,7 @@ class Explanation(Views):
         Raises
         ------
         DomainError
-            If the threshold is no probability.
+            If the threshold is no probability, or `max_size` no positive whole number.
         UnsupportedModelError
             As for :meth:`precision`.
         BudgetError
@@ -486,7 +491,7 @@ class Explanation(Views):
         self.further.paxps[found.min_precision] = found
         return found
 
-    def inflated_axp(self, axp: AXp | Iterable[str] | None = None, *, order: Sequence[str] | None = None) -> Inflated:
+    def inflated_axp(self, axp: FeatureNames | None = None, *, order: FeatureNames | None = None) -> Inflated:
         """Return an AXp as ranges and sets of values that still keep the output, none of which can be made larger.
 
         Parameters
@@ -514,8 +519,7 @@ class Explanation(Views):
         ('a from 3 to 9; b from 4 to 9', Fraction(21, 50))
         """
         chosen = self.smallest_axp() if axp is None else axp
-        names = chosen.features if isinstance(chosen, AXp) else chosen
-        found = inflated_axp(self.problem, names, order=order, budget=self._budget)
+        found = inflated_axp(self.problem, chosen, order=order, budget=self._budget)
         self.further.inflated_axps[found.features] = found
         return found
 
@@ -539,13 +543,14 @@ class Explanation(Views):
         self.further.most_general = found
         return found
 
-    def inflated_cxp(self, cxp: CXp | Iterable[str] | None = None) -> Inflated:
+    def inflated_cxp(self, cxp: FeatureNames | None = None) -> Inflated:
         """Return the largest box of changes of a CXp's features, all else as it is, that all change the output.
 
         Parameters
         ----------
         cxp
-            A CXp, or the names of its features; by default the first of least size.
+            A CXp, or names of features: any set that can change the output is taken, minimal or not. By default the
+            first of least size.
 
         Raises
         ------
@@ -555,8 +560,7 @@ class Explanation(Views):
             As for :meth:`most_general`.
         """
         chosen = self.smallest_cxp() if cxp is None else cxp
-        names = chosen.features if isinstance(chosen, CXp) else chosen
-        found = inflated_cxp(self.problem, names, budget=search_budget(self._budget))
+        found = inflated_cxp(self.problem, chosen, budget=search_budget(self._budget))
         self.further.inflated_cxps[found.features] = found
         return found
 
@@ -618,7 +622,7 @@ class Explanation(Views):
 
     def critical_radius(
         self,
-        cxp: CXp | Iterable[str],
+        cxp: FeatureNames,
         *,
         norm: str | None = None,
         unit: str | None = None,

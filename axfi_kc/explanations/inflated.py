@@ -29,6 +29,7 @@ import numpy as np
 from axfi_kc.budget import Account, Budget, BudgetSpent, Meter
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
+from axfi_kc.domain.from_tables import FeatureNames, feature_names
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.measures import shown
 from axfi_kc.engines.box_finders import BoxFinder, Masks, bits_of, check_has_boxes, finder_for, mask_of
@@ -265,7 +266,7 @@ def _values(axis: Axis, cells: Sequence[int]) -> Values:
 
 
 def inflated_axp(
-    problem: Problem, features: Iterable[str], *, order: Sequence[str] | None = None, budget: Budget | None = None
+    problem: Problem, features: FeatureNames, *, order: FeatureNames | None = None, budget: Budget | None = None
 ) -> Inflated:
     """Return an AXp with the values that each of its features may take; none of these sets can be made larger.
 
@@ -326,8 +327,8 @@ def _freed(around: _Around, box: Masks, whole: Masks, members: Iterable[int], *,
     return box
 
 
-def _ranked(domain: Domain, members: Sequence[int], order: Sequence[str] | None) -> list[int]:
-    first = [] if order is None else [i for i in map(domain.index, order) if i in members]
+def _ranked(domain: Domain, members: Sequence[int], order: FeatureNames | None) -> list[int]:
+    first = [] if order is None else [i for i in map(domain.index, feature_names(order)) if i in members]
     return [*first, *(i for i in members if i not in first)]
 
 
@@ -417,8 +418,10 @@ def most_general(problem: Problem, *, budget: Budget | None = None) -> Inflated:
     return Inflated(around.values(box, limited), around.measure(box, members), most)
 
 
-def inflated_cxp(problem: Problem, features: Iterable[str], *, budget: Budget | None = None) -> Inflated:
+def inflated_cxp(problem: Problem, features: FeatureNames, *, budget: Budget | None = None) -> Inflated:
     """Return the largest box of changes of a CXp's features, all else as in the instance, that all change the output.
+
+    Any set of features that can change the output is taken, whether or not it is minimal, as a CXp is.
 
     Raises
     ------

@@ -12,16 +12,18 @@ its best corner.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, overload
 
 from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.explanations.chances import Precisions
+from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.problem import Problem
 
 __all__ = ["PAXp", "PAXps", "find_paxps", "locally_minimal_paxp", "threshold_of"]
@@ -98,7 +100,7 @@ def threshold_of(min_precision: Number) -> Fraction:
 
 
 def locally_minimal_paxp(
-    problem: Problem, min_precision: Number, *, start: Iterable[str] | None = None, budget: Budget | None = None
+    problem: Problem, min_precision: Number, *, start: FeatureNames | None = None, budget: Budget | None = None
 ) -> PAXp:
     """Return a set of features of at least a precision, from which no single one can be left out.
 
@@ -169,7 +171,7 @@ def find_paxps(
     Raises
     ------
     DomainError
-        If the threshold is no probability.
+        If the threshold is no probability, or `max_size` no positive whole number.
     UnsupportedModelError
     BudgetError
         If not even the sets of one feature were finished.
@@ -188,10 +190,11 @@ def find_paxps(
     [(('a', 'b'), Fraction(1, 1)), (('a', 'c'), Fraction(1, 1))]
     """
     least, domain = threshold_of(min_precision), problem.domain
+    most = size_limit(max_size)
     account = Account(budget, goal="list of probabilistic AXps", advice="allow more, or set max_size")
     precisions = Precisions(problem, budget=budget)
     bits = [1 << i for i in range(len(domain)) if not precisions.unused >> i & 1]
-    limit = len(bits) if max_size is None else min(max_size, len(bits))
+    limit = len(bits) if most is None else min(most, len(bits))
     found: dict[int, Fraction] = {}
     radius = -1
     try:

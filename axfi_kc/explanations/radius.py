@@ -10,19 +10,19 @@ best-first search over cells; for linear models by closed forms.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
 from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.from_tables import FeatureNames, feature_names
 from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.counterfactuals.linear import goes_by_values, renumbered_problem
 from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
-from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel
@@ -162,7 +162,7 @@ def replace_radius(region: Region, radius: Fraction | None) -> Region:
 
 def critical_radius(
     problem: Problem,
-    cxp: CXp | Iterable[str],
+    cxp: FeatureNames,
     *,
     norm: str | None = None,
     unit: str | None = None,
@@ -212,9 +212,7 @@ def critical_radius(
     (Fraction(10, 1), Fraction(1, 8))
     """
     account = Account(budget, goal="critical radius", advice="allow more, or take a smaller CXp")
-    if not isinstance(cxp, CXp | Iterable) or isinstance(cxp, str):
-        raise DomainError(f"Expected a CXp, or the names of its features, but {cxp!r} was given.")
-    names = cxp.features if isinstance(cxp, CXp) else tuple(cxp)
+    names = feature_names(cxp)
     whole = problem.whole or problem
     region = measured(problem.region or Region(), norm=norm, unit=unit, weights=weights)
     found = reaches_of(whole, region, account)[whole.domain.mask(names)]

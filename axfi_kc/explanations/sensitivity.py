@@ -25,7 +25,7 @@ from axfi_kc.domain.domain import Domain, Unbound
 from axfi_kc.domain.features import Real
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import amount, counted, shown
-from axfi_kc.errors import DomainError, MissingExtraError, SimilarityError, UnknownFeatureError
+from axfi_kc.errors import DomainError, MissingExtraError, SimilarityError
 from axfi_kc.models import Similarity
 from axfi_kc.models.joint import circuit_share
 from axfi_kc.models.support import possible_share, support_of
@@ -317,10 +317,6 @@ def _making(group: tuple[str, ...]) -> Callable[..., Sensitivity]:
 
 
 def _chosen(domain: Domain, features: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(features, str):
-        raise UnknownFeatureError(
-            f"Expected a list of features, but the string {features!r} was given: use [{features!r}]."
-        )
     names = domain.names_of(domain.mask(features))
     if not names:
         raise DomainError("Name at least one feature that may change.")

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.measures import Number, amount, shown
 from axfi_kc.engines import Numerators, fractions_of, nearest_floats
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
@@ -553,7 +554,7 @@ class SavedExplanation(Views, SavedData):
     problem: Problem | None = None
 
     def counterfactual(
-        self, cxp: CXp | Iterable[str] | None = None, *, seed: int | None = None, first: bool = False
+        self, cxp: FeatureNames | None = None, *, seed: int | None = None, first: bool = False
     ) -> Counterfactual:
         """Return an adversarial example of a CXp, as :meth:`axfi_kc.Explanation.counterfactual` does.
 
@@ -569,7 +570,7 @@ class SavedExplanation(Views, SavedData):
         problem = self._problem()
         return improving_counterfactuals(problem, self._masks())
 
-    def circuit(self, cxp: CXp | Iterable[str] | None = None) -> ExampleCircuit:
+    def circuit(self, cxp: FeatureNames | None = None) -> ExampleCircuit:
         """Return the adversarial examples of a CXp, or of all, as a circuit; see :meth:`axfi_kc.Explanation.circuit`.
 
         Raises

@@ -28,6 +28,7 @@ __all__ = [
     "check_complete",
     "find_score",
     "find_scores",
+    "listed_kinds",
     "over_one_denominator",
     "register_score",
     "score_numerators",
@@ -135,14 +136,27 @@ def find_score(name: str) -> Score:
     WeightError
         If there is none.
     """
-    if name not in SCORES:
+    if not isinstance(name, str) or name not in SCORES:
         raise WeightError(f"The score must be one of {', '.join(map(repr, SCORES))}, but {name!r} was given; name one.")
     return SCORES[name]
 
 
 def find_scores(names: Iterable[str]) -> tuple[Score, ...]:
     """Return the scores of these names, each once; see :func:`find_score`."""
-    return tuple(find_score(name) for name in dict.fromkeys(names))
+    return tuple({score.name: score for score in map(find_score, listed_kinds(names))}.values())
+
+
+def listed_kinds(given: Iterable[str]) -> Iterable[str]:
+    """Return the names of scores or interactions that were given, if they are a list and not one name.
+
+    Raises
+    ------
+    WeightError
+        If they are none.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise WeightError(f"Expected a list of names, but {given!r} was given; use a list such as ['shapley'].")
+    return given
 
 
 def check_complete(radius: int | None, n_features: int) -> None:

@@ -16,7 +16,7 @@ from math import lcm
 from typing import TYPE_CHECKING
 
 from axfi_kc.budget import Account, Budget
-from axfi_kc.domain.from_tables import unknown
+from axfi_kc.domain.from_tables import FeatureNames, feature_names, unknown
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.engines import LISTED, CxpSets, ListedCxps
 from axfi_kc.errors import BudgetError, UnknownFeatureError, WeightError
@@ -182,7 +182,7 @@ class CXpForest:
             raise WeightError(f"Penalties are given as {{features: amount}}, but {penalties!r} was given.")
         amounts: dict[frozenset[str], Fraction] = {}
         for names, amount in penalties.items():
-            key = frozenset([names] if isinstance(names, str) else names)
+            key = frozenset([names] if isinstance(names, str) else feature_names(names))
             if not key:
                 raise WeightError("A penalty is about at least one feature, but none was named; name those it is for.")
             amounts[key] = amounts.get(key, Fraction(0)) + exact(amount, "penalty")
@@ -198,7 +198,7 @@ class CXpForest:
         of = self._listed().weights
         return {self._names(m): Fraction(of[m]) for m in sorted_sets(of)}
 
-    def value(self, S: Iterable[str]) -> Fraction:
+    def value(self, S: FeatureNames) -> Fraction:
         """Return v_r(S): how much adversarial weight fixing the features `S` excludes.
 
         Notes
@@ -332,12 +332,12 @@ class CXpForest:
         return text
 
 
-def _mask(S: Iterable[str], features: tuple[str, ...]) -> int:
+def _mask(S: FeatureNames, features: tuple[str, ...]) -> int:
     """Return names as an int whose bit i is feature i."""
     position = {n: i for i, n in enumerate(features)}
     mask = 0
-    for name in S:
-        if name not in position:
+    for name in feature_names(S):
+        if not isinstance(name, str) or name not in position:
             raise unknown(name, features)
         mask |= 1 << position[name]
     return mask

@@ -8,18 +8,20 @@ redundancy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import comb
 
 from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.measures import is_count
 from axfi_kc.engines import CxpSets
 from axfi_kc.errors import WeightError
 from axfi_kc.families.masks import features_of, sorted_sets
+from axfi_kc.scores import listed_kinds
 
-__all__ = ["INTERACTIONS", "Interaction", "find_interaction", "interactions_of"]
+__all__ = ["INTERACTIONS", "Interaction", "find_interaction", "find_interactions", "interactions_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +118,15 @@ def find_interaction(name: str) -> Interaction:
     WeightError
         If there is none.
     """
-    if name not in INTERACTIONS:
+    if not isinstance(name, str) or name not in INTERACTIONS:
         listed = ", ".join(map(repr, INTERACTIONS))
         raise WeightError(f"The interaction must be one of {listed}, but {name!r} was given; name one.")
     return INTERACTIONS[name]
+
+
+def find_interactions(names: Iterable[str]) -> tuple[Interaction, ...]:
+    """Return the indices of these names, each once; see :func:`find_interaction`."""
+    return tuple({index.name: index for index in map(find_interaction, listed_kinds(names))}.values())
 
 
 def interactions_of(
@@ -169,10 +176,12 @@ def interactions_of(
     index = find_interaction(kind)
     most = order if up_to is None else up_to
     for number in (order, most):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        if not is_count(number):
             raise WeightError(
-                f"The order of an interaction is a positive number of features, but {number!r} was given."
+                f"The order of an interaction is a positive number of features, but {number!r} was given; give 2 for "
+                "pairs."
             )
+    order, most = int(order), int(most)  # NumPy's overflow in the Fractions
     if most < order:
         raise WeightError(
             f"An index of up to {most} features says nothing about {order} of them; give up_to at least the order."

@@ -216,6 +216,9 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["verify", str(tmp_path / "e.json"), given[0]]) == 0
     assert main(["explain", *given[:-1], "9"]) != 0
     assert "one of the model's classes" in capsys.readouterr().err
+    assert main(["explain", *given, "--class-names", "0=2", "1=one", "2=two"]) != 0
+    assert "'2' means two: that with the label 2 and that with the label 0, whose name" in capsys.readouterr().err
+    assert main(["explain", *given, "--class-names", "0=zero", "1=one", "2=two"]) == 0
 
 
 def test_bad_questions() -> None:

@@ -25,6 +25,8 @@ __all__ = [
     "look_around",
     "lowest",
     "reach",
+    "side_lost",
+    "tests_decided",
     "worst_of",
 ]
 
@@ -135,6 +137,33 @@ def reach(F, needs, mask, p, first, last, free):
                 missing |= needs[i, w] & ~free[w]
             found |= np.uint64(missing == np.uint64(0)) << np.uint64(i - begin)
         mask[p, b] = found
+
+
+@part
+def tests_decided(F, j, f, step, a, b, lo, hi):
+    """Return the tests of feature `f` that its cells a..b-1 may decide, and lo..hi-1 did not: the first, and the next.
+
+    Step 0: thresholds up to the first cell, where everything goes right and the leaves to the left are lost; step 1:
+    those above the last, where the leaves to the right are; step 2: tables. Cells -1 and one more than there are stand
+    for all tests, those too that send every cell one way.
+    """
+    k = j * F.n_cells.size + f
+    first = F.after_start[f] + 1
+    if step == 0:
+        return F.after[j, first + lo], F.after[j, first + a]
+    if step == 1:
+        return F.after[j, first + b - 1], F.after[j, first + hi - 1] if hi <= F.n_cells[f] else F.test_start[k + 1]
+    return F.test_start[k], F.after[j, first - 1]
+
+
+@part
+def side_lost(counts, code, step, a, b):
+    """Return on which side of such a test leaves are lost: 0 on the left, 1 on the right, -1 on none."""
+    if step < 2:
+        return np.int64(step)
+    # Prefix counts start at -1 - code, so entry b - 1 - code says how many of the first b cells go left.
+    c = counts[b - 1 - code] - counts[a - 1 - code]
+    return np.int64(0) if c == 0 else np.int64(1) if c == b - a else np.int64(-1)
 
 
 @part

@@ -17,6 +17,8 @@ from axfi_kc.engines.ensemble.bound_kernels import (
     fork_of,
     lowest,
     reach,
+    side_lost,
+    tests_decided,
     worst_of,
 )
 from axfi_kc.engines.ensemble.search_kernels import Scratch
@@ -47,41 +49,21 @@ class Boxes(NamedTuple):
 
 @part
 def _decide(F, B, p, f, lo, hi):
-    """Use what the cells of feature `f`, of which there were lo..hi-1, decide now; tell whether a score may exceed 0.
-
-    Cells -1 and one more than there are stand for all tests, those too that decide nothing.
-    """
-    first = F.after_start[f] + 1
+    """Use what the cells of feature `f`, which were lo..hi-1, decide now; tell whether a score may exceed 0."""
     a = B.lo[p, f]
     b = B.hi[p, f]
     found = False
     for j in range(F.base.shape[0]):
         if not B.alive[p, j]:
             continue
-        k = j * F.n_cells.size + f
         above = B.above[p, j]
         below = B.below[p, j]
         for step in range(3):
-            if step == 0:
-                # Thresholds up to the first cell: everything goes right, and the leaves to the left are lost.
-                begin = F.after[j, first + lo]
-                end = F.after[j, first + a]
-            elif step == 1:
-                # Thresholds above the last cell: the leaves to the right are.
-                begin = F.after[j, first + b - 1]
-                end = F.after[j, first + hi - 1] if hi <= F.n_cells[f] else F.test_start[k + 1]
-            else:
-                begin = F.test_start[k]
-                end = F.after[j, first - 1]
+            begin, end = tests_decided(F, j, f, step, a, b, lo, hi)
             for e in range(begin, end):
-                side = step
-                if step == 2:
-                    h = F.test[e, 2]
-                    # Prefix counts start at -1 - h, so entry b - 1 - h says how many of the first b cells go left.
-                    c = F.counts[b - 1 - h] - F.counts[a - 1 - h]
-                    if 0 < c < b - a:
-                        continue
-                    side = 0 if c == 0 else 1
+                side = side_lost(F.counts, F.test[e, 2], step, a, b)
+                if side < 0:
+                    continue
                 block = F.test[e, 1]
                 mask = B.mask[p, block]
                 left = mask & ~F.sides[e, side]
@@ -279,29 +261,14 @@ def _probe(F, B, j, p, f, a, b, lo, hi, trail, kept):
 
     A look that changes nothing: masks are put back from `trail` and `kept`.
     """
-    k = j * F.n_cells.size + f
-    first = F.after_start[f] + 1
     total = B.above[p, j]
     height = np.int64(0)
     for step in range(3):
-        # As in `_decide`.
-        if step == 0:
-            begin = F.after[j, first + lo]
-            end = F.after[j, first + a]
-        elif step == 1:
-            begin = F.after[j, first + b - 1]
-            end = F.after[j, first + hi - 1]
-        else:
-            begin = F.test_start[k]
-            end = F.after[j, first - 1]
+        begin, end = tests_decided(F, j, f, step, a, b, lo, hi)
         for e in range(begin, end):
-            side = step
-            if step == 2:
-                h = F.test[e, 2]
-                c = F.counts[b - 1 - h] - F.counts[a - 1 - h]
-                if 0 < c < b - a:
-                    continue
-                side = 0 if c == 0 else 1
+            side = side_lost(F.counts, F.test[e, 2], step, a, b)
+            if side < 0:
+                continue
             t = F.test[e, 0]
             block = F.test[e, 1]
             mask = B.mask[p, block]

@@ -24,6 +24,8 @@ from axfi_kc.engines.ensemble.bound_kernels import (
     goes_left,
     lowest,
     reach,
+    side_lost,
+    tests_decided,
 )
 from axfi_kc.engines.ensemble.family_kernels import Family, completing, completing_under, store
 
@@ -83,36 +85,16 @@ class Scratch(NamedTuple):
 
 @part
 def _decide(F, S, j, p, f, lo, hi):
-    """Use what the cells of feature `f`, of which there were lo..hi-1, decide now: leaves go out of reach.
-
-    Cells -1 and one more than there are stand for all tests, those too that decide nothing.
-    """
-    k = j * F.n_cells.size + f
-    first = F.after_start[f] + 1
+    """Use what the cells of feature `f`, of which there were lo..hi-1, decide now: leaves go out of reach."""
     a = S.lo[p, f]
     b = S.hi[p, f]
     total = S.total[p]
     for step in range(3):
-        if step == 0:
-            # Thresholds up to the first cell: everything goes right, and the leaves to the left are lost.
-            begin = F.after[j, first + lo]
-            end = F.after[j, first + a]
-        elif step == 1:
-            # Thresholds above the last cell: the leaves to the right are.
-            begin = F.after[j, first + b - 1]
-            end = F.after[j, first + hi - 1] if hi <= F.n_cells[f] else F.test_start[k + 1]
-        else:
-            begin = F.test_start[k]
-            end = F.after[j, first - 1]
+        begin, end = tests_decided(F, j, f, step, a, b, lo, hi)
         for e in range(begin, end):
-            side = step
-            if step == 2:
-                h = F.test[e, 2]
-                # Prefix counts start at -1 - h, so entry b - 1 - h says how many of the first b cells go left.
-                c = F.counts[b - 1 - h] - F.counts[a - 1 - h]
-                if 0 < c < b - a:
-                    continue
-                side = 0 if c == 0 else 1
+            side = side_lost(F.counts, F.test[e, 2], step, a, b)
+            if side < 0:
+                continue
             block = F.test[e, 1]
             mask = S.mask[p, block]
             left = mask & ~F.sides[e, side]

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Categorical
+from axfi_kc.domain.from_tables import FeatureNames, feature_names
 from axfi_kc.domain.measures import Number, exact, shown
 from axfi_kc.errors import AxfiError, DomainError, UnsupportedModelError
 from axfi_kc.explanations.answers import name_of
@@ -138,7 +139,7 @@ class Counterfactual:
 
 
 def find_counterfactual(
-    problem: Problem, cxp: CXp | Iterable[str], *, seed: int | None = None, budget: Budget = _NO_LIMIT
+    problem: Problem, cxp: FeatureNames, *, seed: int | None = None, budget: Budget = _NO_LIMIT
 ) -> Counterfactual:
     """Return the nearest adversarial example of a CXp, or a random one.
 
@@ -182,7 +183,7 @@ def find_counterfactual(
     {'age': (70, 60)}
     """
     account = Account(budget, goal="counterfactual", advice="allow more, or take another CXp")
-    names = cxp.features if isinstance(cxp, CXp) else tuple(cxp)
+    names = feature_names(cxp)
     members = features_of(problem.domain.mask(names))
 
     def is_weak(free: Iterable[str]) -> bool:
@@ -197,7 +198,7 @@ def find_counterfactual(
 def counterfactual_of(
     problem: Problem,
     cxps: Iterable[CXp],
-    cxp: CXp | Iterable[str] | None = None,
+    cxp: FeatureNames | None = None,
     *,
     seed: int | None = None,
     first: bool = False,
@@ -222,7 +223,7 @@ def counterfactual_of(
     if next(iter(cxps), None) is None:
         raise DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
     if cxp is not None:
-        mask = problem.domain.mask(cxp.features if isinstance(cxp, CXp) else cxp)
+        mask = problem.domain.mask(cxp)
         names = problem.domain.names_of(mask)
         if not _is_among(names, mask, cxps, account):
             raise DomainError(f"{list(names)} are none of the CXps of this explanation; take one of its cxps.")

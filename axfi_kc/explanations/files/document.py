@@ -33,7 +33,7 @@ from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
 from axfi_kc.scores import DEFAULT_SCORES, SCORES, check_complete, find_score, find_scores, scores_of
 from axfi_kc.scores.forest import CXpForest
-from axfi_kc.scores.interactions import INTERACTIONS, find_interaction, interactions_of
+from axfi_kc.scores.interactions import INTERACTIONS, find_interaction, find_interactions, interactions_of
 
 if TYPE_CHECKING:
     from axfi_kc.explanations.explanation import Explanation
@@ -311,7 +311,8 @@ def document_of(
     known = explained.axps if axps else vars(explained).get("axps")
     region, whole = _region_of(explained)
     delta = explained.delta
-    pairs = {kind: interaction_entries(explained.interactions(kind)) for kind in interactions}
+    indices = find_interactions(interactions)
+    pairs = {index.name: interaction_entries(explained.interactions(index.name)) for index in indices}
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -24,7 +24,7 @@ from axfi_kc.explanations.page.sections import (
 )
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.scores import DEFAULT_SCORES, find_scores
-from axfi_kc.scores.interactions import find_interaction
+from axfi_kc.scores.interactions import find_interactions
 
 __all__ = ["report_html", "write_report"]
 
@@ -115,7 +115,7 @@ def report_html(
             f"max_rows must be at least 1 and max_details at least 0, but {max_rows} and {max_details} were given."
         )
     scores = find_scores(kinds)
-    shown_pairs = tuple(map(find_interaction, dict.fromkeys(interactions)))
+    shown_pairs = find_interactions(interactions)
     if not scores:
         raise DomainError("A report shows at least one score, but none was named; name one.")
     asked: dict[str, Any] = {"min_precision": min_precision, "inflate": inflate}
