@@ -75,6 +75,11 @@ benchmarks: $(STAMP)
 	$(BIN)/python benchmarks/workbench.py
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/interactions.py
+	$(BIN)/python benchmarks/answers.py
+	$(BIN)/python benchmarks/exchange.py
+	$(BIN)/python benchmarks/radii.py
+	$(BIN)/python benchmarks/building.py
+	$(BIN)/python benchmarks/linear_covers.py
 
 # The paper's tables and figures, with the trees of Orange3 as in the paper: an environment of its own.
 paper: .venv-paper/.installed
