@@ -51,7 +51,7 @@ VALUES = {"": F(0), "1": F(5, 3), "2": F(1), "3": F(2), "12": F(7, 3), "13": F(7
 
 
 def test_characteristic_function(running: ax.Explanation) -> None:
-    assert {S: running.forest.value(S) for S in VALUES} == VALUES
+    assert {S: running.forest.value(set(S)) for S in VALUES} == VALUES
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_characteristic_function(running: ax.Explanation) -> None:
 )  # fmt: skip
 def test_differences(running: ax.Explanation, feature: str, without: str, difference: F) -> None:
     value = running.forest.value
-    assert value({*without, feature}) - value(without) == difference
+    assert value({*without, feature}) - value(set(without)) == difference
 
 
 def test_forest_is_the_one_of_figure_2(running: ax.Explanation) -> None:
