@@ -225,7 +225,7 @@ def _open_in_runs(
     A test is where its cells begin in `sides`, and the leaves on its left and on its right.
     """
     starts = sorted({0}.union(*(turns.get(at, ()) for at, _, _ in tests)))
-    ends, found = [], list[int]()
+    ends, found = list[int](), list[int]()
     for first, end in pairwise([*starts, n_cells]):
         # A cell that goes left closes all leaves on the right, and the other way round.
         closed = 0
