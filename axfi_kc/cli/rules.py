@@ -10,6 +10,7 @@ from typing import Any
 from axfi_kc.cli.inputs import add_command, add_json, read_table
 from axfi_kc.cli.text import print_json, text_table
 from axfi_kc.domain.measures import amount
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError
 
 __all__ = ["add_rules"]
@@ -48,7 +49,7 @@ def _run(options: argparse.Namespace) -> None:
         ]
     }
     if options.out is not None:
-        options.out.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(options.out, json.dumps(document, indent=1, ensure_ascii=False) + "\n", what="The list of rules")
     if options.json:
         print_json(document)
         return

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.from_tables import FeatureNames, feature_names, unknown
 from axfi_kc.domain.measures import Number, exact
+from axfi_kc.durable_files import write_whole, writing
 from axfi_kc.engines import LISTED, CxpSets, ListedCxps
 from axfi_kc.errors import BudgetError, UnknownFeatureError, WeightError
 from axfi_kc.families import WeightedDag
@@ -289,10 +292,17 @@ class CXpForest:
         ------
         BudgetError
             If the forest's budget was spent; writing itself is not interrupted.
+        FileWriteError
+            If the file cannot be written.
         """
         import networkx as nx
 
-        nx.write_graphml(self._plain_graph(), path)
+        graph = self._plain_graph()
+        # networkx writes it step by step, and packs it if the name says so: beforehand, elsewhere.
+        with writing(path, "The forest"), TemporaryDirectory() as folder:
+            made = Path(folder, Path(path).name)
+            nx.write_graphml(graph, made)
+            write_whole(path, made.read_bytes(), what="The forest")
 
     def _plain_graph(self) -> nx.DiGraph:
         """Return the graph with attributes that a file can hold."""
@@ -314,6 +324,8 @@ class CXpForest:
         ------
         BudgetError
             If the forest's budget was spent.
+        FileWriteError
+            If the file cannot be written.
         """
         account = self._account()
         lines = ["digraph cxp_forest {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
@@ -327,8 +339,7 @@ class CXpForest:
             lines.append(f'  {a} -> {b} [style={style}, label="{data["label"]}"];')
         text = "\n".join([*lines, "}"]) + "\n"
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            write_whole(path, text, what="The forest")
         return text
 
 
