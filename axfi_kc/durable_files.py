@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 
 from axfi_kc.errors import FileWriteError
 
-__all__ = ["Disk", "GrowingFile", "check_place", "disk", "removing", "write_whole", "writing"]
+__all__ = ["Disk", "GrowingFile", "check_place", "disk", "removing", "write_pair", "write_whole", "writing"]
 
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _ADVICE = {
@@ -192,25 +192,75 @@ def _write_directly(target: str, data: bytes) -> None:
 
 
 def _replace(target: str, data: bytes, mode: int | None, durable: bool) -> None:
-    folder = os.path.dirname(target)
-    # Its own name, so that two writers at once do not write into each other's; short, as names have limits.
-    unfinished = os.path.join(folder, f".axfi-{secrets.token_hex(6)}.tmp")
-    file = disk.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    unfinished = _written_beside(target, data, mode, durable)
     try:
-        try:
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(file, stat.S_IMODE(mode))
-            _write_all(file, data)
-            if durable:  # before the renaming: or a power cut might keep the name and not the content
-                disk.sync(file)
-        finally:
-            os.close(file)
         disk.replace(unfinished, target)
     except BaseException:
         removing(unfinished)
         raise
     if durable:
-        disk.sync_folder(folder)
+        disk.sync_folder(os.path.dirname(target))
+
+
+def _written_beside(target: str, data: bytes, mode: int | None, durable: bool) -> str:
+    """Return the path of a file in the target's folder that has the content."""
+    # Its own name, so that two writers at once do not write into each other's; short, as names have limits.
+    unfinished = os.path.join(os.path.dirname(target), f".axfi-{secrets.token_hex(6)}.tmp")
+    file = disk.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        if mode is not None and hasattr(os, "fchmod"):
+            os.fchmod(file, stat.S_IMODE(mode))
+        _write_all(file, data)
+        if durable:  # before the renaming: or a power cut might keep the name and not the content
+            disk.sync(file)
+    except BaseException:
+        removing(unfinished)
+        raise
+    finally:
+        os.close(file)
+    return unfinished
+
+
+def write_pair(
+    path: str | os.PathLike[str], content: str, beside: str | os.PathLike[str], other: str, *, what: str = "The file"
+) -> None:
+    """Write a file and one that belongs to it, so that at no time a new one stands beside an old one.
+
+    The second is taken away before the first is replaced, so a crash leaves both old, both new, or the first alone.
+
+    Raises
+    ------
+    FileWriteError
+        If they cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_pair(f"{folder}/a.sdd", "sdd", f"{folder}/a.vtree", "vtree")
+    ...     sorted(os.listdir(folder))
+    ['a.sdd', 'a.vtree']
+    """
+    with writing(path, what):
+        targets = [os.path.realpath(os.fspath(p)) for p in (path, beside)]
+        modes = [_mode_of(target) for target in targets]
+        first = _written_beside(targets[0], content.encode(), modes[0], True)
+        try:
+            second = _written_beside(targets[1], other.encode(), modes[1], True)
+            try:
+                if modes[1] is not None:
+                    disk.remove(targets[1])
+                    disk.sync_folder(os.path.dirname(targets[1]))
+                disk.replace(first, targets[0])
+                disk.sync_folder(os.path.dirname(targets[0]))
+                disk.replace(second, targets[1])
+                disk.sync_folder(os.path.dirname(targets[1]))
+            except BaseException:
+                removing(second)
+                raise
+        except BaseException:
+            removing(first)
+            raise
 
 
 def removing(path: str) -> None:
@@ -248,8 +298,12 @@ class GrowingFile:
         with writing(path, what):
             is_new = not os.path.exists(self.path)
             self.file = disk.open(self.path, os.O_RDWR | os.O_CREAT)
-            if is_new and durable:
-                disk.sync_folder(os.path.dirname(self.path))
+            try:
+                if is_new:
+                    disk.sync_folder(os.path.dirname(self.path))
+            except BaseException:
+                self.close()
+                raise
         self.size = os.fstat(self.file).st_size
 
     def lock(self) -> bool:
@@ -278,13 +332,13 @@ class GrowingFile:
                 disk.truncate(self.file, size)
         self.size = size
 
-    def append(self, block: bytes) -> None:
+    def append(self, block: bytes, *, durable: bool | None = None) -> None:
         """Add a block; if that fails, the file is cut back to what was there before."""
         try:
             with writing(self.path, self.what):
                 os.lseek(self.file, self.size, os.SEEK_SET)
                 _write_all(self.file, block)
-                if self.durable:
+                if self.durable if durable is None else durable:
                     disk.sync(self.file)
         except BaseException:
             with suppress(OSError):
