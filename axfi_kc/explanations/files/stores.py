@@ -222,8 +222,11 @@ def _kept_rows(file: IO[bytes], rows: int, key: bytes | None) -> tuple[list[_Kep
     kept: list[_Kept] = []
     begin, dropped = file.tell(), 0
     for line in file:
-        end, next_row = begin + len(line), kept[-1].stop if kept else 0
-        row = _row_of(line, key)
+        end, row = begin + len(line), _row_of(line, key)
+        if row is not None and _is_astray(kept, row):
+            kept.pop()
+            dropped += 1
+        next_row = kept[-1].stop if kept else 0
         if row is None or not next_row <= row < rows:
             dropped += line.endswith(b"\n") and b"\0" not in line  # zeros are what a power cut leaves of a block
         elif kept and row == next_row and begin == kept[-1].end:
@@ -232,6 +235,12 @@ def _kept_rows(file: IO[bytes], rows: int, key: bytes | None) -> tuple[list[_Kep
             kept.append(_Kept(row, row + 1, begin, end))
         begin = end
     return kept, dropped
+
+
+def _is_astray(kept: list[_Kept], row: int) -> bool:
+    """Tell whether the last row is alone and too far ahead, as the one that now comes has its place before it."""
+    before = kept[-2].stop if len(kept) > 1 else 0
+    return bool(kept) and kept[-1].stop - kept[-1].start == 1 and before <= row < kept[-1].start
 
 
 def _row_of(line: bytes, key: bytes | None) -> int | None:
@@ -431,9 +440,9 @@ class ParquetParts(Store):
     def _check_folder(self) -> None:
         if not self._path.exists():
             return
-        if not self._path.is_dir() or not (
-            (self._path / _HEADER).exists() or all(p.name == _LOCK for p in self._path.glob("[!.]*"))
-        ):
+        # One look: another run may be at work, and hold the lock before there is a header.
+        names = {p.name for p in self._path.glob("[!.]*")} if self._path.is_dir() else {"a file"}
+        if _HEADER not in names and not names <= {_LOCK}:
             raise ResultFileError(f"{self._path} is there already, and is no folder of results; choose another name.")
 
     def _make_folder(self) -> None:
