@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
 import tempfile
 from collections.abc import Callable
@@ -434,8 +435,13 @@ def _json_lines() -> list[bytes]:
             file = Path(folder, f"{k}.jsonl")
             rows = rng.sample(list(DOMAIN.points()), 2)
             ax.Explainer(lambda p, ones=ones: int(p in ones), DOMAIN).explain_to(file, rows, progress=False)
-            found.append(file.read_bytes())
+            found.append(file.read_bytes() if k % 3 == 0 else _without_checks(file.read_bytes()))
     return found
+
+
+def _without_checks(lines: bytes) -> bytes:
+    """Return a stream as version 1 has it: damage of what is behind the checksums reaches its readers."""
+    return re.sub(rb', "check": "[0-9a-f]{16}"}', b"}", lines).replace(b'"version": 2', b'"version": 1', 1)
 
 
 def _tables() -> list[bytes]:
