@@ -37,7 +37,7 @@ _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
 _FEW_SETS = 4096  # not worth thinning out
 _FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
-_ROUND = 1 << 15  # nodes of each thread until they share what they have found: some hundredths of a second
+_ROUND = 1 << 12  # nodes of each thread until they share what they have found: some thousandths of a second
 
 
 def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
