@@ -2,8 +2,8 @@
 
 For everything that writes files (streams in both formats, from the start, gone on with and mended, with and without
 waiting for the disk; reports, graphs, circuits and diagrams, new and over others), each call of an undisturbed run is
-disturbed in ten ways. After each: what is left is read and compared with what was promised, the run is gone on with, and
-the outcome is compared with the undisturbed one byte for byte. Then streams are killed at random, and two and four
+disturbed in ten ways. After each: what is left is read and compared with what was promised, the run is gone on with,
+and the outcome is compared with the undisturbed one byte for byte. Then streams are killed at random, and two and four
 processes write one stream at once. A difference ends it with an error.
 """
 
@@ -17,10 +17,9 @@ from collections import Counter
 from pathlib import Path
 from time import perf_counter
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.provenance import save, stamp
+from benchmarks.provenance import ROOT, save, stamp
 from tests.faults.scenes import SCENES, strike_all
 from tests.support.faulty_disk import FAULTS
 
