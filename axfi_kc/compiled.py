@@ -172,7 +172,7 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 def _forgiving(made: Any) -> Any:
     """Let a kernel work whose machine code can no longer be written: the disk may be full, or the folder gone."""
-    cache = getattr(made, "_cache", None)  # absent where compiling is turned off
+    cache: Any = getattr(made, "_cache", None)  # absent where compiling is turned off
     save = getattr(cache, "save_overload", None)
     if save is not None:
 
