@@ -8,6 +8,7 @@ to list, the trees share one DAG.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["CXpForest"]
+
+# Control characters, which XML cannot hold even escaped, and halves of characters, which no file can.
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -310,7 +314,7 @@ class CXpForest:
 
         account = self._account()
         # n as text: the widest integer of GraphML has 64 bits, and a shared forest may have far more CXps.
-        plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=" ".join(self.graph.graph["features"]))
+        plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=_text(tuple(self.graph.graph["features"])))
         for node, data in account.paced(self.graph.nodes(data=True)):
             plain.add_node(node, **_plain(data))
         for a, b, data in account.paced(self.graph.edges(data=True)):
@@ -332,7 +336,7 @@ class CXpForest:
         for node, data in account.paced(self.graph.nodes(data=True)):
             shape = "ellipse" if data["kind"] in ("feature", "branch") else "box"
             note = f"\\nw = {data['weight']}" if "weight" in data else ""
-            label = data["label"].replace("\\", "\\\\").replace('"', '\\"')
+            label = _text(data["label"]).replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'  {node} [shape={shape}, label="{label}{note}"];')
         for a, b, data in account.paced(self.graph.edges(data=True)):
             style = "bold" if data.get("member") or data.get("feature") else "dashed"
@@ -360,4 +364,5 @@ def _plain(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def _text(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return _NOT_IN_XML.sub("\ufffd", text)

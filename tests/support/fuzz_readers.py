@@ -574,11 +574,16 @@ def _model_file() -> Path:
 
 
 def _run_command(file: Path) -> int:
-    """Explain the first row through the command line, which must end with a status."""
+    """Explain the first row of a table."""
+    return run_command(["explain", str(_model_file()), str(file), "--target", "s", "--json"])
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run the command line, which must end with a status."""
     from axfi_kc.cli import main
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        status = main(["explain", str(_model_file()), str(file), "--target", "s", "--json"])
+        status = main(arguments)
     if status not in (0, 1):
         raise RuntimeError(f"the command ended with {status}")
     if status:
