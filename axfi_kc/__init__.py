@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from axfi_kc.domain.network_files import read_network
     from axfi_kc.engines.circuit.relevance import Relevance, relevance
     from axfi_kc.explanations.example_circuits import ExampleCircuit
+    from axfi_kc.explanations.page import explore_html, report_html, write_explore, write_report
     from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
     from axfi_kc.scores.expectation import expectation
     from axfi_kc.verification import Report, verify
@@ -124,6 +125,10 @@ _ON_SIGHT = {
     "ExampleCircuit": "axfi_kc.explanations.example_circuits",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
+    "explore_html": "axfi_kc.explanations.page",
+    "report_html": "axfi_kc.explanations.page",
+    "write_explore": "axfi_kc.explanations.page",
+    "write_report": "axfi_kc.explanations.page",
     "Fairness": "axfi_kc.explanations.sensitivity",
     "Robustness": "axfi_kc.explanations.sensitivity",
     "Sensitivity": "axfi_kc.explanations.sensitivity",
@@ -248,6 +253,7 @@ __all__ = [
     "exactly_one",
     "expectation",
     "explain_among",
+    "explore_html",
     "fairness",
     "feature",
     "find_axps",
@@ -284,6 +290,7 @@ __all__ = [
     "read_xgboost",
     "relevance",
     "relevant_features",
+    "report_html",
     "robustness",
     "save_circuit",
     "sensitivity",
@@ -293,5 +300,7 @@ __all__ = [
     "size_study",
     "states_of",
     "verify",
+    "write_explore",
     "write_nnf",
+    "write_report",
 ]

@@ -45,6 +45,7 @@ _EXAMPLES = """\
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
+_RADII_SECONDS = 10.0
 _LONGEST = 24  # letters of an exact weight
 
 
@@ -336,6 +337,7 @@ _REPORT_EXAMPLES = """\
   axfi-kc report model.json data.csv --row 3 --out report.html
   axfi-kc report model.json data.csv --out batch.html --rows 200
   axfi-kc report results.jsonl --out batch.html
+  axfi-kc report model.json data.csv --explore --rows 20 --out explore.html
 """
 
 
@@ -349,6 +351,10 @@ def add_report(commands: Any) -> None:
     command.add_argument("--row", type=int, metavar="N", help="only this row, from 0; otherwise a batch")
     command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
+    about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
+    command.add_argument("--explore", action="store_true", help=about)
+    about = "with --explore: and how far they may go, as a share of each range; all critical radii of each row"
+    command.add_argument("--radii", action="store_true", help=about)
     add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
@@ -358,10 +364,16 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    explained = _saved(options.model) if options.data is None else _reported(options)
+    if options.radii and (not options.explore or options.data is None):
+        raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
+    paths: list[Any] = []
+    explained = _saved(options.model) if options.data is None else _reported(options, paths)
     with working("writing"):
-        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        write_report(explained, options.out, title=options.title, **options_shown, **_asked(options))
+        if options.explore:
+            _write_explore(explained, paths, options)
+        else:
+            options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+            write_report(explained, options.out, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
         print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})
@@ -369,6 +381,16 @@ def _run_report(options: argparse.Namespace) -> None:
         print_written([options.out])
         if skipped:
             _print_skipped(explained, len(skipped))
+
+
+def _write_explore(explained: Any, paths: Sequence[Any], options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.page import write_explore
+
+    unfit = ["--interactions"] * bool(options.interactions) + ["--inflate"] * bool(options.inflate)
+    unfit += ["--min-precision"] * (options.min_precision is not None)
+    if unfit:
+        raise DomainError(f"A page to explore shows scores, CXps and AXps, but {unfit[0]} was given; leave it out.")
+    write_explore(explained, options.out, title=options.title, kinds=options.score, paths=paths)
 
 
 def _saved(path: Path) -> Any:
@@ -380,14 +402,36 @@ def _saved(path: Path) -> Any:
     return read_results(path)
 
 
-def _reported(options: argparse.Namespace) -> Any:
+def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
+    """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
-        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs, on_error=options.on_error)
-    return explainer.explain(row)
+        data = inputs.rows(options.rows)
+        explained = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
+    else:
+        explained = explainer.explain(row)
+    if options.radii:
+        paths += _radii(explainer, explained)
+    return explained
+
+
+def _radii(explainer: Any, explained: Any) -> list[Any]:
+    """Return all critical radii of each row, as far as a few seconds for each go."""
+    from axfi_kc.budget import Budget
+    from axfi_kc.errors import BudgetError
+    from axfi_kc.explanations.radius_path import radius_path
+
+    rows, found = explained if isinstance(explained, Sequence) else [explained], list[Any]()
+    budget = explainer.budget if explainer.budget.seconds is not None else Budget(seconds=_RADII_SECONDS)
+    for e in rows:
+        try:
+            found.append(radius_path(explainer, e.instance, unit="range", budget=budget))
+        except BudgetError:  # not even the first radius: the page then does not ask for one
+            found.append(None)
+    return found
 
 
 def write_pictures(

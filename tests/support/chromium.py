@@ -166,10 +166,9 @@ class Tab:
     def click(self, selector: str, which: int = 0) -> None:
         """Click in the middle of an element, wherever the mouse then is: on what hides it, if something does."""
         place = f"document.querySelectorAll({json.dumps(selector)})[{which}]"
-        x, y = self.run(
-            f"(() => {{ const e = {place}; e.scrollIntoView({{block: 'center'}}); const b = e.getBoundingClientRect();"
-            " return [b.x + b.width / 2, b.y + b.height / 2]; })()"
-        )
+        self.run(f"{place}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+        box = self.run(f"{place}.getBoundingClientRect().toJSON()")
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         for kind in ("mousePressed", "mouseReleased"):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 

@@ -12,6 +12,7 @@ from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
 from axfi_kc.explanations.page.document import page, write_page
+from axfi_kc.explanations.page.explore import explore_html, write_explore
 from axfi_kc.explanations.page.sections import (
     about_section,
     batch_head,
@@ -24,7 +25,7 @@ from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.scores import DEFAULT_SCORES, find_scores
 from axfi_kc.scores.interactions import find_interactions
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["explore_html", "report_html", "write_explore", "write_report"]
 
 
 def write_report(

@@ -18,6 +18,7 @@ from axfi_kc.domain.measures import abridged, amount, counted, shown
 __all__ = [
     "Cell",
     "Markup",
+    "allowed",
     "bar",
     "element",
     "exact_number",
@@ -38,7 +39,7 @@ __all__ = [
 
 # not allowed in HTML, or not writable as UTF-8 (lone surrogates)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_EMPTY = frozenset({"meta", "rect", "path", "line"})
+_EMPTY = frozenset({"input", "meta", "rect", "path", "line"})
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LEAST_POWER = -6  # of numbers that are written with all their zeros
 
@@ -49,8 +50,19 @@ class Markup(str):
     __slots__ = ()
 
 
+def allowed(text: str) -> str:
+    """Return a text with a mark in place of each character that no page may have.
+
+    Examples
+    --------
+    >>> allowed("age" + chr(0))
+    'age�'
+    """
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
 def _text(content: object) -> str:
-    return content if isinstance(content, Markup) else escape(_FORBIDDEN.sub("\ufffd", str(content)), quote=True)
+    return content if isinstance(content, Markup) else escape(allowed(str(content)), quote=True)
 
 
 def element(tag: str, *content: object, **attributes: object) -> Markup:

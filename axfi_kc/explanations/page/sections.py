@@ -54,6 +54,8 @@ __all__ = [
     "explanation_head",
     "explanation_sections",
     "skipped_section",
+    "titled",
+    "values_shown",
 ]
 
 
@@ -88,7 +90,7 @@ def _moves(explanation: Any, found: Counterfactual) -> Markup:
     return joined([joined(moves, ", "), " gives ", name(shown(output))])
 
 
-def _values(explanation: Any, changes: Changes) -> dict[str, str]:
+def values_shown(explanation: Any, changes: Changes) -> dict[str, str]:
     """Return the instance's values with as many digits as the words about its changes have."""
     texts = {n: shown(value) for n, value in explanation.instance.items()}
     for found in changes.values():
@@ -105,7 +107,7 @@ _WEIGHTS = {
 }
 _SHARES = (
     "Scores are divided by the number of CXps, so those of two instances cannot be compared; shares, which add up to "
-    "1, can."
+    "100%, can."
 )
 _BATCH_WORDS = "Which features count over all instances, then each instance, and the first of them in full."
 _AXP_SECONDS = 5.0
@@ -194,10 +196,10 @@ def explanation_sections(
         **_further(explanation, rows),
         "CXp-Forest": _forest(explanation),
     }
-    return _titled(sections, prefix=prefix, level=level)
+    return titled(sections, prefix=prefix, level=level)
 
 
-def _titled(sections: dict[str, Markup], *, prefix: str = "", level: int = 2) -> dict[str, Markup]:
+def titled(sections: dict[str, Markup], *, prefix: str = "", level: int = 2) -> dict[str, Markup]:
     """Return contents with their titles above, to which the page's head links."""
     return {
         title: element("section", element(f"h{level}", title, id=prefix + section_id(title)), content)
@@ -207,7 +209,7 @@ def _titled(sections: dict[str, Markup], *, prefix: str = "", level: int = 2) ->
 
 def _scores(explanation: Any, changes: Changes, scores: Sequence[Score], rows: int) -> Markup:
     found = [explanation.scores(score.name) for score in scores]
-    values, relevant = _values(explanation, changes), set(explanation.relevant)
+    values, relevant = values_shown(explanation, changes), set(explanation.relevant)
     ranked = sorted((n for n in values if n in relevant), key=lambda n: [-own[n] for own in found])
     shares = shares_of(found[0])
     most = max(shares.values(), default=Fraction(0))
@@ -385,7 +387,7 @@ def batch_head(batch: Sequence[Any]) -> Markup:
 
 def about_section(explained: Any) -> dict[str, Markup]:
     """Return the section on the model, the space and the making of the page."""
-    return _titled({"Model and space": about(explained)})
+    return titled({"Model and space": about(explained)})
 
 
 def batch_sections(
@@ -405,7 +407,7 @@ def batch_sections(
         return {"Instances": element("section", element("p", "The batch has no instance."))}
     shares = _share_columns(batch, scores[0].name)
     outputs = _rows_by_output(batch)
-    return _titled(
+    return titled(
         {
             "Features": _importance(shares, scores[0], rows),
             **({"Features by output": _by_output(shares, outputs, scores[0], rows)} if outputs else {}),
@@ -421,7 +423,7 @@ def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Marku
         return {}
     lines = [(Cell(name(shown(label))), Cell(why, class_="words")) for label, why in skipped.items()]
     listed = table("Rows that were not explained", ("row", "why"), lines[:rows])
-    return _titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
+    return titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
 
 
 def _share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
