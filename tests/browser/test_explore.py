@@ -168,3 +168,12 @@ def test_saved_results_and_limits(browser: Tab, tmp_path: Path) -> None:
         check(found, limited, "shapley")
         assert "at most 2 features" in found["answer"]
     assert browser.problems == []
+
+
+def test_numbers_of_thousands_of_digits(browser: Tab, tmp_path: Path) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1, weights=[3, 10**5000]), ax.Integer("b", 0, 2)])
+    e = ax.Explainer(lambda p: p[0] == 1 and p[1] > 0, domain).explain((1, 2))
+    browser.open(write(tmp_path, "explore", ax.explore_html(e)))
+    found = browser.run("[...document.querySelectorAll('#cxps tbody summary')].map((s) => s.textContent)")
+    assert found == [readable(c.weight) for c in sorted(e.cxps, key=lambda c: -c.weight)]
+    assert browser.problems == []

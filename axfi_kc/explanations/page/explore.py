@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
 from math import lcm
@@ -206,28 +206,17 @@ class _Answers:
 
     def _step(self, e: Any, distance: str, most: int, known: dict[str, str]) -> dict[str, Any]:
         """Return the CXps of one explanation up to the size that fits, and a note if that is not all of them."""
-        place = {name: i for i, name in enumerate(e.domain.names)}
-        largest = max(e.cxp_sizes, default=0)
-        entries, whole, used, reach = list[list[Any]](), 1, 0, 0
         words = self._changes(e, known)
-        for size, group in _by_size(e.cxps):
-            kept = list(_lazily(group, most - used))
-            more = [[[place[n] for n in c.features], str(c.weight), words.get(c.features)] for c in kept]
-            denominator = lcm(whole, *(Fraction(entry[1]).denominator for entry in more))
-            used += sum(_length(entry) for entry in more)
-            if len(more) < e.cxp_sizes[size] or used > most:
-                break
-            if (len(entries) + len(more)) * denominator.bit_length() > _MOST_BITS:
-                break
-            entries, whole, reach = [*entries, *more], denominator, size
-        is_whole, has_all = reach == largest, e.radius is None or e.radius >= len(e.domain)
+        cxps, reach, whole = _fitting(e, words, most)
+        place = {name: i for i, name in enumerate(e.domain.names)}
+        is_whole, has_all = reach == max(e.cxp_sizes, default=0), e.radius is None or e.radius >= len(e.domain)
         return {
             "distance": distance,
             "reach": e.radius if is_whole and not has_all else reach,
             "complete": is_whole and has_all,
-            "denominator": str(whole),
-            "cxps": entries,
-            "note": "" if is_whole else _cut_words(e, len(entries), reach),
+            "denominator": shown(whole, digits=None),
+            "cxps": [[[place[n] for n in c.features], _exact(c), words.get(c.features)] for c in cxps],
+            "note": "" if is_whole else _cut_words(e, len(cxps), reach),
         }
 
     def _changes(self, e: Any, known: dict[str, str]) -> dict[tuple[str, ...], str]:
@@ -256,17 +245,25 @@ def _by_size(cxps: Any) -> Iterator[tuple[int, Iterable[CXp]]]:
     return groupby(ordered, key=lambda c: len(c.features))
 
 
-def _lazily(group: Iterable[CXp], room: int) -> Iterator[CXp]:
-    """Return CXps for as long as there is room for more: there may be any number of them."""
-    for cxp in group:
-        if room < 0:
-            return
-        room -= _length([cxp.features, str(cxp.weight)])
-        yield cxp
+def _fitting(e: Any, words: Mapping[tuple[str, ...], str], most: int) -> tuple[list[CXp], int, int]:
+    """Return all CXps of up to so many features as fit into `most` bytes, that number, and a common denominator."""
+    found, reach, whole, room = list[CXp](), 0, 1, most
+    for size, group in _by_size(e.cxps):
+        more = list[CXp]()
+        for cxp in group:  # of which there may be any number
+            room -= 8 + 4 * size + len(_exact(cxp)) + len(words.get(cxp.features, ""))
+            if room < 0:
+                return found, reach, whole
+            more.append(cxp)
+        common = lcm(whole, *(Fraction(cxp.weight).denominator for cxp in more))
+        if (len(found) + len(more)) * common.bit_length() > _MOST_BITS:
+            return found, reach, whole
+        found, reach, whole = found + more, size, common
+    return found, reach, whole
 
 
-def _length(entry: list[Any]) -> int:
-    return 8 + 4 * len(entry[0]) + len(entry[1]) + len(entry[2] if len(entry) > 2 and entry[2] else "")
+def _exact(cxp: CXp) -> str:
+    return shown(cxp.weight, digits=None)
 
 
 def _cut_words(e: Any, kept: int, reach: int) -> str:
