@@ -19,6 +19,7 @@ from axfi_kc.explanations.page.sections import (
     batch_sections,
     explanation_head,
     explanation_sections,
+    share_columns,
     skipped_section,
 )
 from axfi_kc.explanations.tables import SavedExplanation
@@ -121,12 +122,12 @@ def report_html(
             for e in batch.first:
                 e.ask(**asked)
         labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
-        sections = batch_sections(
-            batch, labels, scores=scores, interactions=shown_pairs, rows=max_rows, details=max_details
-        )
+        shares = share_columns(batch, scores[0].name)
+        limits: dict[str, Any] = {"rows": max_rows, "details": max_details}
+        sections = batch_sections(batch, labels, shares, scores=scores, interactions=shown_pairs, **limits)
         sections |= skipped_section(getattr(explained, "skipped", {}), rows=max_rows)
         sections |= about_section(batch[0]) if len(batch) else {}
-        return page(title or "Explanations of a batch", batch_head(batch), sections, style=STYLE, script=SCRIPT)
+        return page(title or "Explanations of a batch", batch_head(batch, shares), sections, style=STYLE, script=SCRIPT)
     explained.ask(**asked)
     head, changes = explanation_head(explained, max_rows)
     sections = explanation_sections(explained, changes, scores=scores, interactions=shown_pairs, rows=max_rows)

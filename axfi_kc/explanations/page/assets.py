@@ -78,7 +78,8 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .8rem
   table, caption, tbody, tr, th, td { display: block; } thead { display: block; background: var(--band); }
   thead tr { display: flex; flex-wrap: wrap; } thead th { border: 0; } thead button { padding: .5rem .6rem; }
   tbody tr { border-top: 1px solid var(--line); padding: .5rem .6rem; }
-  tbody th, tbody td, td.number, td.words { border: 0; padding: .1rem 0; min-width: 0; width: auto; text-align: left; }
+  tbody th, tbody td, td.number, td.words, td.bars { border: 0; padding: .1rem 0; min-width: 0; width: auto;
+    text-align: left; }
   tbody th { font-weight: 600; }
   tbody td::before { content: attr(data-label) ": "; color: var(--faint); }
   td details.exact { display: inline-block; vertical-align: top; max-width: 100%; }

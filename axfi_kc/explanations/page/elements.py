@@ -249,7 +249,9 @@ def share_cell(value: Fraction | float, most: Fraction | float) -> Cell:
 
 
 def bar(value: Fraction | float, most: Fraction | float) -> Markup:
-    """Return a bar that shows a number as a share of `most`."""
+    """Return a bar that shows a number as a share of `most`; of 0 there is none."""
+    if not value:
+        return Markup()
     share = float(Fraction(value) / Fraction(most)) if most else 0.0  # of two numbers that may be no floats
     width = f"{100 * min(max(share, 0.0), 1.0):.6g}"
     return _strip(element("rect", x="0", y="1", width=width, height="8"), 100, "bar")

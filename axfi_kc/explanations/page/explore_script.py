@@ -146,6 +146,7 @@ function numberOf(above, below) {
   return make("details", { class: "exact" }, short, code);
 }
 function barOf(share) {
+  if (!share) { return ""; }
   const bar = byId("bar").firstElementChild.cloneNode(true);
   bar.firstElementChild.setAttribute("width", 100 * share);
   return bar;

@@ -53,6 +53,7 @@ __all__ = [
     "change_words",
     "explanation_head",
     "explanation_sections",
+    "share_columns",
     "skipped_section",
     "titled",
     "values_shown",
@@ -109,7 +110,7 @@ _SHARES = (
     "Scores are divided by the number of CXps, so those of two instances cannot be compared; shares, which add up to "
     "100%, can."
 )
-_BATCH_WORDS = "Which features count over all instances, then each instance, and the first of them in full."
+_BATCH_WORDS = "Below are all features over all instances, then each instance, and the first of them in full."
 _AXP_SECONDS = 5.0
 _MOST_TREES = 12
 _MOST_WORDS = 50
@@ -369,8 +370,8 @@ def _forest(explanation: Any) -> Markup:
     return joined([element("p", words), forest(trees, left=explanation.cxp_count - len(trees))])
 
 
-def batch_head(batch: Sequence[Any]) -> Markup:
-    """Return the words and the figures at the top of a batch."""
+def batch_head(batch: Sequence[Any], shares: Mapping[str, Sequence[float]]) -> Markup:
+    """Return the words and the figures at the top of a batch; `shares` are those of :func:`share_columns`."""
     outputs = Counter(shown(e.prediction_name) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
@@ -382,7 +383,16 @@ def batch_head(batch: Sequence[Any]) -> Markup:
         "CXps, most": amount(max(cxps, default=0)),
         **({"budgets that ended": stopped} if stopped else {}),
     }
-    return joined([element("p", _BATCH_WORDS, class_="lead"), named_list(facts, kind="facts")])
+    return joined([element("p", *_batch_words(shares), class_="lead"), named_list(facts, kind="facts")])
+
+
+def _batch_words(shares: Mapping[str, Sequence[float]]) -> list[object]:
+    """Return which features count most over all instances."""
+    means = {n: fsum(own) / len(own) for n, own in shares.items() if any(own)}
+    top = sorted(means, key=lambda n: -means[n])[:3]
+    listed = joined([joined([name(n), f" ({percent(means[n])})"]) for n in top], ", ")
+    first = ["The features that count most, by their mean share: ", listed, ". "] if top else []
+    return [*first, _BATCH_WORDS]
 
 
 def about_section(explained: Any) -> dict[str, Markup]:
@@ -393,6 +403,7 @@ def about_section(explained: Any) -> dict[str, Markup]:
 def batch_sections(
     batch: Sequence[Any],
     labels: Sequence[str],
+    shares: Mapping[str, Sequence[float]],
     *,
     scores: Sequence[Score],
     rows: int,
@@ -405,7 +416,6 @@ def batch_sections(
     """
     if not len(batch):
         return {"Instances": element("section", element("p", "The batch has no instance."))}
-    shares = _share_columns(batch, scores[0].name)
     outputs = _rows_by_output(batch)
     return titled(
         {
@@ -426,9 +436,9 @@ def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Marku
     return titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
 
 
-def _share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
+def share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
     """Return the shares of each feature of a score, a number per instance."""
-    columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
+    columns: dict[str, list[float]] = {n: [] for n in (batch[0].domain.names if len(batch) else ())}
     for e in batch:
         for n, value in e.shares(kind).items():
             columns[n].append(float(value))
@@ -448,7 +458,7 @@ def _by_output(
 ) -> Markup:
     """Return for each feature the mean of its shares of a score over the instances of each output."""
     means = {n: [fsum(own[k] for k in some) / len(some) for some in outputs.values()] for n, own in columns.items()}
-    ranked = sorted(means, key=lambda n: -max(means[n]))
+    ranked = sorted((n for n in means if any(means[n])), key=lambda n: -max(means[n]))
     most = max(map(max, means.values()))
     lines = [(Cell(name(n)), *(share_cell(mean, most) for mean in means[n])) for n in ranked[:rows]]
     head = ("feature", *(f"{output} ({counted(len(own), 'row')})" for output, own in outputs.items()))
@@ -460,7 +470,8 @@ def _by_output(
 def _importance(columns: Mapping[str, Sequence[float]], score: Score, rows: int) -> Markup:
     """Return for each feature the mean and the distribution of its shares of a score."""
     means = {n: fsum(values) / len(values) for n, values in columns.items()}
-    ranked = sorted(means, key=lambda n: -means[n])
+    ranked = sorted((n for n in means if means[n]), key=lambda n: -means[n])
+    others = [n for n in means if not means[n]]
     most, top = max(max(values) for values in columns.values()), max(means.values())
     lines = [
         (
@@ -479,7 +490,8 @@ def _importance(columns: Mapping[str, Sequence[float]], score: Score, rows: int)
         f"spread, from 0 up. {_SHARES}"
     )
     listed = table("Shares over the batch", head, lines, sorted_by=1)
-    return joined([element("p", words), listed, more(len(ranked) - rows, "feature")])
+    never = note("With share 0 at every instance: ", names(others[:rows]), ".") if others else ""
+    return joined([element("p", words), listed, more(len(ranked) - rows, "feature"), never])
 
 
 def _instances(batch: Sequence[Any], labels: Sequence[str], kind: str, *, rows: int, details: int) -> Markup:
