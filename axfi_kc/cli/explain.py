@@ -48,6 +48,7 @@ _EXAMPLES = """\
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
+_RADII_SECONDS = 10.0
 _LONGEST = 24  # letters of an exact weight
 
 
@@ -343,6 +344,7 @@ _REPORT_EXAMPLES = """\
   axfi-kc report model.json data.csv --row 3 --out report.html
   axfi-kc report model.json data.csv --out batch.html --rows 200
   axfi-kc report results.jsonl --out batch.html
+  axfi-kc report model.json data.csv --explore --rows 20 --out explore.html
 """
 
 
@@ -357,6 +359,10 @@ def add_report(commands: Any) -> None:
     which.add_argument("--row", type=at_least(0), metavar="N", help="only this row, from 0; otherwise a batch")
     which.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
+    about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
+    command.add_argument("--explore", action="store_true", help=about)
+    about = "with --explore: and how far they may go, as a share of each range; all critical radii of each row"
+    command.add_argument("--radii", action="store_true", help=about)
     add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
@@ -366,10 +372,15 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    explained = _saved(options) if options.data is None else _reported(options)
-    with working("writing"):
-        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        with written(options.out, "page", options) as file:
+    if options.radii and (not options.explore or options.data is None):
+        raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
+    paths: list[Any] = []
+    explained = _saved(options) if options.data is None else _reported(options, paths)
+    with working("writing"), written(options.out, "page", options) as file:
+        if options.explore:
+            _write_explore(explained, paths, file, options)
+        else:
+            options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
             write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
@@ -380,9 +391,19 @@ def _run_report(options: argparse.Namespace) -> None:
             _print_skipped(explained, len(skipped))
 
 
+def _write_explore(explained: Any, paths: Sequence[Any], file: Path, options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.page import write_explore
+
+    unfit = ["--interactions"] * bool(options.interactions) + ["--inflate"] * bool(options.inflate)
+    unfit += ["--min-precision"] * (options.min_precision is not None)
+    if unfit:
+        raise DomainError(f"A page to explore shows scores, CXps and AXps, but {unfit[0]} was given; leave it out.")
+    write_explore(explained, file, title=options.title, kinds=options.score, paths=paths)
+
+
 # What a page about results in a file may be told; all else was decided when they were made.
 _OF_RESULTS = (
-    *("model", "out", "force", "row", "rows", "title", "json"),
+    *("model", "out", "force", "row", "rows", "title", "json", "explore", "radii"),
     *("score", "interactions", "min_precision", "inflate"),  # as far as they are in the file, or follow from it
 )
 
@@ -415,14 +436,36 @@ def _is_told(options: argparse.Namespace, dest: str) -> bool:
     return value is not usual and value != usual
 
 
-def _reported(options: argparse.Namespace) -> Any:
+def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
+    """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
-        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs, on_error=options.on_error)
-    return explainer.explain(row)
+        data = inputs.rows(options.rows)
+        explained = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
+    else:
+        explained = explainer.explain(row)
+    if options.radii:
+        paths += _radii(explainer, explained)
+    return explained
+
+
+def _radii(explainer: Any, explained: Any) -> list[Any]:
+    """Return all critical radii of each row, as far as a few seconds for each go."""
+    from axfi_kc.budget import Budget
+    from axfi_kc.errors import BudgetError
+    from axfi_kc.explanations.radius_path import radius_path
+
+    rows, found = explained if isinstance(explained, Sequence) else [explained], list[Any]()
+    budget = explainer.budget if explainer.budget.seconds is not None else Budget(seconds=_RADII_SECONDS)
+    for e in rows:
+        try:
+            found.append(radius_path(explainer, e.instance, unit="range", budget=budget))
+        except BudgetError:  # not even the first radius: the page then does not ask for one
+            found.append(None)
+    return found
 
 
 def write_pictures(

@@ -223,6 +223,31 @@ def test_report(files: Path, capsys, tmp_path, rows: list[str]) -> None:
     assert "cannot be written" in capsys.readouterr().err
 
 
+def test_a_page_to_explore(files: Path, capsys, tmp_path) -> None:
+    out, common = (
+        tmp_path / "e.html",
+        ("report", "tree.skops", "iris.csv", "--explore", "--out", str(tmp_path / "e.html")),
+    )
+    printed(capsys, files, *common, "--rows", "3", "--radii")
+    text = out.read_text(encoding="utf-8")
+    assert "Freeze features" in text
+    assert "of each range (linf)" in text
+    printed(capsys, files, *common, "--row", "60")
+    assert "of each range (linf)" not in out.read_text(encoding="utf-8")
+    results = str(tmp_path / "results.jsonl")
+    printed(capsys, files, "batch", "tree.skops", "iris.csv", "--rows", "3", "--out", results)
+    printed(capsys, files, "report", results, "--explore", "--out", str(out))
+    for wrong, words in {
+        ("--interactions", "shapley"): "--interactions was given",
+        ("--score", "ffa"): "'ffa' is none",
+        ("--max-size", "2", "--radii"): "max_size=2",
+    }.items():
+        assert run(files, *common, "--row", "60", *wrong) == 1
+        assert words in capsys.readouterr().err
+    assert run(files, "report", results, "--explore", "--radii", "--out", str(out)) == 1
+    assert "--radii are for --explore" in capsys.readouterr().err
+
+
 def test_batch(files: Path, capsys, iris) -> None:
     document = json.loads(printed(capsys, files, "batch", "tree.skops", "iris.csv", "--rows", "20", "--json"))
     model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(iris.data, iris.target_names[iris.target])
