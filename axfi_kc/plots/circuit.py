@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.errors import CircuitError
-from axfi_kc.plots.style import ABSENT, BAR, FAINT, INK, SMALL, caption, label, own_axes
+from axfi_kc.plots.style import caption, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -102,7 +102,7 @@ Place = int | tuple[int, int, int]  # a node, or where the edge from a to b pass
 
 _SWEEPS = 8
 _PASSAGE = 0.45  # what an edge that passes takes of the room of a node
-_FACES = {"decision": "white", "literal": "white", "and": FAINT, "or": FAINT, "true": BAR, "false": ABSENT}
+_FACES = {"decision": "paper", "literal": "paper", "and": "faint", "or": "faint", "true": "bar", "false": "soft"}
 
 
 def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -215,17 +215,30 @@ def _positions(layers: list[list[Place]]) -> dict[Place, tuple[float, float]]:
 def _edge(ax: Axes, points: list[tuple[float, float]], text: str, *, share: float, dashed: bool) -> None:
     """Draw an edge, with its text at a share of the first stretch: further down other edges come near."""
     line: Any = (0, (4, 2)) if dashed else "-"
-    ax.plot([x for x, _ in points], [y for _, y in points], color=ABSENT, linewidth=1.2, linestyle=line, zorder=1)
+    ax.plot(
+        [x for x, _ in points], [y for _, y in points], color=palette(ax).soft, linewidth=1.2, linestyle=line, zorder=1
+    )
     if text:
         start, end = points[:2]
         at = (start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))
-        style = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
-        ax.text(*at, text, ha="center", va="center", fontsize=SMALL, color="black", bbox=style, zorder=2)
+        style = {"boxstyle": "square,pad=0.1", "facecolor": palette(ax).paper, "edgecolor": "none", "alpha": 0.9}
+        ax.text(
+            *at, text, ha="center", va="center", fontsize=letters("small"), color=palette(ax).ink, bbox=style, zorder=2
+        )
 
 
 def _node(ax: Axes, at: tuple[float, float], data: dict[str, Any]) -> None:
     decision, constant = data["kind"] in ("decision", "literal"), data["kind"] in ("true", "false")
     shape = "square,pad=0.3" if constant else "round,pad=0.35" if decision else "circle,pad=0.2"
-    style = {"boxstyle": shape, "facecolor": _FACES[data["kind"]], "edgecolor": INK}
-    colour = "white" if constant else INK
-    ax.text(*at, label(data["label"], 20), ha="center", va="center", fontsize=SMALL, color=colour, bbox=style, zorder=3)
+    style = {"boxstyle": shape, "facecolor": getattr(palette(ax), _FACES[data["kind"]]), "edgecolor": palette(ax).ink}
+    colour = palette(ax).paper if constant else palette(ax).ink
+    ax.text(
+        *at,
+        label(data["label"], 20),
+        ha="center",
+        va="center",
+        fontsize=letters("small"),
+        color=colour,
+        bbox=style,
+        zorder=3,
+    )

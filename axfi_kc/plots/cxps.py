@@ -8,7 +8,7 @@ from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import no_cxp_words
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, SMALL, TITLE, bare, label, own_axes, value
+from axfi_kc.plots.style import bare, label, letters, own_axes, palette, value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,13 +59,13 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     matrix.set_ylim(len(names) - 0.4, -0.6)
     matrix.set_xticks([])
     matrix.spines[:].set_visible(False)
-    matrix.tick_params(axis="y", length=0, labelsize=LABEL)
+    matrix.tick_params(axis="y", length=0, labelsize=letters("label"))
     _weight_bars(above, [c.weight for c in shown], explanation.weights)
     _occurrences(beside, [sum(n in c.features for c in cxps) for n in names])
     left = total - len(shown)
     note = f", {amount(left)} not shown" if left else ""
     prediction = value(explanation.prediction_name)
-    above.set_title(f"What can change {prediction}? {counted(total, 'CXp')}{note}", fontsize=TITLE)
+    above.set_title(f"What can change {prediction}? {counted(total, 'CXp')}{note}", fontsize=letters("title"))
     return matrix
 
 
@@ -93,25 +93,25 @@ def _most_frequent(cxps: list[Any], most: int) -> list[str]:
 def _column(ax: Axes, column: int, rows: list[int], n_rows: int) -> None:
     """Draw a dot for every feature, dark ones for the CXp's, and the line that links them."""
     others = [r for r in range(n_rows) if r not in rows]
-    ax.scatter([column] * len(others), others, s=26, color=FAINT, zorder=1)
-    ax.plot([column, column], [min(rows), max(rows)], color=INK, linewidth=1.6, zorder=2)
-    ax.scatter([column] * len(rows), rows, s=38, color=INK, zorder=3)
+    ax.scatter([column] * len(others), others, s=26, color=palette(ax).faint, zorder=1)
+    ax.plot([column, column], [min(rows), max(rows)], color=palette(ax).ink, linewidth=1.6, zorder=2)
+    ax.scatter([column] * len(rows), rows, s=38, color=palette(ax).ink, zorder=3)
 
 
 def _weight_bars(ax: Axes, weights: list[Any], kind: str) -> None:
-    bars = bare(ax).bar(range(len(weights)), [float(w) for w in weights], color=BAR, width=0.66)
-    ax.bar_label(bars, [amount(w, digits=2) for w in weights], fontsize=SMALL, padding=2, rotation=90)
+    bars = bare(ax).bar(range(len(weights)), [float(w) for w in weights], color=palette(ax).bar, width=0.66)
+    ax.bar_label(bars, [amount(w, digits=2) for w in weights], fontsize=letters("small"), padding=2, rotation=90)
     ax.margins(y=0.32)
     ax.tick_params(axis="x", bottom=False, labelbottom=False)
-    ax.set_ylabel(_WEIGHTS.get(kind, kind), fontsize=SMALL)
+    ax.set_ylabel(_WEIGHTS.get(kind, kind), fontsize=letters("small"))
     ax.locator_params(axis="y", nbins=4)
 
 
 def _occurrences(ax: Axes, counts: list[int]) -> None:
-    bars = bare(ax).barh(range(len(counts)), counts, color=INK, height=0.5)
-    ax.bar_label(bars, fontsize=SMALL, padding=2)
+    bars = bare(ax).barh(range(len(counts)), counts, color=palette(ax).ink, height=0.5)
+    ax.bar_label(bars, fontsize=letters("small"), padding=2)
     ax.margins(x=0.35)
     ax.tick_params(axis="y", left=False, labelleft=False)
     ax.set_xticks([])
     ax.spines["bottom"].set_visible(False)
-    ax.set_xlabel("in so many\nCXps", fontsize=SMALL)
+    ax.set_xlabel("in so many\nCXps", fontsize=letters("small"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import ABSENT, BAR, INK, LABEL, PRESENT, SMALL, caption, label, own_axes
+from axfi_kc.plots.style import caption, label, letters, own_axes, palette
 from axfi_kc.scores import shares_of
 from axfi_kc.scores.interactions import find_interaction
 
@@ -73,7 +73,7 @@ def plot_interactions(
         [places[n][0] for n in names],
         [places[n][1] for n in names],
         s=[60 + _LARGEST * float(shares[n]) for n in names],
-        color=INK,
+        color=palette(ax).ink,
         zorder=3,
     )
     for n in names:
@@ -114,7 +114,11 @@ def _draw_lines(ax: Axes, pairs: _Pairs, places: dict[str, tuple[float, float]])
         strength = float(abs(value) / most)
         (x, y), (u, v) = places[a], places[b]
         # The strongest on top, and light where weak: many lines cross.
-        style: dict[str, Any] = {"color": BAR, "linestyle": "-"} if value < 0 else {"color": PRESENT, "linestyle": "--"}
+        style: dict[str, Any] = (
+            {"color": palette(ax).bar, "linestyle": "-"}
+            if value < 0
+            else {"color": palette(ax).against, "linestyle": "--"}
+        )
         ax.plot([x, u], [y, v], linewidth=0.5 + _WIDEST * strength, alpha=0.25 + 0.6 * strength, zorder=1, **style)
         if rank < _NUMBERED:
             # Not in the middle, where lines through the centre meet.
@@ -124,10 +128,15 @@ def _draw_lines(ax: Axes, pairs: _Pairs, places: dict[str, tuple[float, float]])
                 at,
                 ha="center",
                 va="center",
-                fontsize=SMALL,
-                color=INK,
+                fontsize=letters("small"),
+                color=palette(ax).ink,
                 zorder=4,
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": ABSENT, "linewidth": 0.5},
+                bbox={
+                    "boxstyle": "round,pad=0.15",
+                    "facecolor": palette(ax).paper,
+                    "edgecolor": palette(ax).soft,
+                    "linewidth": 0.5,
+                },
             )
 
 
@@ -141,5 +150,5 @@ def _draw_name(ax: Axes, name: str, place: tuple[float, float]) -> None:
         textcoords="offset points",
         ha=side,
         va="bottom" if y > 0.9 else "top" if y < -0.9 else "center",
-        fontsize=LABEL,
+        fontsize=letters("label"),
     )

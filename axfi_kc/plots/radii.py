@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import ABSENT, FAINT, INK, LABEL, PRESENT, SMALL, bare, caption, label, own_axes
+from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,10 +60,10 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ax.set_ylim(len(names) - 0.4, -0.6)
     first = min(float(ends[0][0]) for ends in spans)
     ax.set_xlim(max(0.0, first - 0.6 * (last - first)), last)  # of what lies before the first CXp, a little is enough
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
     unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
-    ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=LABEL)
+    ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=letters("label"))
     caption(ax, title or "CXps as the radius grows", _note(path, len(lives) - len(names)))
     return bare(ax)
 
@@ -96,14 +96,23 @@ def _right_end(path: RadiusPath) -> float:
 
 
 def _draw_life(ax: Axes, row: int, start: float, end: float, is_open: bool, *, goes_on: bool) -> None:
-    ax.plot([start, end], [row, row], color=INK, linewidth=3.5, solid_capstyle="butt")
-    face = "white" if is_open else PRESENT
-    ax.plot([start], [row], "o", markersize=6, markerfacecolor=face, markeredgecolor=PRESENT, clip_on=False, zorder=3)
+    ax.plot([start, end], [row, row], color=palette(ax).ink, linewidth=3.5, solid_capstyle="butt")
+    face = palette(ax).paper if is_open else palette(ax).against
+    ax.plot(
+        [start],
+        [row],
+        "o",
+        markersize=6,
+        markerfacecolor=face,
+        markeredgecolor=palette(ax).against,
+        clip_on=False,
+        zorder=3,
+    )
     if not goes_on:
-        ax.plot([end], [row], "|", markersize=11, markeredgewidth=2, color=ABSENT, clip_on=False)
+        ax.plot([end], [row], "|", markersize=11, markeredgewidth=2, color=palette(ax).soft, clip_on=False)
     ax.annotate(
         amount(start), (start, row), xytext=(-7, 0), textcoords="offset points", ha="right", va="center",
-        fontsize=SMALL, color=ABSENT,
+        fontsize=letters("small"), color=palette(ax).soft,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import BAR, FAINT, LABEL, LOW_TO_HIGH, SMALL, TITLE, bare, caption, label, own_axes, value
+from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette, shades, value
 from axfi_kc.scores import find_score, shares_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = ["plot_batch", "plot_scores"]
 
 _BINS = 60  # points of one feature whose scores fall into one of so many bins are drawn side by side
 _SPREAD = 0.4
-_UNORDERED = "#4c956c"
 
 
 def plot_scores(
@@ -48,22 +47,22 @@ def plot_scores(
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
     ax = own_axes(ax, width=6.4, height=1.3 + 0.34 * len(shown))
     values = explanation.instance
-    bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=BAR, height=0.7)
+    bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=palette(ax).bar, height=0.7)
     ax.set_yticks(range(len(shown)), [f"{label(name)} = {value(values[name])}" for name, _ in shown])
     ax.invert_yaxis()
     words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})" for name, s in shown]
-    ax.bar_label(bars, words, padding=3, fontsize=LABEL)
+    ax.bar_label(bars, words, padding=3, fontsize=letters("label"))
     ax.margins(x=0.24)
     ax.set_xlim(left=0)
     _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
-    ax.set_title(f"Why {value(explanation.prediction_name)}?", fontsize=TITLE)
+    ax.set_title(f"Why {value(explanation.prediction_name)}?", fontsize=letters("title"))
     return bare(ax)
 
 
 def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "") -> None:
     """Say what is drawn to the right, and how many features are left out."""
     left_out = f"   ({hidden} more features not shown)" if hidden else ""
-    ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=LABEL)
+    ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=letters("label"))
     ax.locator_params(axis="x", nbins=ticks)
 
 
@@ -146,16 +145,13 @@ def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
 
 
 def _swarm(ax: Axes, scores: npt.NDArray[np.float64], colours: Any, *, row: int) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    ax.axhline(row, color=FAINT, linewidth=1, zorder=0)
-    paint: dict[str, Any] = {"color": _UNORDERED}
+    ax.axhline(row, color=palette(ax).faint, linewidth=1, zorder=0)
+    paint: dict[str, Any] = {"color": palette(ax).unordered}
     if colours is not None:
-        shades = LinearSegmentedColormap.from_list("low_to_high", LOW_TO_HIGH).with_extremes(bad=_UNORDERED)
         # A missing value has no place between low and high, but its point is shown.
-        paint = {"c": colours, "cmap": shades, "vmin": 0, "vmax": 1, "plotnonfinite": True}
+        paint = {"c": colours, "cmap": shades(palette(ax)), "vmin": 0, "vmax": 1, "plotnonfinite": True}
     ax.scatter(scores, row + _offsets(scores), s=9, alpha=0.75, linewidths=0, zorder=2, **paint)
-    ax.plot([scores.mean()] * 2, [row - _SPREAD, row + _SPREAD], color="black", linewidth=1.4, zorder=3)
+    ax.plot([scores.mean()] * 2, [row - _SPREAD, row + _SPREAD], color=palette(ax).ink, linewidth=1.4, zorder=3)
 
 
 def _offsets(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -175,9 +171,16 @@ def _offsets(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _legend(ax: Axes, *, unordered: bool, missing: bool) -> None:
     """Say what the colours mean, in the words of a legend; a colour bar would take room from the axes."""
-    for colour, text in zip(LOW_TO_HIGH, ("low value", "middle", "high value"), strict=True):
+    for colour, text in zip(palette(ax).low_to_high, ("low value", "middle", "high value"), strict=True):
         ax.scatter([], [], s=22, color=colour, linewidths=0, label=text)
     if unordered or missing:
         words = " or ".join(["a category"] * unordered + ["missing"] * missing)
-        ax.scatter([], [], s=22, color=_UNORDERED, linewidths=0, label=words)
-    ax.legend(loc="lower right", fontsize=SMALL, frameon=True, framealpha=0.9, edgecolor=FAINT, handletextpad=0.2)
+        ax.scatter([], [], s=22, color=palette(ax).unordered, linewidths=0, label=words)
+    ax.legend(
+        loc="lower right",
+        fontsize=letters("small"),
+        frameon=True,
+        framealpha=0.9,
+        edgecolor=palette(ax).faint,
+        handletextpad=0.2,
+    )

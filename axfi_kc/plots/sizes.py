@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import ABSENT, BAR, FAINT, LABEL, SECOND, SMALL, TITLE, bare, label, own_axes
+from axfi_kc.plots.style import bare, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,18 +57,25 @@ def plot_sizes(
             f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
         )
     ax = own_axes(ax, width=6.8, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
-    for k, (measure, colour) in enumerate(zip(measures, (BAR, SECOND), strict=False)):
+    for k, (measure, colour) in enumerate(zip(measures, (palette(ax).bar, palette(ax).second), strict=False)):
         _draw_measure(ax, [_number(r[measure]) for r in rows], measure, colour, shift=(k - (len(measures) - 1) / 2))
     ax.set_xscale("log")
     ax.set_yticks(range(len(rows)), [_name(r) for r in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     _whole_decades(ax, [s for r in rows for m in measures if (s := _number(r[m]))])
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=LABEL)
+    ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=letters("label"))
     if len(measures) > 1:
-        ax.legend(fontsize=SMALL, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
-    ax.set_title(title, fontsize=TITLE, loc="left" if len(measures) > 1 else "center")
+        ax.legend(
+            fontsize=letters("small"),
+            frameon=False,
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            ncols=2,
+            borderaxespad=0.2,
+        )
+    ax.set_title(title, fontsize=letters("title"), loc="left" if len(measures) > 1 else "center")
     return bare(ax)
 
 
@@ -92,7 +99,7 @@ def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str
     rows = [row + 0.38 * shift for row in range(len(sizes))]
     known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
     bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=measure)
-    ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=SMALL)
+    ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=letters("small"))
     for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
         ax.annotate(
             "not within the budget" if shift <= 0 else "",
@@ -101,8 +108,8 @@ def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            fontsize=SMALL,
-            color=ABSENT,
+            fontsize=letters("small"),
+            color=palette(ax).soft,
         )
 
 

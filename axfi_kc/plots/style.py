@@ -1,48 +1,100 @@
-"""The look that all pictures share: colours, letter sizes, and how names and numbers are shown."""
+"""The look that all pictures share: colours, letter sizes, and how names and numbers are shown.
+
+Colours are those that colour-blind people tell apart (after Okabe and Ito), and stand in one place, :data:`LIGHT` and
+:data:`DARK`. Which of the two is taken follows matplotlib's own settings: ``plt.style.use("dark_background")``, or axes
+with a dark face, make dark pictures. Letters are as large as ``rcParams["font.size"]`` says; figures grow with them.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
-from axfi_kc.errors import MissingExtraError
+from axfi_kc.errors import DomainError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "ABSENT",
-    "BAR",
-    "FAINT",
-    "INK",
-    "LABEL",
-    "LOW_TO_HIGH",
-    "PRESENT",
-    "SECOND",
-    "SMALL",
-    "TITLE",
+    "DARK",
+    "LIGHT",
+    "Palette",
     "bare",
     "caption",
+    "check_limit",
     "label",
+    "letters",
     "number",
     "own_axes",
+    "palette",
     "pyplot",
     "save_picture",
+    "shades",
+    "text_width",
     "value",
 ]
 
 
-BAR = "#2a6f97"
-SECOND = "#e09f3e"
-INK = "#1d3557"
-PRESENT = "#b3261e"
-ABSENT = "#8a8f98"
-FAINT = "#e3e7ec"
-LOW_TO_HIGH = ("#2a6f97", "#b9a7c9", "#b3261e")  # distinct in lightness too, for colour-blind eyes and grey prints
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of pictures on one background.
 
-TITLE, LABEL, SMALL = 11.0, 9.5, 8.5
+    Attributes
+    ----------
+    paper
+        The background behind letters that stand on lines.
+    ink, soft
+        Letters and outlines; letters of less importance.
+    faint
+        Grids, and dots that stand for nothing.
+    bar, second
+        Amounts, and amounts beside them.
+    against
+        What is drawn against `bar`: values that push the other way, edges into a set.
+    unordered
+        Points of categories, whose values have no order.
+    low_to_high
+        The least, a middle and the greatest value of a feature, of rising lightness.
+    """
+
+    paper: str
+    ink: str
+    soft: str
+    faint: str
+    bar: str
+    second: str
+    against: str
+    unordered: str
+    low_to_high: tuple[str, str, str]
+
+
+LIGHT = Palette(
+    paper="#ffffff",
+    ink="#1b2530",
+    soft="#5b6570",
+    faint="#dde2e8",
+    bar="#0072b2",
+    second="#e69f00",
+    against="#c34a00",
+    unordered="#00795a",
+    low_to_high=("#0b3c7d", "#8f6f86", "#f08a24"),
+)
+DARK = Palette(
+    paper="#000000",
+    ink="#f2f4f7",
+    soft="#aab4bf",
+    faint="#3b434c",
+    bar="#56b4e9",
+    second="#f0c040",
+    against="#ff8040",
+    unordered="#2fc796",
+    low_to_high=("#3a7fd8", "#b08fb0", "#ffc75a"),
+)
+_BASE = 10.0  # points: the letters for which the sizes of figures are meant, matplotlib's own default
+_SIZES = {"title": 1.1, "label": 0.95, "small": 0.85}
 
 
 def pyplot() -> Any:
@@ -52,6 +104,68 @@ def pyplot() -> Any:
     except ImportError as error:
         raise MissingExtraError.of("matplotlib", "plots", "Drawing") from error
     return plt
+
+
+def palette(ax: Axes) -> Palette:
+    """Return the colours for what these axes stand on, with that very background as the paper.
+
+    Examples
+    --------
+    >>> import matplotlib as mpl
+    >>> mpl.use("Agg")
+    >>> with mpl.rc_context({"axes.facecolor": "#202020"}):
+    ...     found = palette(own_axes(None, width=1, height=1))
+    >>> found.paper, found.ink == DARK.ink
+    ('#202020', True)
+    """
+    from dataclasses import replace
+
+    from matplotlib import rcParams
+    from matplotlib.colors import to_hex, to_rgba
+
+    faces = (ax.get_facecolor(), ax.figure.get_facecolor())
+    face = next((to_hex(f) for f in faces if to_rgba(f)[3] > 0.5), None)
+    if face is None:  # transparent: what the letters are made for
+        return DARK if _lightness(rcParams["text.color"]) > 0.5 else LIGHT
+    return replace(DARK if _lightness(face) < 0.5 else LIGHT, paper=face)
+
+
+def _lightness(colour: Any) -> float:
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return 0.3 * red + 0.59 * green + 0.11 * blue
+
+
+def shades(colours: Palette) -> Any:
+    """Return the colour map from low to high values, in which what is missing has the colour of categories."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    made = LinearSegmentedColormap.from_list("low_to_high", colours.low_to_high)
+    return made.with_extremes(bad=colours.unordered)
+
+
+def letters(what: str) -> float:
+    """Return the size of letters, in points: of a ``"title"``, a ``"label"`` or of ``"small"`` ones."""
+    from matplotlib import rcParams
+
+    return _SIZES[what] * float(rcParams["font.size"])
+
+
+def text_width(text: str, what: str = "label") -> float:
+    """Return the width in inches of the longest line of a text, so that room can be made for it.
+
+    Examples
+    --------
+    >>> 0 < text_width("x") < text_width("xx") == text_width("xx" + chr(10) + "x")
+    True
+    """
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextToPath
+
+    font = FontProperties(size=letters(what))
+    plain = [line.replace(r"\$", "$") for line in text.split("\n")]
+    return max(float(TextToPath().get_text_width_height_descent(line, font, ismath=False)[0]) for line in plain) / 72
 
 
 def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given: Any) -> None:
@@ -64,23 +178,70 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given
 
 
 def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
-    """Return `ax`, or the axes of a new figure of so many inches, whose layout keeps every label inside."""
+    """Return `ax`, or the axes of a new figure of so many inches, whose layout keeps every label inside.
+
+    Inches are for letters of matplotlib's default size; with larger letters the figure is larger.
+    """
     if ax is not None:
-        return ax
-    _, made = pyplot().subplots(figsize=(width, height), layout="constrained")
+        return _checked_axes(ax)
+    plt = pyplot()
+    scale = float(plt.rcParams["font.size"]) / _BASE
+    _, made = plt.subplots(figsize=(width * scale, height * scale), layout="constrained")
     return made
 
 
-def bare(ax: Axes) -> Axes:
-    """Take away the frame's upper and right lines, and set the letters of the ticks."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(labelsize=LABEL)
+def _checked_axes(ax: Any) -> Axes:
+    if not (hasattr(ax, "transAxes") and hasattr(ax, "figure")):
+        raise DomainError(
+            f"ax must be matplotlib axes, but {type(ax).__name__} was given; take one of plt.subplots(), or none."
+        )
     return ax
 
 
+def check_limit(what: str, given: Any, *, least: int = 1) -> int:
+    """Return a limit on what is drawn, or say what it has to be.
+
+    Examples
+    --------
+    >>> check_limit("most", 0)
+    Traceback (most recent call last):
+    axfi_kc.errors.DomainError: most must be a whole number of at least 1, but 0 was given; give more, or leave it out.
+    """
+    try:
+        whole = given.__index__() if not isinstance(given, bool) else None
+    except (AttributeError, TypeError):
+        whole = None
+    if whole is None or whole < least:
+        raise DomainError(
+            f"{what} must be a whole number of at least {least}, but {abridged(repr(given), 40)} was given; "
+            "give more, or leave it out."
+        )
+    return int(whole)
+
+
+def bare(ax: Axes) -> Axes:
+    """Take away the frame's upper and right lines, set the letters of the ticks, and leave no offset over an axis."""
+    from matplotlib.ticker import ScalarFormatter
+
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=letters("label"))
+    for axis in (ax.xaxis, ax.yaxis):
+        if isinstance(axis.get_major_formatter(), ScalarFormatter):
+            axis.set_major_formatter(_plain_ticks)
+    return ax
+
+
+def _plain_ticks(tick: float, _: float = 0) -> str:
+    """Return a tick's whole value: no power of ten that stands for all of them somewhere else."""
+    return f"{tick:.6g}".replace("-", "\N{MINUS SIGN}")
+
+
 def caption(ax: Axes, title: str, note: str = "") -> None:
-    """Set the title, with a smaller note below it."""
-    ax.set_title(title, fontsize=TITLE, pad=20 if note else 8)
+    """Set the title, with a smaller note below it; lines that are too long for the figure are broken."""
+    small = letters("small")
+    note = _broken(note, _room(ax, note))
+    lines = note.count("\n") + 1 if note else 0
+    ax.set_title(title, fontsize=letters("title"), pad=8 + 1.4 * small * lines, wrap=True)
     if note:
         ax.annotate(
             note,
@@ -90,21 +251,50 @@ def caption(ax: Axes, title: str, note: str = "") -> None:
             textcoords="offset points",
             ha="center",
             va="bottom",
-            fontsize=SMALL,
-            color=ABSENT,
+            fontsize=small,
+            color=palette(ax).soft,
         )
 
 
+def _room(ax: Axes, note: str) -> float:
+    """Return how many inches a line that is centred over the axes can have within the figure."""
+    figure: Any = ax.figure
+    whole = figure.bbox.width / figure.dpi
+    if text_width(note, "small") > 0.5 * whole:  # a short note needs no layout, which takes time
+        figure.draw_without_rendering() if hasattr(figure, "draw_without_rendering") else None
+        box = ax.get_window_extent()
+        centre = (box.x0 + box.x1) / 2 - figure.bbox.x0
+        whole = 2 * min(centre, figure.bbox.width - centre) / figure.dpi
+    return max(whole - 0.2, 1.0)
+
+
+def _broken(text: str, room: float) -> str:
+    """Return a text in lines of at most so many inches, as far as its words allow."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, "small") <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return "\n".join(lines)
+
+
 def label(text: object, length: int = 28) -> str:
-    """Return `text` on one line, abridged, and safe from matplotlib's reading of dollar signs as formulas.
+    """Return `text` on one line, its middle left out, and safe from matplotlib's reading of dollar signs as formulas.
+
+    The end stays, because names of columns often differ in it alone.
 
     Examples
     --------
     >>> label("a name that is much too long for a picture")
-    'a name that is much too lon…'
+    'a name that is muc…a picture'
     """
     line = " ".join(str(text).split()) or "''"
-    return abridged(line, length).replace("$", r"\$")
+    if len(line) > length:
+        end = (length - 1) // 3
+        line = f"{line[: length - 1 - end]}…{line[-end:]}" if end else abridged(line, length)
+    return line.replace("$", r"\$")
 
 
 def value(given: Any, length: int = 16) -> str:
