@@ -2,9 +2,9 @@
 
 A tree on sixteen points, small enough to see all of them. An engine runs; in frost it needs thin oil, in heat it needs
 cooling. This one runs in heat, cooled, with thick oil. In frost, everything else as it is, it would fail: the
-temperature matters. Every number is computed here, the SHAP values twice: exactly, on the compiled circuit, and by shap.
+temperature matters. Every number is computed here, the SHAP values twice: exactly on the circuit, and by shap.
 
-Run ``python docs/make_front.py``; it writes ``front_light.png``, ``front_dark.png`` and ``front.json`` (the numbers, and
+Run ``python docs/make_front.py``; it writes ``front_light.png``, ``front_dark.png`` and ``front.json`` (the numbers and
 what they were made with) into ``docs/_static``.
 """
 
