@@ -8,8 +8,9 @@ with a dark face, make dark pictures. Letters are as large as ``rcParams["font.s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
@@ -26,6 +27,8 @@ __all__ = [
     "caption",
     "check_limit",
     "label",
+    "label_bars",
+    "laid_out",
     "letters",
     "number",
     "own_axes",
@@ -33,6 +36,7 @@ __all__ = [
     "pyplot",
     "save_picture",
     "shades",
+    "signed",
     "text_width",
     "value",
 ]
@@ -93,6 +97,8 @@ DARK = Palette(
     unordered="#2fc796",
     low_to_high=("#3a7fd8", "#b08fb0", "#ffc75a"),
 )
+_TINY = 1e-6  # below, a tick is shown with its power of ten
+_BESIDE = 0.1  # inches between a bar and its text, and after it
 _BASE = 10.0  # points: the letters for which the sizes of figures are meant, matplotlib's own default
 _SIZES = {"title": 1.1, "label": 0.95, "small": 0.85}
 
@@ -118,8 +124,6 @@ def palette(ax: Axes) -> Palette:
     >>> found.paper, found.ink == DARK.ink
     ('#202020', True)
     """
-    from dataclasses import replace
-
     from matplotlib import rcParams
     from matplotlib.colors import to_hex, to_rgba
 
@@ -153,7 +157,7 @@ def letters(what: str) -> float:
 
 
 def text_width(text: str, what: str = "label") -> float:
-    """Return the width in inches of the longest line of a text, so that room can be made for it.
+    """Return the width of the longest line of a text, in the inches of :func:`own_axes`, to make room for it.
 
     Examples
     --------
@@ -163,7 +167,7 @@ def text_width(text: str, what: str = "label") -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
-    font = FontProperties(size=letters(what))
+    font = FontProperties(size=_SIZES[what] * _BASE)  # as own_axes counts inches
     plain = [line.replace(r"\$", "$") for line in text.split("\n")]
     return max(float(TextToPath().get_text_width_height_descent(line, font, ismath=False)[0]) for line in plain) / 72
 
@@ -184,10 +188,14 @@ def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
     """
     if ax is not None:
         return _checked_axes(ax)
-    plt = pyplot()
-    scale = float(plt.rcParams["font.size"]) / _BASE
-    _, made = plt.subplots(figsize=(width * scale, height * scale), layout="constrained")
+    scale = _scale()
+    _, made = pyplot().subplots(figsize=(width * scale, height * scale), layout="constrained")
     return made
+
+
+def _scale() -> float:
+    """Return how much larger letters are than matplotlib's own."""
+    return letters("label") / (_SIZES["label"] * _BASE)
 
 
 def _checked_axes(ax: Any) -> Axes:
@@ -233,7 +241,30 @@ def bare(ax: Axes) -> Axes:
 
 def _plain_ticks(tick: float, _: float = 0) -> str:
     """Return a tick's whole value: no power of ten that stands for all of them somewhere else."""
-    return f"{tick:.6g}".replace("-", "\N{MINUS SIGN}")
+    text = f"{tick:.6g}"
+    return text if abs(tick) < _TINY else signed(format(Decimal(text), "f"))
+
+
+def signed(text: str) -> str:
+    """Return a number's text with a minus sign for its hyphen, as in print."""
+    return f"\N{MINUS SIGN}{text[1:]}" if text.startswith("-") else text
+
+
+def laid_out(ax: Axes) -> float:
+    """Lay the figure out as it is, and return how wide the axes are then, in the inches of :func:`own_axes`."""
+    figure: Any = ax.get_figure(root=True)
+    figure.draw_without_rendering()
+    return float(ax.get_window_extent().width / figure.dpi / _scale())
+
+
+def label_bars(ax: Axes, bars: Any, words: Sequence[str], *, what: str = "label") -> None:
+    """Write beside horizontal bars that start at 0, and end the axis where the longest of both ends."""
+    wide = laid_out(ax)  # before there is a text that the layout would make room for
+    ends = [(float(bar.get_width()), text_width(text, what) + _BESIDE) for bar, text in zip(bars, words, strict=True)]
+    # A bar of w, drawn on an axis that ends at r, takes w / r of the width; its text the rest, or more.
+    least = max((end * wide / max(wide - text, 0.25 * wide) for end, text in ends), default=0.0)
+    ax.set_xlim(0, least or 1.0)
+    ax.bar_label(bars, list(words), padding=3, fontsize=letters(what))
 
 
 def caption(ax: Axes, title: str, note: str = "") -> None:
@@ -259,12 +290,13 @@ def caption(ax: Axes, title: str, note: str = "") -> None:
 def _room(ax: Axes, note: str) -> float:
     """Return how many inches a line that is centred over the axes can have within the figure."""
     figure: Any = ax.figure
-    whole = figure.bbox.width / figure.dpi
+    inch = figure.dpi * _scale()
+    whole = figure.bbox.width / inch
     if text_width(note, "small") > 0.5 * whole:  # a short note needs no layout, which takes time
-        figure.draw_without_rendering() if hasattr(figure, "draw_without_rendering") else None
+        laid_out(ax)
         box = ax.get_window_extent()
         centre = (box.x0 + box.x1) / 2 - figure.bbox.x0
-        whole = 2 * min(centre, figure.bbox.width - centre) / figure.dpi
+        whole = 2 * min(centre, figure.bbox.width - centre) / inch
     return max(whole - 0.2, 1.0)
 
 
