@@ -91,7 +91,7 @@ def plot_scores(
     ax.invert_yaxis()
     _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
     label_bars(bare(ax), bars, words)
-    caption(ax, why(explanation), "; ".join(filter(None, (output_words(explanation), change_words(change)))))
+    caption(ax, why(explanation), "\n".join(filter(None, (output_words(explanation), change_words(change)))))
     return ax
 
 

@@ -99,6 +99,7 @@ DARK = Palette(
 )
 _TINY = 1e-6  # below, a tick is shown with its power of ten
 _BESIDE = 0.1  # inches between a bar and its text, and after it
+_EDGE = 0.08  # inches around what is drawn
 _BASE = 10.0  # points: the letters for which the sizes of figures are meant, matplotlib's own default
 _SIZES = {"title": 1.1, "label": 0.95, "small": 0.85}
 
@@ -189,7 +190,8 @@ def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
     if ax is not None:
         return _checked_axes(ax)
     scale = _scale()
-    _, made = pyplot().subplots(figsize=(width * scale, height * scale), layout="constrained")
+    figure, made = pyplot().subplots(figsize=(width * scale, height * scale), layout="constrained")
+    figure.get_layout_engine().set(w_pad=_EDGE, h_pad=_EDGE)
     return made
 
 
@@ -303,12 +305,14 @@ def _room(ax: Axes, note: str) -> float:
 def _broken(text: str, room: float) -> str:
     """Return a text in lines of at most so many inches, as far as its words allow."""
     lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, "small") <= room:
-            lines[-1] = longer
-        else:
-            lines.append(word)
+    for given in text.split("\n"):
+        lines.append("")
+        for word in given.split():
+            longer = f"{lines[-1]} {word}".lstrip()
+            if not lines[-1] or text_width(longer, "small") <= room:
+                lines[-1] = longer
+            else:
+                lines.append(word)
     return "\n".join(lines)
 
 
