@@ -9,7 +9,18 @@ from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import no_cxp_words
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import bare, caption, check_limit, label, letters, own_axes, palette, text_width, value
+from axfi_kc.plots.style import (
+    bare,
+    caption,
+    check_limit,
+    inner_grid,
+    label,
+    letters,
+    own_axes,
+    palette,
+    text_width,
+    value,
+)
 from axfi_kc.plots.titles import output_words
 
 if TYPE_CHECKING:
@@ -74,13 +85,9 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
 
 def _panels(host: Axes, *, columns: int, rows: int) -> tuple[Axes, Axes, Axes]:
     """Return axes for the weights, the dots and the occurrences, in the place of `host`."""
-    place = host.get_subplotspec()
     figure: Any = host.figure
-    if place is None:
-        raise DomainError("This picture has three panels and needs axes of a grid; make ax with plt.subplots.")
-    host.set_axis_off()
     ratios = {"width_ratios": (0.33 * columns + 0.6, 1.2), "height_ratios": (1.7, 0.3 * rows + 0.3)}
-    grid = place.subgridspec(2, 2, hspace=0.02, wspace=0.02, **ratios)
+    grid = inner_grid(host, 2, 2, **ratios)
     matrix = figure.add_subplot(grid[1, 0])
     return figure.add_subplot(grid[0, 0], sharex=matrix), matrix, figure.add_subplot(grid[1, 1], sharey=matrix)
 

@@ -26,6 +26,7 @@ __all__ = [
     "bare",
     "caption",
     "check_limit",
+    "inner_grid",
     "label",
     "label_bars",
     "laid_out",
@@ -79,7 +80,7 @@ LIGHT = Palette(
     paper="#ffffff",
     ink="#1b2530",
     soft="#5b6570",
-    faint="#dde2e8",
+    faint="#d3d9e0",
     bar="#0072b2",
     second="#e69f00",
     against="#c34a00",
@@ -97,7 +98,8 @@ DARK = Palette(
     unordered="#2fc796",
     low_to_high=("#3a7fd8", "#b08fb0", "#ffc75a"),
 )
-_TINY = 1e-6  # below, a tick is shown with its power of ten
+_TINY = 1e-6  # below, and above its inverse, a tick is shown with its power of ten
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _BESIDE = 0.1  # inches between a bar and its text, and after it
 _EDGE = 0.08  # inches around what is drawn
 _BASE = 10.0  # points: the letters for which the sizes of figures are meant, matplotlib's own default
@@ -200,6 +202,15 @@ def _scale() -> float:
     return letters("label") / (_SIZES["label"] * _BASE)
 
 
+def inner_grid(host: Axes, rows: int, columns: int, **ratios: Any) -> Any:
+    """Return a grid for several axes in the place of one, which is hidden."""
+    place = host.get_subplotspec()
+    if place is None:
+        raise DomainError("This picture has several panels and needs axes of a grid; make ax with plt.subplots.")
+    host.set_axis_off()
+    return place.subgridspec(rows, columns, hspace=0.02, wspace=0.02, **ratios)
+
+
 def _checked_axes(ax: Any) -> Axes:
     if not (hasattr(ax, "transAxes") and hasattr(ax, "figure")):
         raise DomainError(
@@ -242,9 +253,18 @@ def bare(ax: Axes) -> Axes:
 
 
 def _plain_ticks(tick: float, _: float = 0) -> str:
-    """Return a tick's whole value: no power of ten that stands for all of them somewhere else."""
+    """Return a tick's whole value: no power of ten that stands for all of them somewhere else.
+
+    Examples
+    --------
+    >>> _plain_ticks(-0.00002), _plain_ticks(2.5e-9), _plain_ticks(1500), _plain_ticks(3e7)
+    ('−0.00002', '2.5·10⁻⁹', '1500', '3·10⁷')
+    """
     text = f"{tick:.6g}"
-    return text if abs(tick) < _TINY else signed(format(Decimal(text), "f"))
+    if tick and not _TINY <= abs(tick) < 1 / _TINY:
+        digits, _mark, power = f"{Decimal(text).normalize():e}".lower().partition("e")
+        text = f"{digits}·10{str(int(power)).translate(_RAISED)}"
+    return signed(format(Decimal(text), "f") if "e" in text else text)
 
 
 def signed(text: str) -> str:
@@ -269,17 +289,17 @@ def label_bars(ax: Axes, bars: Any, words: Sequence[str], *, what: str = "label"
     ax.bar_label(bars, list(words), padding=3, fontsize=letters(what))
 
 
-def caption(ax: Axes, title: str, note: str = "") -> None:
-    """Set the title, with a smaller note below it; lines that are too long for the figure are broken."""
+def caption(ax: Axes, title: str, note: str = "", *, above: float = 0.0) -> None:
+    """Set the title, with a smaller note below it, so many points above the axes; long lines of the note are broken."""
     small = letters("small")
     note = _broken(note, _room(ax, note))
     lines = note.count("\n") + 1 if note else 0
-    ax.set_title(title, fontsize=letters("title"), pad=8 + 1.4 * small * lines, wrap=True)
+    ax.set_title(title, fontsize=letters("title"), pad=8 + above + 1.4 * small * lines, wrap=True)
     if note:
         ax.annotate(
             note,
             (0.5, 1.0),
-            xytext=(0, 5),
+            xytext=(0, 5 + above),
             xycoords="axes fraction",
             textcoords="offset points",
             ha="center",
