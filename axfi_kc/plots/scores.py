@@ -26,7 +26,7 @@ from axfi_kc.plots.style import (
     text_width,
     value,
 )
-from axfi_kc.plots.titles import change_words, moves_of, nearest_change, output_words, why
+from axfi_kc.plots.titles import change_words, moves_of, nearest_of_all, output_words, why
 from axfi_kc.scores import find_score, shares_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def plot_scores(
     scores = explanation.scores(kind)
     ranked, shares = sorted(scores.items(), key=lambda item: -item[1]), shares_of(scores)
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
-    change = nearest_change(explanation) if nearest else None
+    change = nearest_of_all(explanation) if nearest else None
     values, moves = explanation.instance, moves_of(change)
     names = [f"{label(name)} = {value(values[name])}" for name, _ in shown]
     words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})   {moves.get(name, '')}".rstrip() for name, s in shown]

@@ -176,9 +176,22 @@ def text_width(text: str, what: str = "label") -> float:
 
 
 def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given: Any) -> None:
-    """Draw what was given, without a window, and write it to a file."""
+    """Draw what was given, without a window, and write it to a file.
+
+    Raises
+    ------
+    DomainError
+        If the file's name ends in no kind of picture that matplotlib writes.
+    """
     plt = pyplot()
     plt.switch_backend("Agg")
+    kinds = plt.figure().canvas.get_supported_filetypes()
+    plt.close()
+    if (kind := os.path.splitext(path)[1].lower().removeprefix(".")) not in kinds:
+        raise DomainError(
+            f"A picture's file should end in one of .{', .'.join(sorted(kinds))}, but {os.fspath(path)!r} ends in "
+            f"{'none' if not kind else repr('.' + kind)}; call it .png, say."
+        )
     figure: Any = draw(*given).figure
     figure.savefig(path, dpi=150)
     plt.close(figure)

@@ -10,11 +10,11 @@ from axfi_kc.explanations.answers import answer_words, name_of
 from axfi_kc.explanations.counterfactuals import Counterfactual, nearest_counterfactual
 from axfi_kc.plots.style import label, value
 
-__all__ = ["change_words", "moves_of", "nearest_change", "output_words", "why"]
+__all__ = ["change_words", "moves_of", "nearest_of_all", "output_words", "why"]
 
 
 _MOST_CXPS = 2_000  # to look through for the nearest change
-_MOST_BOXES = 100_000  # a picture should not take longer than its explanation did
+_LIMIT = Budget(nodes=100_000, seconds=2.0)  # a picture should not take longer than its explanation did
 
 
 def why(explanation: Any) -> str:
@@ -37,14 +37,14 @@ def output_words(explanation: Any) -> str:
     return f"output {label(answer_words(explanation), 60)}"
 
 
-def nearest_change(explanation: Any) -> Counterfactual | None:
+def nearest_of_all(explanation: Any) -> Counterfactual | None:
     """Return the nearest change of the output; None without the model, without a CXp, or where it takes long to find.
 
     Examples
     --------
     >>> from axfi_kc import Domain, Explainer, Integer
     >>> e = Explainer(lambda p: p[0] > 3, Domain([Integer("a", 0, 9)])).explain([5])
-    >>> change_words(nearest_change(e))
+    >>> change_words(nearest_of_all(e))
     'nearest change: a <= 3 → False'
     """
     problem, cxps = getattr(explanation, "problem", None), explanation.cxps
@@ -52,7 +52,7 @@ def nearest_change(explanation: Any) -> Counterfactual | None:
         return None
     masks = [explanation.domain.mask(cxp.features) for cxp in cxps]
     try:
-        found = nearest_counterfactual(problem, masks, budget=Budget(nodes=_MOST_BOXES))
+        found = nearest_counterfactual(problem, masks, budget=_LIMIT)
     except AxfiError:  # it says why there is none, or none in time; the scores are drawn all the same
         return None
     return found if found.moves else None
