@@ -251,6 +251,7 @@ def add_batch(commands: Any) -> None:
     about = "show the mean shares by output ('prediction') or by the value of a feature as well"
     command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
+    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw each score over all rows there")
     add_on_error(command)
     add_json(command)
 
@@ -276,6 +277,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
     groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
+    drawn = [] if options.pictures is None else _batch_pictures(batch, options.pictures, options.score)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
@@ -299,6 +301,20 @@ def _run_batch(options: argparse.Namespace) -> None:
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
     _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
+    print_written(drawn)
+
+
+def _batch_pictures(batch: Any, folder: Path, kinds: Sequence[str]) -> list[Path]:
+    """Draw each score over all rows, and return the paths."""
+    from axfi_kc.plots import plot_batch
+    from axfi_kc.plots.style import pyplot, save_picture
+
+    pyplot()  # or an error, before a folder is made
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{kind}_batch.png" for kind in kinds]
+    for path, kind in zip(paths, kinds, strict=True):
+        save_picture(path, plot_batch, batch, kind)
+    return paths
 
 
 def _print_groups(groups: Any, ranked: Sequence[str], limit: int) -> None:
@@ -476,7 +492,7 @@ def write_pictures(
     kinds: Sequence[str] = DEFAULT_SCORES,
     interactions: Sequence[str] = (),
 ) -> list[Path]:
-    """Draw scores, interactions, CXps and the forest, write the forest's files, and return the paths."""
+    """Draw scores, interactions, the row as a strip, CXps and the forest; write the forest's files; return paths."""
     from axfi_kc.plots.style import pyplot
 
     pyplot()  # or an error, before a folder is made
@@ -493,7 +509,7 @@ def _pictures(
     explanation: Any, kinds: Sequence[str], interactions: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[Path], object]]]:
     """Yield the names of pictures and files, each with what writes it to a path."""
-    from axfi_kc.plots import plot_cxps, plot_forest, plot_interactions, plot_scores
+    from axfi_kc.plots import plot_cxps, plot_force, plot_forest, plot_interactions, plot_scores
     from axfi_kc.plots.style import save_picture
 
     def drawn(plot: Any, *what: Any) -> Callable[[Path], object]:
@@ -503,6 +519,8 @@ def _pictures(
         yield f"{kind}.png", drawn(plot_scores, explanation, kind)
     for kind in interactions:
         yield f"{kind}_interactions.png", drawn(plot_interactions, explanation, kind)
+    if any(explanation.scores(kinds[0]).values()):
+        yield "force.png", drawn(plot_force, explanation, kinds[0])
     if explanation.cxps:
         yield "cxps.png", drawn(plot_cxps, explanation)
     if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
