@@ -39,6 +39,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["examples"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
+    "subsection_order": ["examples/explain", "examples/compile"],
     "within_subsection_order": "ExampleTitleSortKey",
     "nested_sections": True,
     "copyfile_regex": r"(?!)",

@@ -67,6 +67,13 @@ e = ax.Explainer(classifier, domain).explain(X[columns].iloc[0])
 e
 
 # %%
+# The CXps as an upset plot: two tests alone can turn this wine into another cultivar, and pairs of the others.
+
+from axfi_kc.plots import plot_cxps
+
+plot_cxps(e)
+
+# %%
 # As a circuit, it is counted over all 81 combinations, in four languages:
 
 for target in ("mdd", "obdd", "sdd", "ddnnf"):

@@ -25,6 +25,13 @@ node = malignant.circuit.to_dd(manager)
 print(sorted(manager.vars), len(node), "nodes of dd")
 
 # %%
+# The diagram, as it stands in dd: solid lines are followed where a flag is set.
+
+from axfi_kc.plots import plot_circuit
+
+plot_circuit(ax.compile_model(model, domain, output="malignant", target="obdd"))
+
+# %%
 # What dd does best is Boolean algebra. Which tumours are malignant whatever the texture is?
 
 sure = manager.forall(["large_worst_texture"], node)

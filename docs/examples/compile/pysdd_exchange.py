@@ -47,6 +47,13 @@ for term in list(ax.prime_implicants(circuit))[:3]:
     print({name: value for name, value in term.items() if value})
 
 # %%
+# The SDD of these points, with its elements:
+
+from axfi_kc.plots import plot_circuit
+
+plot_circuit(circuit.compile("sdd", vtree="balanced"))
+
+# %%
 # Under the frequencies of the data instead of uniform flags, the same node weighs:
 
 measured = ax.Domain.from_data(X, measures="empirical")

@@ -24,6 +24,20 @@ for cxp in e.heaviest_cxps()[:6]:
     print(f"{float(cxp.weight):.3f}  {e.counterfactual(cxp)}")
 
 # %%
+# How far each of them is, and how much room there is behind it:
+
+import matplotlib.pyplot as plt
+
+cxps = e.heaviest_cxps()[:12]
+ranges = X.max() - X.min()
+steps = [sum(abs(b - a) / ranges[n] for n, (a, b) in e.counterfactual(c).changes.items()) for c in cxps]
+figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
+axes.scatter(steps, [float(c.weight) for c in cxps], s=[40 * len(c.features) for c in cxps], alpha=0.7)
+axes.set_yscale("log")
+axes.set_xlabel("distance of the nearest change, in ranges; dots grow with the number of features")
+axes.set_ylabel("weight")
+
+# %%
 # Do they hold? The model itself says so:
 
 changed = e.counterfactual().printed.point

@@ -33,6 +33,13 @@ e = explainer.explain(row)
 e
 
 # %%
+# The same as a picture. Missing values are said in words.
+
+from axfi_kc.plots import plot_scores
+
+plot_scores(e)
+
+# %%
 # Had it been measured, what could have changed the class? A CXp that contains a missing feature says so, and its nearest change puts
 # a number where there was none.
 

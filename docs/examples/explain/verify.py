@@ -17,6 +17,19 @@ e = ax.Explainer(model, X).explain(X.iloc[70])
 print(ax.verify(e, model))
 
 # %%
+# What it looked at, and how often:
+
+from collections import Counter
+
+import matplotlib.pyplot as plt
+
+checks = Counter(check.kind for check in ax.verify(e, model).proved)
+figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
+axes.barh(list(checks), list(checks.values()))
+axes.invert_yaxis()
+axes.set_xlabel("statements proved")
+
+# %%
 # It would notice. First, a document of the explanation with one weight made a little heavier. This does not even get as far as the checker, because
 # reading a document computes its scores once more:
 
