@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.targets import CODES
+from axfi_kc.cli.outputs import file_path
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.constraints import Constraint, constraint_of
@@ -45,6 +46,7 @@ __all__ = [
     "add_json",
     "add_missing",
     "add_on_error",
+    "at_least",
     "explainer_of",
     "file_kind",
     "given",
@@ -267,7 +269,7 @@ class Given:
 
     def rows(self, number: int | None) -> Any:
         """Return the first rows of the data, or all."""
-        return self.data if number is None else self.data.iloc[: max(number, 0)]
+        return self.data if number is None else self.data.iloc[:number]
 
 
 def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str) -> argparse.ArgumentParser:
@@ -279,8 +281,23 @@ def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, default_of=command.get_default)
     return command
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number of an argument, from `least` on."""
+
+    def number(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = least - 1
+        if found < least:
+            raise argparse.ArgumentTypeError(f"expected a whole number from {least} on, but {text[:40]!r} was given")
+        return found
+
+    return number
 
 
 def add_missing(command: argparse.ArgumentParser) -> None:
@@ -296,8 +313,8 @@ def add_json(command: argparse.ArgumentParser) -> None:
 def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) -> None:
     """Add the model, the table, and how the table becomes a domain; or results in a file instead of both."""
     model = _MODEL.format(", ".join(FORMATS))
-    command.add_argument("model", type=Path, help=f"{model}; or results that batch wrote" if or_results else model)
-    command.add_argument("data", type=Path, nargs="?" if or_results else None, help=_TABLE)
+    command.add_argument("model", type=file_path, help=f"{model}; or results that batch wrote" if or_results else model)
+    command.add_argument("data", type=file_path, nargs="?" if or_results else None, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
     add_missing(command)
     command.add_argument(
@@ -307,7 +324,9 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     )
     group = command.add_argument_group("domain", "explanations are about all points of it")
     group.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
-    group.add_argument("--domain", type=Path, metavar="TABLE", help="take bounds and values from this table instead")
+    group.add_argument(
+        "--domain", type=file_path, metavar="TABLE", help="take bounds and values from this table instead"
+    )
     group.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", help="columns without an order")
     group.add_argument("--integer", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
     group.add_argument("--real", nargs="+", default=[], metavar="COLUMN", help="columns of real numbers")
@@ -320,13 +339,14 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
         "--rules",
         nargs="+",
         default=[],
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="constraints: what rules --out wrote, or a circuit",
     )
     group.add_argument("--measures", choices=["uniform", "empirical"], default="uniform", help="[%(default)s]")
     group.add_argument(
         "--distribution",
+        type=_distribution_text,
         metavar=f"{CHOW_LIU}|FILE",
         help=f"a joint distribution: {CHOW_LIU}, a tree learnt from the table; a network .bif or .net, a .psdd, or a "
         ".json that save() wrote",
@@ -334,6 +354,10 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     group.add_argument(
         "--smoothing", default="1", metavar="A", help=f"added to every count of {CHOW_LIU}, such as 1/2 [%(default)s]"
     )
+
+
+def _distribution_text(text: str) -> str:
+    return str(file_path(text))  # the word is no path, and stays what it is
 
 
 def add_explainer(command: argparse.ArgumentParser) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
-from axfi_kc.cli.inputs import add_command, add_json, add_missing, file_kind, load_circuit_model, load_model
+from axfi_kc.cli.inputs import add_command, add_json, add_missing, at_least, file_kind, load_circuit_model, load_model
+from axfi_kc.cli.outputs import file_path
 from axfi_kc.cli.text import print_json, working
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import MissingExtraError, ModelFileError, ResultFileError, UnsupportedModelError, VerificationError
@@ -30,11 +31,13 @@ def add_verify(commands: Any) -> None:
     """Add the command."""
     about = "check saved explanations against the model itself; exit status 1 if something does not hold"
     command = add_command(commands, "verify", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("result", type=Path, help="the JSON of one explanation, or the .jsonl or .parquet of a batch")
-    command.add_argument("model", type=Path, help="the model that was explained, as for explain")
+    command.add_argument(
+        "result", type=file_path, help="the JSON of one explanation, or the .jsonl or .parquet of a batch"
+    )
+    command.add_argument("model", type=file_path, help="the model that was explained, as for explain")
     command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
     add_missing(command)
-    command.add_argument("--rows", type=int, metavar="N", help="of a batch, only the first N rows")
+    command.add_argument("--rows", type=at_least(1), metavar="N", help="of a batch, only the first N rows")
     command.add_argument("--seconds", type=float, metavar="S", help="what S seconds do not suffice for is sampled")
     command.add_argument("--points", type=int, metavar="N", help="points and steps per check [20000, 100000]")
     add_json(command)
