@@ -47,7 +47,7 @@ dist: $(STAMP)
 
 # Warnings are errors.
 docs: $(STAMP)
-	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build/html
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "slow"

@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
         with written(options.out, "rules", options) as file:
             file.write_text(json.dumps(document, indent=1) + "\n", encoding="ascii")
     if options.json:
-        print_json(document)
+        print_json(document, "rules")
         return
     rows = [(amount(rule.support), str(rule.constraint)) for rule in rules]
     print(

@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> None:
     with working("checking"):
         reports = [verify(explanation, model, budget=budget) for explanation in explanations]
     if options.json:
-        print_json([report.to_dict() for report in reports])
+        print_json({"reports": [report.to_dict() for report in reports]}, "verify")
     else:
         print(*reports, sep="\n")
     wrong = [k for k, report in enumerate(reports) if not report.ok]

@@ -2,8 +2,8 @@
 Bayesian networks: as the model, and as the distribution
 ========================================================
 
-A network whose tables are counts of real wines, as exact fractions. It is a classifier that can be compiled and explained, and it is a
-distribution under which other models are explained.
+A network whose tables are counts of real wines, as exact fractions. It is a classifier that can be compiled and
+explained, and it is a distribution under which other models are explained.
 """
 
 from fractions import Fraction
@@ -57,7 +57,8 @@ network = ax.BayesianNetwork(
 print(network)
 
 # %%
-# As the model: the most probable cultivar, given the four measurements. Classes are compared by products of integers, so no tie is rounded.
+# As the model: the most probable cultivar, given the four measurements. Classes are compared by products of integers,
+# so no tie is rounded.
 
 domain = ax.Domain([ax.Categorical(name, states) for name in columns])
 classifier = network.with_output("cultivar")
@@ -81,7 +82,8 @@ for target in ("mdd", "obdd", "sdd", "ddnnf"):
     print(target, compiled.size, compiled.count(), "of", domain.size)
 
 # %%
-# As the distribution: the same classifier, where a change is weighed by how likely wines like that are. The cultivar is summed out.
+# As the distribution: the same classifier, where a change is weighed by how likely wines like that are. The cultivar
+# is summed out.
 
 joint = domain.with_distribution(network)
 other = ax.Explainer(classifier, joint).explain(X[columns].iloc[0])

@@ -2,8 +2,8 @@
 To dd, and back
 ===============
 
-A trained tree goes to a manager of `dd <https://github.com/tulip-control/dd>`_ as a binary decision diagram, is worked on there, and comes back as the
-circuit it is, with names and with exact counts.
+A trained tree goes to a manager of `dd <https://github.com/tulip-control/dd>`_ as a binary decision diagram, is
+worked on there, and comes back as the circuit it is, with names and with exact counts.
 """
 
 import axfi_kc as ax

@@ -2,8 +2,8 @@
 Exact SHAP values on a circuit
 ==============================
 
-SHAP values under a product measure are counts, too: of a compiled model they come out as fractions, in time polynomial in the circuit, with
-interactions, and under any weights of the features' values.
+SHAP values under a product measure are counts, too: of a compiled model they come out as fractions, in time
+polynomial in the circuit, with interactions, and under any weights of the features' values.
 """
 
 import axfi_kc as ax

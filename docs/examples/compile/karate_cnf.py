@@ -2,8 +2,8 @@
 From clauses to counts: a karate club
 =====================================
 
-A CNF is compiled into four languages and counted. The graph is Zachary's karate club: 34 people, 78 friendships. In how many ways can one invite
-people of whom no two are friends?
+A CNF is compiled into four languages and counted. The graph is Zachary's karate club: 34 people, 78 friendships. In
+how many ways can one invite people of whom no two are friends?
 """
 
 import axfi_kc as ax
@@ -17,7 +17,8 @@ invitations = ax.from_cnf(clauses, names=names)
 print(invitations)
 
 # %%
-# A conjunction of clauses that share variables cannot be counted as it stands. Compiled, it can, in every language, and all agree:
+# A conjunction of clauses that share variables cannot be counted as it stands. Compiled, it can, in every language,
+# and all agree:
 
 compiled = {target: invitations.compile(target) for target in ("mdd", "obdd", "sdd", "ddnnf")}
 for target, circuit in compiled.items():
@@ -42,11 +43,13 @@ figure.colorbar(drawn, label="share of the invitations with this person")
 # The largest parties, and how many there are of each size:
 
 sizes = queries.counts_by_size(circuit)
+usual = max(range(len(sizes)), key=sizes.__getitem__)
 largest = max(k for k, count in enumerate(sizes) if count)
-print(f"at most {largest} people, in {sizes[largest]} ways; most invitations have {max(range(len(sizes)), key=sizes.__getitem__)}")
+print(f"at most {largest} people, in {sizes[largest]} ways; most often {usual} come")
 
 # %%
-# An invitation is a decision, and can be explained: why is this one allowed? Its CXps are the people whose coming, or not coming, breaks it.
+# An invitation is a decision, and can be explained: why is this one allowed? Its CXps are the people whose coming, or
+# not coming, breaks it.
 
 party = queries.best_points(circuit, 1, [[1, 2]] * len(club))[0]
 model = ax.CircuitModel.of(compiled["ddnnf"].to_circuit(), outputs=("no", "yes"))

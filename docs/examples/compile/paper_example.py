@@ -2,8 +2,8 @@
 The paper's running example, step by step
 =========================================
 
-Three features, of 3, 2 and 3 values, and a function that is 1 at seven of the 18 points. Every number of Figure 1 of the paper, by the pipeline of
-knowledge compilation: compile, extract, count, build, score.
+Three features, of 3, 2 and 3 values, and a function that is 1 at seven of the 18 points. Every number of Figure 1 of
+the paper, by the pipeline of knowledge compilation: compile, extract, count, build, score.
 """
 
 import axfi_kc as ax
@@ -26,8 +26,8 @@ print(compiled.size, compiled.count(), compiled.probability())
 plot_circuit(compiled)
 
 # %%
-# **2. Extract the CXps.** The instance is v = (2, 1, 2), where the function is 1. A set of features is a CXp if changing these, and no part of them
-# alone, can make it 0. There are three:
+# **2. Extract the CXps.** The instance is v = (2, 1, 2), where the function is 1. A set of features is a CXp if
+# changing these, and no part of them alone, can make it 0. There are three:
 
 e = ax.Explainer(classifier, domain, weights="count").explain((2, 1, 2))
 for cxp in e.cxps:
@@ -49,8 +49,8 @@ plot_cxps(e)
 print([axp.features for axp in e.axps])
 
 # %%
-# **4. Build the forest.** A tree for each CXp, in which every order of fixing its features is a path. Its value is the characteristic function: what
-# fixing S excludes, on average over the CXps.
+# **4. Build the forest.** A tree for each CXp, in which every order of fixing its features is a path. Its value is
+# the characteristic function: what fixing S excludes, on average over the CXps.
 
 plot_forest(e.forest)
 print("v_r({x1}) =", e.forest.value({"x1"}), "  v_r(F) =", e.forest.value(domain.names))

@@ -2,8 +2,8 @@
 To PySDD, and back
 ==================
 
-A sentential decision diagram of a trained model, in a manager of `PySDD <https://github.com/wannesm/PySDD>`_, along a vtree that was searched for;
-and exact counts where PySDD's own are floats, or wrap around.
+A sentential decision diagram of a trained model, in a manager of `PySDD <https://github.com/wannesm/PySDD>`_, along a
+vtree that was searched for; and exact counts where PySDD's own are floats, or wrap around.
 """
 
 import axfi_kc as ax

@@ -2,8 +2,8 @@
 Sizes side by side
 ==================
 
-One model, several target languages, several orders of its features, several vtrees: which circuit is small? Each row of the table is the same
-function, and says so by its count.
+One model, several target languages, several orders of its features, several vtrees: which circuit is small? Each row
+of the table is the same function, and says so by its count.
 """
 
 import axfi_kc as ax
@@ -33,5 +33,7 @@ print(frame["probability"].nunique())
 # A study over several models: how do the languages grow with a forest?
 
 forests = {f"{n} trees": RandomForestClassifier(n, max_depth=3, random_state=0).fit(X, y) for n in (1, 3, 5)}
-study = ax.size_study(forests, domain, outputs=dict.fromkeys(forests, "class_1"), orders=["influence"], vtrees=["balanced"])
+study = ax.size_study(
+    forests, domain, outputs=dict.fromkeys(forests, "class_1"), orders=["influence"], vtrees=["balanced"]
+)
 study.best("nodes")[["model", "target", "nodes", "edges"]]

@@ -2,8 +2,8 @@
 A whole model as a circuit
 ==========================
 
-"The output is *versicolor*" is a set of points. Compiled, it can be counted, conditioned, drawn, sampled and compared with another model's, all of
-it exactly.
+"The output is *versicolor*" is a set of points. Compiled, it can be counted, conditioned, drawn, sampled and compared
+with another model's, all of it exactly.
 """
 
 import axfi_kc as ax
@@ -24,8 +24,8 @@ print(compiled.size)
 plot_circuit(compiled)
 
 # %%
-# How many of all flowers, in millimetres, does the tree call *versicolor*? ``check=True`` counts a second time, by a route that shares no code with
-# the first.
+# How many of all flowers, in millimetres, does the tree call *versicolor*? ``check=True`` counts a second time, by a
+# route that shares no code with the first.
 
 print(f"{compiled.count(check=True):,} of {domain.size:,}: {float(compiled.probability()):.2%}")
 
@@ -35,7 +35,8 @@ print(f"{compiled.count(check=True):,} of {domain.size:,}: {float(compiled.proba
 print(float(compiled.condition({"petal length": 49}).probability()))
 
 # %%
-# A boosted ensemble of 60 trees is a circuit as well. Where do the two models disagree? The symmetric difference is one more circuit.
+# A boosted ensemble of 60 trees is a circuit as well. Where do the two models disagree? The symmetric difference is
+# one more circuit.
 
 boosted = GradientBoostingClassifier(n_estimators=20, max_depth=2, random_state=0).fit(X, y)
 other = ax.compile_model(boosted, domain, output="versicolor")
@@ -52,7 +53,9 @@ lengths = range(X["petal length"].min(), X["petal length"].max() + 1)
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 for name, circuit in (("tree", compiled), ("boosted", other)):
     whole = circuit.probability()
-    axes.step(lengths, [float(circuit.condition({"petal length": k}).probability() / whole) for k in lengths], label=name)
+    axes.step(
+        lengths, [float(circuit.condition({"petal length": k}).probability() / whole) for k in lengths], label=name
+    )
 axes.set_xlabel("petal length in mm")
 axes.set_ylabel("relative frequency")
 axes.legend()

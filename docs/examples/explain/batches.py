@@ -2,7 +2,8 @@
 Batches and streams
 ===================
 
-A table at once; a table too large for memory, to a file that resumes where it stopped; and what to do with the results.
+A table at once; a table too large for memory, to a file that resumes where it stopped; and what to do with the
+results.
 """
 
 import tempfile
@@ -31,8 +32,8 @@ batch.scores("banzhaf", exact=False).iloc[:4, 20:25].round(5)
 plot_batch(batch)
 
 # %%
-# To a file, as they are made, with two worker processes if one asks for ``n_jobs=2``. Let the machine be switched off after a third of it: the
-# second call finds what is done, and goes on from there.
+# To a file, as they are made, with two worker processes if one asks for ``n_jobs=2``. Let the machine be switched off
+# after a third of it: the second call finds what is done, and goes on from there.
 
 folder = Path(tempfile.mkdtemp())
 results = folder / "results.jsonl"

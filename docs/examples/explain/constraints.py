@@ -2,8 +2,8 @@
 Constraints: only flowers that can exist
 ========================================
 
-A space of independent features has points that no flower is like: petals longer than the sepals around them. Adversarial examples
-among them are no reason to mistrust a classifier. Constraints leave them out, exactly.
+A space of independent features has points that no flower is like: petals longer than the sepals around them.
+Adversarial examples among them are no reason to mistrust a classifier. Constraints leave them out, exactly.
 """
 
 import axfi_kc as ax
@@ -25,8 +25,8 @@ possible = domain.where(
 )
 
 # %%
-# No flower of the data violates one of them, and yet they leave a part of the space only. The points that can exist are a circuit,
-# which is counted:
+# No flower of the data violates one of them, and yet they leave a part of the space only. The points that can exist
+# are a circuit, which is counted:
 
 every = domain.size
 left = ax.queries.count(ax.possible_points(possible))

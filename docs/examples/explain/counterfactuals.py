@@ -2,8 +2,9 @@
 Counterfactuals that hold
 =========================
 
-What is the least change that makes a difference? The nearest adversarial example of each CXp is found exactly, written with as few digits as
-will do, and given to the model's own ``predict`` before it is shown: what is printed can be typed in.
+What is the least change that makes a difference? The nearest adversarial example of each CXp is found exactly,
+written with as few digits as will do, and given to the model's own ``predict`` before it is shown: what is printed
+can be typed in.
 """
 
 import axfi_kc as ax

@@ -2,8 +2,8 @@
 Where a digit hangs: scores as a picture
 ========================================
 
-Sixty-four pixels, each from 0 to 16. Which of them hold the decision of a tree, and which could make it another digit? The scores of an image are
-an image.
+Sixty-four pixels, each from 0 to 16. Which of them hold the decision of a tree, and which could make it another
+digit? The scores of an image are an image.
 """
 
 import axfi_kc as ax

@@ -2,9 +2,9 @@
 Distributions: uniform, marginal, joint
 =======================================
 
-A weight is a probability. Whose? By default values are uniform over their range and features independent. Frequencies of single features
-are one step closer to the data, and a tree-shaped distribution of all of them is another. The CXps stay the same, as they are logic; what
-they weigh does not.
+A weight is a probability. Whose? By default values are uniform over their range and features independent. Frequencies
+of single features are one step closer to the data, and a tree-shaped distribution of all of them is another. The CXps
+stay the same, as they are logic; what they weigh does not.
 """
 
 import axfi_kc as ax
@@ -24,7 +24,8 @@ joint = uniform.with_distribution(tree)
 print(tree)
 
 # %%
-# One patient under all three. Each weight is the probability that the output is another one, given that everything outside the CXp is as it is.
+# One patient under all three. Each weight is the probability that the output is another one, given that everything
+# outside the CXp is as it is.
 
 patient = X.iloc[5]
 found = {
@@ -48,8 +49,8 @@ axes.set_xlabel("share of the Shapley-like score")
 axes.legend()
 
 # %%
-# Under the joint distribution other questions have exact answers as well. How likely is this output at all, and how sure is it once the blood
-# pressure and ``s5`` are known?
+# Under the joint distribution other questions have exact answers as well. How likely is this output at all, and how
+# sure is it once the blood pressure and ``s5`` are known?
 
 e = found["Chow-Liu tree"]
 print({name: round(float(p), 3) for name, p in ax.Explainer(model, joint).output_probabilities().items()})

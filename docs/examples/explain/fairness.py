@@ -2,8 +2,8 @@
 Fairness counts: if only the sex changed
 ========================================
 
-How many people would get another answer if only one protected feature were another? That is asked of the *model*, over its whole space, and the
-answer is a count, with the region itself as a circuit.
+How many people would get another answer if only one protected feature were another? That is asked of the *model*,
+over its whole space, and the answer is a count, with the region itself as a circuit.
 """
 
 import axfi_kc as ax
@@ -28,7 +28,8 @@ answer = ax.fairness(model, joint, ["sex", "age"])
 answer.to_frame()
 
 # %%
-# Where is it? The sensitive points are a circuit, so they can be asked about: for which age is the sex most likely to decide?
+# Where is it? The sensitive points are a circuit, so they can be asked about: for which age is the sex most likely to
+# decide?
 
 import matplotlib.pyplot as plt
 
@@ -43,7 +44,8 @@ axes.set_xlabel("age")
 axes.set_ylabel("sex alone decides")
 
 # %%
-# How robust is the model, whoever is asked: the share of points that have an adversarial example which changes one feature, or two.
+# How robust is the model, whoever is asked: the share of points that have an adversarial example which changes one
+# feature, or two.
 
 for k in (1, 2, 3):
     print(k, f"{float(ax.robustness(model, domain, radius=k).probability):.2%}")

@@ -18,15 +18,15 @@ e = explainer.explain(X.iloc[78])
 e
 
 # %%
-# In a notebook an explanation shows itself as above. Each *CXp* (contrastive explanation) is a minimal set of measurements whose
-# change alone can change the output, and there are no others than these:
+# In a notebook an explanation shows itself as above. Each *CXp* (contrastive explanation) is a minimal set of
+# measurements whose change alone can change the output, and there are no others than these:
 
 for cxp in e.cxps:
     print(f"{float(cxp.weight):.4f}  {', '.join(cxp.features)}")
 
 # %%
-# The weight of a CXp is the share of its surroundings in which the output *is* another one. It is counted, not sampled, so it is
-# a fraction:
+# The weight of a CXp is the share of its surroundings in which the output *is* another one. It is counted, not
+# sampled, so it is a fraction:
 
 e.cxps[0].weight
 

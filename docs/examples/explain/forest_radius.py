@@ -2,8 +2,8 @@
 A random forest, as far as a budget goes
 ========================================
 
-A forest of a hundred deep trees may have more CXps than anybody can list. "All CXps of at most k features" is a complete question all the
-same, the paper's own radius, and it has an exact answer.
+A forest of a hundred deep trees may have more CXps than anybody can list. "All CXps of at most k features" is a
+complete question all the same, the paper's own radius, and it has an exact answer.
 """
 
 import warnings
@@ -19,14 +19,16 @@ tumour = X.iloc[81]
 print(model.predict_proba(X.iloc[[81]]))
 
 # %%
-# Up to two features, then up to three. Each answer is complete for its radius: no other set of that size changes the output.
+# Up to two features, then up to three. Each answer is complete for its radius: no other set of that size changes the
+# output.
 
 for k in (1, 2, 3):
     e = ax.Explainer(model, X, max_size=k).explain(tumour)
     print(f"radius {k}: {e.cxp_count} CXps")
 
 # %%
-# Whoever does not know k gives a budget. When it is spent, the largest radius that was finished is the answer, and it says so:
+# Whoever does not know k gives a budget. When it is spent, the largest radius that was finished is the answer, and it
+# says so:
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ax.errors.AxfiWarning)  # which says that the budget was spent
@@ -34,7 +36,8 @@ with warnings.catch_warnings():
 e
 
 # %%
-# Scores of two radii cannot be compared as they are, because the number of CXps is in the denominator of each. Shares can:
+# Scores of two radii cannot be compared as they are, because the number of CXps is in the denominator of each. Shares
+# can:
 
 import matplotlib.pyplot as plt
 

@@ -2,8 +2,8 @@
 Interactions: features that stand in for each other
 ===================================================
 
-Two features of one CXp have to change together, so fixing either of them excludes the same adversarial examples: they stand in for each
-other. That is a number for each pair, and more for larger groups, in closed form.
+Two features of one CXp have to change together, so fixing either of them excludes the same adversarial examples: they
+stand in for each other. That is a number for each pair, and more for larger groups, in closed form.
 """
 
 import axfi_kc as ax

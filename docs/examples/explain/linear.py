@@ -2,8 +2,9 @@
 Linear models in closed form
 ============================
 
-For logistic regression the CXps are minimal covers of the margin and each weight is the volume of a corner simplex: nothing is searched and
-nothing sampled. Where there are more CXps than can be listed, their number and all scores come out all the same.
+For logistic regression the CXps are minimal covers of the margin and each weight is the volume of a corner simplex:
+nothing is searched and nothing sampled. Where there are more CXps than can be listed, their number and all scores
+come out all the same.
 """
 
 import time
@@ -28,11 +29,13 @@ print(e)
 print(e.counterfactual())
 
 # %%
-# The lightest CXps are the ones that sampling does not see. With 5,000 points per CXp, as in the paper's experiments, how many of them would
-# be expected to be missed altogether?
+# The lightest CXps are the ones that sampling does not see. With 5,000 points per CXp, as in the paper's experiments,
+# how many of them would be expected to be missed altogether?
 
 missed = sum(float(1 - c.weight) ** 5000 for c in e.cxps)
-print(f"{len(e.cxps)} CXps, lightest {float(min(c.weight for c in e.cxps)):.2e}; {missed:.1f} expected to be taken for 0")
+print(
+    f"{len(e.cxps)} CXps, lightest {float(min(c.weight for c in e.cxps)):.2e}; {missed:.1f} expected to be taken for 0"
+)
 
 # %%
 # All 30 measurements. This tumour has more CXps than anyone wants to list:

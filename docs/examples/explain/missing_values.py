@@ -2,8 +2,9 @@
 Missing values
 ==============
 
-Real tables have holes. Most libraries of trees have an answer to them, learnt from data: each node sends a missing value one way. So
-*missing* is one more value of a feature, with a probability of its own, and nothing has to be filled in.
+Real tables have holes. Most libraries of trees have an answer to them, learnt from data: each node sends a missing
+value one way. So *missing* is one more value of a feature, with a probability of its own, and nothing has to be
+filled in.
 """
 
 import axfi_kc as ax
@@ -40,15 +41,15 @@ from axfi_kc.plots import plot_scores
 plot_scores(e)
 
 # %%
-# Had it been measured, what could have changed the class? A CXp that contains a missing feature says so, and its nearest change puts
-# a number where there was none.
+# Had it been measured, what could have changed the class? A CXp that contains a missing feature says so, and its
+# nearest change puts a number where there was none.
 
 for cxp in e.cxps:
     print(f"{float(cxp.weight):.3f}  {e.counterfactual(cxp)}")
 
 # %%
-# The other way round: what would have happened if a reading had been lost? A counterfactual may say to leave a value empty. Over all
-# wines that are complete, how often is that enough?
+# The other way round: what would have happened if a reading had been lost? A counterfactual may say to leave a value
+# empty. Over all wines that are complete, how often is that enough?
 
 complete = X.dropna().head(40)
 lost = ax.Region(frozen=[name for name in X.columns if name != "proline"])

@@ -2,8 +2,8 @@
 Regions: only as far as one may go
 ==================================
 
-A patient cannot become younger, and should not be told to gain weight. A *region* says where one may go from an instance: what is frozen,
-which way values may move, and how far. Nothing outside it is looked at.
+A patient cannot become younger, and should not be told to gain weight. A *region* says where one may go from an
+instance: what is frozen, which way values may move, and how far. Nothing outside it is looked at.
 """
 
 import axfi_kc as ax

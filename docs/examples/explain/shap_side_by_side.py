@@ -2,8 +2,9 @@
 Next to SHAP
 ============
 
-A SHAP value says how the expected output moves when a feature becomes known; an AxFi score how much fixing the feature excludes changes of the
-decision. They answer different questions, and on one row they may even disagree about what matters at all.
+A SHAP value says how the expected output moves when a feature becomes known; an AxFi score how much fixing the
+feature excludes changes of the decision. They answer different questions, and on one row they may even disagree about
+what matters at all.
 """
 
 import axfi_kc as ax
@@ -18,7 +19,8 @@ domain = ax.Domain.from_data(X)
 explainer = ax.Explainer(model, domain)
 
 # %%
-# SHAP values of the decision, exactly, under the same uniform measure: the model is compiled into a circuit, on which they are counted.
+# SHAP values of the decision, exactly, under the same uniform measure: the model is compiled into a circuit, on which
+# they are counted.
 
 compiled = ax.compile_model(model, domain, output=1)
 row = X.iloc[38]

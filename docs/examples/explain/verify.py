@@ -2,8 +2,8 @@
 Verify: do not take our word for it
 ===================================
 
-``ax.verify`` checks an explanation against the model's own ``predict`` with none of the code that made it: it shares no engine, no circuit and
-no score with the rest of the library. It says what was proved and what was only tried.
+``ax.verify`` checks an explanation against the model's own ``predict`` with none of the code that made it: it shares
+no engine, no circuit and no score with the rest of the library. It says what was proved and what was only tried.
 """
 
 import axfi_kc as ax
@@ -30,8 +30,8 @@ axes.invert_yaxis()
 axes.set_xlabel("statements proved")
 
 # %%
-# It would notice. First, a document of the explanation with one weight made a little heavier. This does not even get as far as the checker, because
-# reading a document computes its scores once more:
+# It would notice. First, a document of the explanation with one weight made a little heavier. This does not even get
+# as far as the checker, because reading a document computes its scores once more:
 
 import json
 from fractions import Fraction
@@ -45,7 +45,8 @@ except ax.errors.AxfiError as error:
     print(error)
 
 # %%
-# Then the explanation of another forest, which predicts the same. Nothing in it contradicts itself; it is about another model.
+# Then the explanation of another forest, which predicts the same. Nothing in it contradicts itself; it is about
+# another model.
 
 other = RandomForestClassifier(8, max_depth=3, random_state=1).fit(X, y)
 print(other.predict(X.iloc[[70]])[0], model.predict(X.iloc[[70]])[0])
