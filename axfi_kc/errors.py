@@ -14,6 +14,7 @@ __all__ = [
     "CircuitError",
     "ConstantModelError",
     "DomainError",
+    "FileWriteError",
     "IncompleteError",
     "MissingExtraError",
     "ModelFileError",
@@ -93,6 +94,17 @@ class ModelFileError(AxfiError, ValueError):
 
 class ResultFileError(AxfiError, ValueError):
     """A file of results is damaged, of another format, or belongs to another run."""
+
+
+class FileWriteError(ResultFileError, OSError):
+    """A file cannot be written: a full disk, a missing folder, no permission; what was there before is untouched."""
+
+    @classmethod
+    def of(cls, message: str, cause: Exception) -> FileWriteError:
+        """Return the error with the number that the system gave the cause, if it did."""
+        error = cls(message)
+        error.errno = getattr(cause, "errno", None)
+        return error
 
 
 class ConstantModelError(AxfiError, ValueError):

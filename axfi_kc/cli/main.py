@@ -77,6 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (AxfiError, OSError) as error:
         print(f"axfi-kc: {one_line(error)}", file=sys.stderr)
         return BAD_INPUT
+    except Exception as error:
+        # An estimator in a file may lack any of its attributes, and then its own code fails anywhere.
+        if getattr(getattr(options, "model", None), "suffix", "") != ".skops":
+            raise
+        found = f"{options.model} holds a model that does not work ({type(error).__name__}: {error}); save it again."
+        print(f"axfi-kc: {one_line(found)}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("axfi-kc: interrupted.", file=sys.stderr)
         return INTERRUPTED

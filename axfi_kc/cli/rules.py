@@ -10,6 +10,7 @@ from axfi_kc.cli.inputs import add_command, add_json, read_table
 from axfi_kc.cli.outputs import add_output, file_path, written
 from axfi_kc.cli.text import print_json, text_table
 from axfi_kc.domain.measures import amount
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError
 
 __all__ = ["add_rules"]
@@ -49,7 +50,8 @@ def _run(options: argparse.Namespace) -> None:
     }
     if options.out is not None:
         with written(options.out, "rules", options) as file:
-            file.write_text(json.dumps(document, indent=1) + "\n", encoding="ascii")
+            write_whole(file, json.dumps(document, indent=1) + "
+", what="The list of rules")
     if options.json:
         print_json(document, "rules")
         return
