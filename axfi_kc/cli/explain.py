@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from axfi_kc.cli.inputs import (
     add_interactions,
     add_json,
     add_on_error,
+    at_least,
     explainer_of,
     given,
 )
+from axfi_kc.cli.outputs import add_output, written
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
@@ -53,11 +56,13 @@ def add_explain(commands: Any) -> None:
     command = add_command(commands, "explain", _run, about="explain one row of a table", examples=_EXAMPLES)
     add_inputs(command)
     add_explainer(command)
-    command.add_argument("--row", type=int, default=0, metavar="N", help="which row to explain, from 0 [%(default)s]")
-    command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    command.add_argument(
+        "--row", type=at_least(0), default=0, metavar="N", help="which row to explain, from 0 [%(default)s]"
+    )
+    command.add_argument("--limit", type=at_least(0), default=12, metavar="N", help="the longest table [%(default)s]")
     add_interactions(command)
-    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
-    command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
+    add_output(command, "--pictures", kind="folder", metavar="FOLDER", help="write the pictures there")
+    add_output(command, "--report", kind="page", metavar="FILE", help="write an HTML report there")
     _add_circuit(command)
     add_json(command)
 
@@ -65,7 +70,7 @@ def add_explain(commands: Any) -> None:
 def _add_circuit(command: argparse.ArgumentParser) -> None:
     """Add where to write the circuit of the adversarial examples, and of which CXp."""
     about = "write the circuit of the adversarial examples there, to be counted by other programs: an .nnf"
-    command.add_argument("--circuit", type=Path, metavar="FILE", help=about)
+    add_output(command, "--circuit", kind="circuit", metavar="FILE", help=about)
     about = "only those of the CXp of these features [all CXps]"
     command.add_argument("--circuit-of", nargs="+", metavar="FEATURE", help=about)
 
@@ -91,14 +96,17 @@ def _run(options: argparse.Namespace) -> None:
         explanation.ask(**_asked(options))
         print(*_further_lines(explanation), sep="\n", end="")
     if options.pictures is not None:
-        drawn = write_pictures(explanation, options.pictures, kinds=options.score, interactions=options.interactions)
+        which: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        drawn = write_pictures(explanation, options.pictures, options, **which)
         print_written(drawn, quiet=options.json)
     if options.report is not None:
         options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        write_report(explanation, options.report, **options_shown, **_asked(options))
+        with written(options.report, "page", options) as file:
+            write_report(explanation, file, **options_shown, **_asked(options))
         print_written([options.report], quiet=options.json)
     if options.circuit is not None:
-        explanation.circuit(options.circuit_of).save(options.circuit)
+        with written(options.circuit, "circuit", options) as file:
+            explanation.circuit(options.circuit_of).save(file)
         print_written([options.circuit], quiet=options.json)
 
 
@@ -234,12 +242,11 @@ def add_batch(commands: Any) -> None:
     command = add_command(commands, "batch", _run_batch, about="explain many rows of a table", examples=_BATCH_EXAMPLES)
     add_inputs(command)
     add_explainer(command)
-    command.add_argument(
-        "--out", type=Path, metavar="FILE", help="write the results as they are made: .jsonl, or a folder .parquet"
-    )
-    command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
+    about = "write the results as they are made: .jsonl, or a folder .parquet"
+    add_output(command, "--out", kind="results", metavar="FILE", help=about)
+    command.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
-    command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    command.add_argument("--limit", type=at_least(0), default=12, metavar="N", help="the longest table [%(default)s]")
     about = "show the mean shares by output ('prediction') or by the value of a feature as well"
     command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
@@ -345,9 +352,10 @@ def add_report(commands: Any) -> None:
     command = add_command(commands, "report", _run_report, about=about, examples=_REPORT_EXAMPLES)
     add_inputs(command, or_results=True)
     add_explainer(command)
-    command.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="[%(default)s]")
-    command.add_argument("--row", type=int, metavar="N", help="only this row, from 0; otherwise a batch")
-    command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
+    add_output(command, "--out", kind="page", default=Path("report.html"), metavar="FILE", help="[%(default)s]")
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--row", type=at_least(0), metavar="N", help="only this row, from 0; otherwise a batch")
+    which.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
     add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
@@ -358,10 +366,11 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    explained = _saved(options.model) if options.data is None else _reported(options)
+    explained = _saved(options) if options.data is None else _reported(options)
     with working("writing"):
         options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        write_report(explained, options.out, title=options.title, **options_shown, **_asked(options))
+        with written(options.out, "page", options) as file:
+            write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
         print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})
@@ -371,13 +380,39 @@ def _run_report(options: argparse.Namespace) -> None:
             _print_skipped(explained, len(skipped))
 
 
-def _saved(path: Path) -> Any:
+# What a page about results in a file may be told; all else was decided when they were made.
+_OF_RESULTS = (
+    *("model", "out", "force", "row", "rows", "title", "json"),
+    *("score", "interactions", "min_precision", "inflate"),  # as far as they are in the file, or follow from it
+)
+
+
+def _saved(options: argparse.Namespace) -> Any:
+    """Return the results in a file, or those rows of them that were asked for."""
     from axfi_kc.explanations.batch import read_results
     from axfi_kc.explanations.files.stores import SUFFIXES
 
+    path = options.model
     if path.suffix not in SUFFIXES:
         raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")
-    return read_results(path)
+    told = (dest for dest in vars(options) if dest not in (*_OF_RESULTS, "run", "default_of", "outputs"))
+    ignored = [dest for dest in told if _is_told(options, dest)]
+    if ignored:
+        flags = ", ".join(f"--{dest.replace('_', '-')}" for dest in ignored)
+        raise DomainError(f"{path} holds results, which {flags} cannot change; leave it out, or give model and data.")
+    found = read_results(path)
+    if options.row is None:
+        return found if options.rows is None else list(islice(found, options.rows))
+    row = next(islice(found, options.row, None), None)
+    if row is None:
+        raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")
+    return row
+
+
+def _is_told(options: argparse.Namespace, dest: str) -> bool:
+    """Tell whether an option has another value than the one it has when nothing is said; nan equals nothing."""
+    value, usual = getattr(options, dest), options.default_of(dest)
+    return value is not usual and value != usual
 
 
 def _reported(options: argparse.Namespace) -> Any:
@@ -391,31 +426,47 @@ def _reported(options: argparse.Namespace) -> Any:
 
 
 def write_pictures(
-    explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES, interactions: Sequence[str] = ()
+    explanation: Any,
+    folder: Path,
+    options: argparse.Namespace | None = None,
+    *,
+    kinds: Sequence[str] = DEFAULT_SCORES,
+    interactions: Sequence[str] = (),
 ) -> list[Path]:
     """Draw scores, interactions, CXps and the forest, write the forest's files, and return the paths."""
-    from axfi_kc.plots import plot_cxps, plot_forest, plot_interactions, plot_scores
-    from axfi_kc.plots.style import pyplot, save_picture
+    from axfi_kc.plots.style import pyplot
 
     pyplot()  # or an error, before a folder is made
     folder.mkdir(parents=True, exist_ok=True)
-    for kind in kinds:
-        save_picture(folder / f"{kind}.png", plot_scores, explanation, kind)
-    for kind in interactions:
-        save_picture(folder / f"{kind}_interactions.png", plot_interactions, explanation, kind)
-    names = [*kinds, *(f"{kind}_interactions" for kind in interactions)]
-    if explanation.cxps:
-        names.append("cxps")
-        save_picture(folder / "cxps.png", plot_cxps, explanation)
-    if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
-        names.append("forest")
-        save_picture(folder / "forest.png", plot_forest, explanation.forest)
-    paths = [folder / f"{name}.png" for name in names]
-    if isinstance(explanation.cxps, tuple) or explanation.forest.sets.dag is not None:  # what is counted has no graph
-        explanation.forest.to_graphml(folder / "forest.graphml")
-        explanation.forest.to_dot(folder / "forest.dot")
-        paths += [folder / "forest.graphml", folder / "forest.dot"]
+    paths = []
+    for name, write in _pictures(explanation, kinds, interactions):
+        paths.append(folder / name)
+        with written(paths[-1], "picture", options) as file:
+            write(file)
     return paths
+
+
+def _pictures(
+    explanation: Any, kinds: Sequence[str], interactions: Sequence[str]
+) -> Iterator[tuple[str, Callable[[Path], object]]]:
+    """Yield the names of pictures and files, each with what writes it to a path."""
+    from axfi_kc.plots import plot_cxps, plot_forest, plot_interactions, plot_scores
+    from axfi_kc.plots.style import save_picture
+
+    def drawn(plot: Any, *what: Any) -> Callable[[Path], object]:
+        return lambda path: save_picture(path, plot, *what)
+
+    for kind in kinds:
+        yield f"{kind}.png", drawn(plot_scores, explanation, kind)
+    for kind in interactions:
+        yield f"{kind}_interactions.png", drawn(plot_interactions, explanation, kind)
+    if explanation.cxps:
+        yield "cxps.png", drawn(plot_cxps, explanation)
+    if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
+        yield "forest.png", drawn(plot_forest, explanation.forest)
+    if isinstance(explanation.cxps, tuple) or explanation.forest.sets.dag is not None:  # what is counted has no graph
+        yield "forest.graphml", explanation.forest.to_graphml
+        yield "forest.dot", explanation.forest.to_dot
 
 
 _ROW = 78
@@ -426,7 +477,8 @@ def add_demo(commands: Any) -> None:
     """Add the command."""
     examples = "  axfi-kc demo\n  axfi-kc demo --out here/\n"
     command = add_command(commands, "demo", _run_demo, about=_ABOUT, examples=examples)
-    command.add_argument("--out", type=Path, default=Path("axfi-demo"), help="folder for the pictures [%(default)s]")
+    about = "folder for the pictures [%(default)s]"
+    add_output(command, "--out", kind="folder", default=Path("axfi-demo"), help=about)
 
 
 def _run_demo(options: argparse.Namespace) -> None:
@@ -445,9 +497,11 @@ def _run_demo(options: argparse.Namespace) -> None:
         f"the diagnosis flips with probability {amount(heaviest.weight)}.\n"
     )
     with working("drawing"):
-        written = write_pictures(explanation, options.out)
-        write_report(explanation, options.out / "report.html")
-    print_written([*written, options.out / "report.html"])
+        drawn = write_pictures(explanation, options.out, options)
+        page = options.out / "report.html"
+        with written(page, "page", options) as file:
+            write_report(explanation, file)
+    print_written([*drawn, page])
 
 
 def _explained_tumour() -> tuple[Any, Any]:

@@ -408,6 +408,7 @@ class Explainer(Manners):
         n_jobs: int | None = None,
         progress: bool | None = None,
         on_error: str = "raise",
+        durable: bool = True,
     ) -> SavedBatch:
         """Explain the rows of a table into a file, going on where a stopped run was.
 
@@ -429,6 +430,8 @@ class Explainer(Manners):
             Whether the most general box of values is written as well, see :meth:`axfi_kc.Explanation.most_general`.
         n_jobs, progress, on_error
             As for :meth:`explain_batch`; the file, too, says which rows were skipped.
+        durable
+            Whether each block of rows is waited for until it is on the disk, so that not even a power cut takes it.
 
         Returns
         -------
@@ -439,11 +442,22 @@ class Explainer(Manners):
         Raises
         ------
         ResultFileError
-            If the file belongs to another run, is damaged, or is being written by another process.
+            If the file belongs to another run, or is being written by another process.
+        FileWriteError
+            If the file cannot be written, such as on a full disk; rows that are in it stay.
+        BudgetError
+            If the budget of a row was spent and `on_budget` is ``"raise"``; the rows before it are in the file.
         WeightError
             If there is no such score.
         IncompleteError
             If a score needs all CXps and there is a `max_size`.
+
+        Warns
+        -----
+        AxfiWarning
+            If rows of the file were damaged (each has a checksum), and are computed again; if the budget of rows was
+            spent. With ``on_budget="radius"`` such a row is written up to the radius that was reached, and if that is
+            none, as over budget with radius 0.
 
         Notes
         -----
@@ -460,6 +474,7 @@ class Explainer(Manners):
         rows = self._rows(X, on_error)
         run = Run(
             self._find,
+            self._outputs,
             self._model,
             self._similarity,
             target=self.target,
@@ -477,7 +492,11 @@ class Explainer(Manners):
         found = None if self._probabilities is None else self._probabilities(rows.codes)
         options: dict[str, Any] = {"probabilities": found, "n_jobs": n_jobs, "progress": progress}
         stops = self.on_interrupt == "radius"
-        return write_results(run, path, rows.codes, rows.labels, stops_at_interrupt=stops, **options)
+        options |= {"stops_at_interrupt": stops, "durable": durable}
+        return write_results(run, path, rows.codes, rows.labels, **options)
+
+    def _outputs(self, codes: Codes) -> Sequence[Any]:
+        return self._engine.locate(codes)[1]
 
     def output_probabilities(self) -> dict[Hashable, Fraction]:
         """Return the probability of each output over the whole domain, under its distribution.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -59,8 +62,10 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given
     plt = pyplot()
     plt.switch_backend("Agg")
     figure: Any = draw(*given).figure
-    figure.savefig(path, dpi=150)
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=150, format=Path(path).suffix[1:] or None)
     plt.close(figure)
+    write_whole(path, drawn.getvalue(), what="The picture")
 
 
 def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:

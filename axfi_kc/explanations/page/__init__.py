@@ -10,6 +10,7 @@ from typing import Any
 
 from axfi_kc._version import __version__
 from axfi_kc.domain.measures import Number, shown
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
@@ -68,8 +69,10 @@ def write_report(
 
     Raises
     ------
+    FileWriteError
+        If the file cannot be written.
     DomainError
-        If the file cannot be written, no score is named, or a limit is negative.
+        If no score is named, or a limit is negative.
     WeightError
         If there is no such score.
     IncompleteError
@@ -82,11 +85,7 @@ def write_report(
     options: dict[str, Any] = {"kinds": kinds, "interactions": interactions}
     options |= {"min_precision": min_precision, "inflate": inflate}
     text = report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details)
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise DomainError(f"The report cannot be written to {path} ({error.strerror}); give another path.") from error
+    write_whole(path, text, what="The report")
 
 
 def report_html(
