@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, FileWriteError
 
 
 def answers(html: str) -> dict[str, Any]:
@@ -71,5 +71,5 @@ def test_what_is_refused() -> None:
             ax.explore_html(e, **dict([options]))
     with pytest.raises(DomainError, match="needs an explanation"):
         ax.explore_html([])
-    with pytest.raises(DomainError, match="cannot be written"):
+    with pytest.raises(FileWriteError, match="cannot be written"):
         ax.write_explore(e, "/none/e.html")

@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, FileWriteError
 from axfi_kc.explanations.further import Further
 from axfi_kc.explanations.page import report_html, write_report
 from axfi_kc.explanations.page.elements import readable
@@ -311,5 +311,5 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
 
 
 def test_a_path_that_cannot_be_written(hostile, tmp_path) -> None:
-    with pytest.raises(DomainError, match="cannot be written"):
+    with pytest.raises(FileWriteError, match="cannot be written"):
         write_report(hostile, tmp_path / "none" / "report.html")

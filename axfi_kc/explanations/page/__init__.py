@@ -69,8 +69,10 @@ def write_report(
 
     Raises
     ------
+    FileWriteError
+        If the file cannot be written.
     DomainError
-        If the file cannot be written, no score is named, or a limit is negative.
+        If no score is named, or a limit is negative.
     WeightError
         If there is no such score.
     IncompleteError

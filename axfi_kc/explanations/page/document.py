@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
 
-from axfi_kc.errors import DomainError
+from axfi_kc.durable_files import write_whole
 from axfi_kc.explanations.page.about import made_words
 from axfi_kc.explanations.page.elements import Markup, element
 
@@ -69,8 +69,4 @@ def _hash(text: str) -> str:
 
 def write_page(text: str, path: str | os.PathLike[str]) -> None:
     """Write a page; an error says where it cannot be written."""
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise DomainError(f"The report cannot be written to {path} ({error.strerror}); give another path.") from error
+    write_whole(path, text, what="The report")

@@ -71,8 +71,10 @@ def write_explore(
     Raises
     ------
     DomainError
-        If the file cannot be written, there is no row, a score has no such closed form, or the paths are not one for
+        If there is no row, a score has no such closed form, or the paths are not one for
         each row.
+    FileWriteError
+        If the file cannot be written.
     WeightError
         If there is no such score.
 
