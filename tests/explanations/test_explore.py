@@ -38,6 +38,7 @@ def test_what_does_not_fit_is_said() -> None:
     e = majority(9)
     row = answers(ax.explore_html(e, max_bytes=500))["rows"][0]
     assert row["steps"][0]["cxps"] == []
+    assert (row["steps"][0]["reach"], row["steps"][0]["complete"]) == (4, False)  # of fewer than five there is none
     assert row["note"] == "This row has 126 CXps, too many for this page; allow more max_bytes, or write fewer rows."
     rows = [e] * 3
     html = ax.explore_html(rows, max_rows=2)
@@ -50,6 +51,13 @@ def test_a_limit_of_sizes_is_the_end_of_the_slider() -> None:
     assert (step["reach"], step["complete"]) == (4, False)
     step = answers(ax.explore_html(majority(5, max_size=5)))["rows"][0]["steps"][0]
     assert (step["reach"], step["complete"]) == (3, True)
+
+
+def test_what_does_not_fit_is_not_said_to_be_absent() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    e = ax.Explainer(lambda p: p[0] > 0 and p[1] > 0, domain).explain((2, 2))
+    step = answers(ax.explore_html(e, max_bytes=1))["rows"][0]["steps"][0]
+    assert (step["reach"], step["complete"], step["cxps"]) == (0, False, [])
 
 
 def test_nothing_to_change() -> None:
