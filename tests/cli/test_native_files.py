@@ -53,8 +53,11 @@ def test_the_least_files_that_ended_the_process(
     # In this very process: if the library met the file here, there would be no test to report.
     status = main(["verify", str(result), str(model), "--points", "2000"])
     said = capfd.readouterr().err
-    assert status in (0, 1)
-    assert status == 0 or (said.startswith("axfi-kc: ") and said.count("\n") == 1)
+    assert status == 1
+    assert said.startswith("axfi-kc: ")
+    assert said.count("\n") == 1
+    if change != "num_class=3 3":  # of which it once made three classes and died, and now makes other predictions
+        assert f"{own_process.LIBRARIES[library]} should load" in said or sys.platform != "linux"
 
 
 def test_dozens_of_altered_files() -> None:
