@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -134,25 +131,11 @@ def _check_place(path: Path, kind: str, *, force: bool) -> None:
 
 @contextmanager
 def written(path: Path, kind: str, options: argparse.Namespace | None = None) -> Iterator[Path]:
-    """Give a path to write to; what is written there takes the place of `path` once the block has ended well.
+    """Give a path to write to, after checking what is there; everything writes through `axfi_kc.durable_files`.
 
-    It is in a folder of its own beside `path`, with the same name, as is what formats write along with it.
+    So what fails leaves the old file, and what ends well takes its place at once.
     """
     if options is not None:
         _check_inputs(path, options)
     _check_place(path, kind, force=options is not None and options.force)
-    target = path.resolve()  # a link stays, and what it leads to is replaced
-    if target.exists() and not target.is_file():  # a terminal or a pipe; a folder raises an error of its own
-        yield path
-        return
-    folder: str | None = None
-    try:
-        folder = tempfile.mkdtemp(prefix=".axfi-kc-", dir=target.parent)
-        yield Path(folder, target.name)
-        for made in sorted(Path(folder).iterdir()):
-            os.replace(made, target.parent / made.name)
-    except OSError as error:
-        raise DomainError(f"{path} cannot be written ({error.strerror or error}); name another file.") from error
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+    yield path

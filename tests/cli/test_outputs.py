@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 import axfi_kc as ax
+from axfi_kc import durable_files
 from axfi_kc.cli import main
 from axfi_kc.cli.outputs import written
-from axfi_kc.errors import DomainError
+from axfi_kc.durable_files import Disk, write_whole
+from axfi_kc.errors import DomainError, FileWriteError
 
 pd = pytest.importorskip("pandas")
 
@@ -111,30 +113,36 @@ def test_files_of_another_kind_need_force(
     assert after == before
 
 
-def _write_half(page: Path, error: BaseException) -> None:
-    with written(page, "page") as file:
-        file.write_text("half")
-        raise error
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt(), DomainError("no")])
+def test_what_fails_leaves_the_old_file_and_nothing_else(
+    folder: Path, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class HalfWay(Disk):
+        def write(self, file: int, content: memoryview) -> int:
+            super().write(file, content[: len(content) // 2])
+            raise error
 
-
-def test_what_fails_leaves_the_old_file_and_nothing_else(folder: Path) -> None:
     page = folder / "page.html"
     page.write_text("<!doctype html>old")
     before = contents(folder)
-    for error in (OSError(28, "No space left on device"), KeyboardInterrupt(), DomainError("no")):
-        with pytest.raises(DomainError if isinstance(error, OSError) else type(error)):
-            _write_half(page, error)
-        assert contents(folder) == before
-        assert [p.name for p in folder.iterdir() if p.is_dir()] == []
+    monkeypatch.setattr(durable_files, "disk", HalfWay())
+    with (
+        pytest.raises(FileWriteError if isinstance(error, OSError) else type(error)),
+        written(page, "page") as file,
+    ):
+        write_whole(file, "<!doctype html>new")
+    monkeypatch.undo()
+    assert contents(folder) == before
+    assert [p.name for p in folder.iterdir() if p.is_dir()] == []
     with written(page, "page") as file:
-        file.write_text("new")
+        write_whole(file, "new")
     assert page.read_text() == "new"
 
 
 def test_a_link_stays_a_link(folder: Path) -> None:
     (folder / "page.html").symlink_to("elsewhere.html")
     with written(folder / "page.html", "page") as file:
-        file.write_text("<!doctype html>")
+        write_whole(file, "<!doctype html>")
     assert (folder / "page.html").is_symlink()
     assert (folder / "elsewhere.html").read_text() == "<!doctype html>"
 
