@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange benchmarks clean
+.PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange versions benchmarks clean
 
 # What the demo imports; where everything is installed, that will do.
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(DEMO))
@@ -47,7 +47,7 @@ dist: $(STAMP)
 
 # Warnings are errors.
 docs: $(STAMP)
-	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build/html
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "slow"
@@ -55,6 +55,11 @@ test-slow: $(STAMP)
 # Orange3 brings Qt and over a gigabyte, so it has an environment of its own.
 test-orange: .venv-orange/.installed
 	QT_QPA_PLATFORM=offscreen .venv-orange/bin/python -m pytest -m orange tests
+
+# The lowest and the newest dependencies, on this Python: make versions VERSIONS="3.11 3.12 3.13"
+VERSIONS ?= $(PYTHON)
+versions:
+	$(PYTHON) .ci/versions --python $(VERSIONS)
 
 benchmarks: $(STAMP)
 	$(BIN)/python -m pip install --quiet ".[benchmarks]"
@@ -110,4 +115,4 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-orange .venv-paper docs/_build build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-orange .venv-paper docs/_build docs/gallery build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
