@@ -14,7 +14,7 @@ from axfi_kc.verification import chances, joint, regions, rows
 grimp = pytest.importorskip("grimp")
 
 # The question: which points there are, what constraints mean at one of them, and how probable values are. The model
-# itself: how its library is asked to predict. Around these: errors, budgets, JSON, files, masks, and the way to compile.
+# itself: how its library is asked to predict. Around these: errors, budgets, JSON, files, masks, compiling.
 SHARED = {
     "axfi_kc.budget",
     "axfi_kc.compiled",
