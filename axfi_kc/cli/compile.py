@@ -114,7 +114,7 @@ def _run(options: argparse.Namespace) -> None:
         with written(options.picture, "picture", options) as file:
             _draw(compiled, file)
     if options.json:
-        print_json({**facts, "wrote": [str(path) for path in wrote]})
+        print_json({**facts, "wrote": [str(path) for path in wrote]}, "compile")
         return
     print_facts(facts)
     print_written(wrote)
@@ -207,7 +207,7 @@ def _run_sizes(options: argparse.Namespace) -> None:
         with written(options.picture, "picture", options) as file:
             save_picture(file, plot_sizes, rows)
     if options.json:
-        print_json(rows)
+        print_json({"rows": rows}, "sizes")
         return
     print_written([path for path in (options.save, options.picture) if path is not None])
 

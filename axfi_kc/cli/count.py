@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
     }
     sizes = {} if options.to is None else _compiled(problem, options, budget)
     if options.json:
-        print_json({**facts, **sizes})
+        print_json({**facts, **sizes}, "count")
         return
     print(answer)
     if answer.routes:

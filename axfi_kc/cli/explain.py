@@ -50,6 +50,7 @@ _EXAMPLES = """\
 _AXP_SECONDS = 5.0
 _RADII_SECONDS = 10.0
 _LONGEST = 24  # letters of an exact weight
+_MOST_NAMED = 3  # features in a sentence
 
 
 def add_explain(commands: Any) -> None:
@@ -89,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
         shown_too: dict[str, Any] = {"interactions": options.interactions, **_asked(options)}
-        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found)
+        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found, "explanation")
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
         for kind in options.interactions:
@@ -136,7 +137,7 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
         return explainer.explain(row)
     except BudgetError as spent:
         if options.json:
-            print_json({"complete": False, "cxps": [list(c) for c in spent.cxps]})
+            print_json({"complete": False, "cxps": [list(c) for c in spent.cxps]}, "unfinished explanation")
         elif spent.cxps:
             rows = [(", ".join(c),) for c in spent.cxps[: options.limit]]
             header = ("CXps that are certain so far",)
@@ -150,7 +151,8 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
     asked = [plain(words)] if (words := toward_words(explanation)) else []
     head = [f"prediction: {plain(answer_words(explanation))}", *asked, *known, *space]
-    lines = [*head, "", *_score_lines(explanation, kinds, limit)]
+    changes = _changes(explanation, limit)
+    lines = [*head, *_in_words(explanation, kinds[0], changes), "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
@@ -160,12 +162,23 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     header = (explanation.weights, "exactly", f"CXp: change these, and {does}")
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
-    lines += _change_lines(explanation, limit)
+    lines += _change_lines(changes)
     if explanation.necessary:
         lines += ["", f"in every AXp: {', '.join(explanation.necessary)}"]
     if explanation.radius is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
+
+
+def _in_words(explanation: Any, kind: str, changes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what decides, and the change with most room, in a sentence each; nothing if nothing can change."""
+    shares = shares_of(explanation.scores(kind))
+    first = sorted((n for n in shares if shares[n]), key=lambda n: (-shares[n], n))[:_MOST_NAMED]
+    lines = [f"it hangs most on {', '.join(f'{n} ({float(shares[n]):.1%})' for n in first)}"] if first else []
+    if changes:
+        to = "" if changes[0]["output"] is None else f": then {changes[0]['output']}"
+        lines.append(f"{counted(explanation.cxp_count, 'CXp')}; with most room: {changes[0]['words']}{to}")
+    return [plain(line) for line in lines]
 
 
 def _interaction_lines(explanation: Any, kind: str, limit: int) -> list[str]:
@@ -184,10 +197,10 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     ranked = sorted(relevant, key=lambda name: (-scores[0][name], name))
     shares = shares_of(scores[0])
     rows = [
-        (n, plain(values[n]), *(amount(found[n], digits=6) for found in scores), f"{float(shares[n]):.1%}")
+        (n, plain(values[n]), f"{float(shares[n]):.1%}", *(amount(found[n], digits=6) for found in scores))
         for n in ranked
     ]
-    lines = text_table(("feature", "value", *kinds, f"share of {kinds[0]}"), rows[:limit], total=len(rows))
+    lines = text_table(("feature", "value", f"share of {kinds[0]}", *kinds), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     why = "irrelevant"
     if explanation.radius is not None:
@@ -212,9 +225,9 @@ def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
     ]
 
 
-def _change_lines(explanation: Any, limit: int) -> list[str]:
+def _change_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
-    for change in _changes(explanation, limit):
+    for change in changes:
         moves = ", ".join(f"{name} from {move['from']} to {move['to']}" for name, move in change["changes"].items())
         # Lines of any length, and no table: a value that is cut short is another value.
         lines.append(plain(f"{moves}: {change['output']}" if moves else change["words"]))
@@ -286,7 +299,7 @@ def _run_batch(options: argparse.Namespace) -> None:
         completeness = {"completeness": known} if known else {}
         made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
         by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
-        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})})
+        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})}, "batch")
         return
     ranked = [name for name in sorted(shares, key=lambda name: -shares[name]) if any(m[name] for m in means.values())]
     rows = [(n, f"{shares[n]:.1%}", *(amount(found[n], digits=6) for found in means.values())) for n in ranked]
@@ -400,7 +413,8 @@ def _run_report(options: argparse.Namespace) -> None:
             write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
-        print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})
+        left_out = {str(label): why for label, why in skipped.items()}
+        print_json({"wrote": str(options.out), "skipped": left_out}, "report")
     else:
         print_written([options.out])
         if skipped:

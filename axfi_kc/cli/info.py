@@ -63,7 +63,10 @@ def add_info(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> None:
     if options.model is not None:
         found = model_facts(options.model)
-        (print_json if options.json else print_facts)(found)
+        if options.json:
+            print_json(found, "model")
+        else:
+            print_facts(found)
         return
     system = {
         "axfi-kc": __version__,
@@ -74,7 +77,7 @@ def _run(options: argparse.Namespace) -> None:
     }
     packages = {name: _version(name) for name in _PACKAGES}
     if options.json:
-        print_json({**system, "packages": packages})
+        print_json({**system, "packages": packages}, "info")
         return
     print_facts(system)
     rows = [(name, found or "not installed", _PACKAGES[name]) for name, found in packages.items()]

@@ -11,12 +11,15 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from axfi_kc._version import __version__
 from axfi_kc.cli.compile import add_compile, add_sizes
+from axfi_kc.cli.completion import add_completion
 from axfi_kc.cli.count import add_count
 from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
+from axfi_kc.cli.first_steps import first_steps
 from axfi_kc.cli.info import add_info
 from axfi_kc.cli.outputs import check_outputs
 from axfi_kc.cli.rules import add_rules
@@ -60,6 +63,9 @@ Each command has examples of its own: axfi-kc COMMAND --help.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status (0 done, 1 bad input, 2 bad usage, 130 interrupted)."""
     any_text()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        print(first_steps(Path.cwd()), end="")
+        return DONE
     options = parser().parse_args(arguments)
     try:
         with _warnings_in_one_line():
@@ -122,4 +128,5 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in _COMMANDS:
         add(commands)
+    add_completion(commands, parser)
     return whole

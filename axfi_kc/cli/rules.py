@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> None:
         with written(options.out, "rules", options) as file:
             write_whole(file, json.dumps(document, indent=1) + "\n", what="The list of rules")
     if options.json:
-        print_json(document)
+        print_json(document, "rules")
         return
     rows = [(amount(rule.support), str(rule.constraint)) for rule in rules]
     print(

@@ -52,7 +52,7 @@ def _run(options: argparse.Namespace) -> None:
             found.region.save(file)
     rows = found.to_frame().to_dict("records")
     if options.json:
-        print_json(rows)
+        print_json({"rows": rows}, "sensitivity")
         return
     print(found)
     columns = ("of", "name", "share", "probability", "count", "points")

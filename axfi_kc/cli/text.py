@@ -105,13 +105,22 @@ def as_json(value: Any) -> Any:
     return value if isinstance(value, float) and value - value == 0 else str(value)
 
 
-def print_json(document: Any) -> None:
-    """Print a document for programs; where the stream has not all of its letters, in JSON's own escapes."""
-    text = json.dumps(as_json(document), indent=2, ensure_ascii=False)
+_JSON_VERSION = 1
+"""Of what ``--json`` prints: it grows when an entry goes or changes its meaning, and not when one is added."""
+
+
+def print_json(document: Mapping[str, Any], kind: str) -> None:
+    """Print a document for programs, with its format and version, unless it has its own.
+
+    ``docs/_static/axfi-kc.schema.json`` describes each kind. Where the stream has not all letters, JSON's own escapes
+    are printed.
+    """
+    made = as_json({"format": f"axfi-kc {kind}", "version": _JSON_VERSION, **document})
+    text = json.dumps(made, indent=2, ensure_ascii=False)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(as_json(document), indent=2)
+        text = json.dumps(made, indent=2)
     print(text)
 
 

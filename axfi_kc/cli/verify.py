@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace) -> None:
     with working("checking"):
         reports = _apart(options, kind) if kind in LIBRARIES else _here(options, explanations, model)
     if options.json:
-        print_json([report["document"] for report in reports])
+        print_json({"reports": [report["document"] for report in reports]}, "verify")
     else:
         print(*(report["text"] for report in reports), sep="\n")
     wrong = [k for k, report in enumerate(reports) if report["failed"]]
