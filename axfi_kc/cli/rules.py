@@ -50,8 +50,7 @@ def _run(options: argparse.Namespace) -> None:
     }
     if options.out is not None:
         with written(options.out, "rules", options) as file:
-            write_whole(file, json.dumps(document, indent=1) + "
-", what="The list of rules")
+            write_whole(file, json.dumps(document, indent=1) + "\n", what="The list of rules")
     if options.json:
         print_json(document, "rules")
         return
