@@ -48,6 +48,7 @@ _EXAMPLES = """\
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
+_RADII_SECONDS = 10.0
 _LONGEST = 24  # letters of an exact weight
 _MOST_NAMED = 3  # features in a sentence
 
@@ -263,6 +264,7 @@ def add_batch(commands: Any) -> None:
     about = "show the mean shares by output ('prediction') or by the value of a feature as well"
     command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
+    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw each score over all rows there")
     add_on_error(command)
     add_json(command)
 
@@ -288,6 +290,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
     groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
+    drawn = [] if options.pictures is None else _batch_pictures(batch, options.pictures, options.score)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
@@ -311,6 +314,20 @@ def _run_batch(options: argparse.Namespace) -> None:
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
     _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
+    print_written(drawn)
+
+
+def _batch_pictures(batch: Any, folder: Path, kinds: Sequence[str]) -> list[Path]:
+    """Draw each score over all rows, and return the paths."""
+    from axfi_kc.plots import plot_batch
+    from axfi_kc.plots.style import pyplot, save_picture
+
+    pyplot()  # or an error, before a folder is made
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{kind}_batch.png" for kind in kinds]
+    for path, kind in zip(paths, kinds, strict=True):
+        save_picture(path, plot_batch, batch, kind)
+    return paths
 
 
 def _print_groups(groups: Any, ranked: Sequence[str], limit: int) -> None:
@@ -356,6 +373,7 @@ _REPORT_EXAMPLES = """\
   axfi-kc report model.json data.csv --row 3 --out report.html
   axfi-kc report model.json data.csv --out batch.html --rows 200
   axfi-kc report results.jsonl --out batch.html
+  axfi-kc report model.json data.csv --explore --rows 20 --out explore.html
 """
 
 
@@ -370,6 +388,10 @@ def add_report(commands: Any) -> None:
     which.add_argument("--row", type=at_least(0), metavar="N", help="only this row, from 0; otherwise a batch")
     which.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
+    about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
+    command.add_argument("--explore", action="store_true", help=about)
+    about = "with --explore: and how far they may go, as a share of each range; all critical radii of each row"
+    command.add_argument("--radii", action="store_true", help=about)
     add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
@@ -379,10 +401,15 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    explained = _saved(options) if options.data is None else _reported(options)
-    with working("writing"):
-        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        with written(options.out, "page", options) as file:
+    if options.radii and (not options.explore or options.data is None):
+        raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
+    paths: list[Any] = []
+    explained = _saved(options) if options.data is None else _reported(options, paths)
+    with working("writing"), written(options.out, "page", options) as file:
+        if options.explore:
+            _write_explore(explained, paths, file, options)
+        else:
+            options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
             write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
@@ -394,9 +421,19 @@ def _run_report(options: argparse.Namespace) -> None:
             _print_skipped(explained, len(skipped))
 
 
+def _write_explore(explained: Any, paths: Sequence[Any], file: Path, options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.page import write_explore
+
+    unfit = ["--interactions"] * bool(options.interactions) + ["--inflate"] * bool(options.inflate)
+    unfit += ["--min-precision"] * (options.min_precision is not None)
+    if unfit:
+        raise DomainError(f"A page to explore shows scores, CXps and AXps, but {unfit[0]} was given; leave it out.")
+    write_explore(explained, file, title=options.title, kinds=options.score, paths=paths)
+
+
 # What a page about results in a file may be told; all else was decided when they were made.
 _OF_RESULTS = (
-    *("model", "out", "force", "row", "rows", "title", "json"),
+    *("model", "out", "force", "row", "rows", "title", "json", "explore", "radii"),
     *("score", "interactions", "min_precision", "inflate"),  # as far as they are in the file, or follow from it
 )
 
@@ -429,14 +466,36 @@ def _is_told(options: argparse.Namespace, dest: str) -> bool:
     return value is not usual and value != usual
 
 
-def _reported(options: argparse.Namespace) -> Any:
+def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
+    """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
-        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs, on_error=options.on_error)
-    return explainer.explain(row)
+        data = inputs.rows(options.rows)
+        explained = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
+    else:
+        explained = explainer.explain(row)
+    if options.radii:
+        paths += _radii(explainer, explained)
+    return explained
+
+
+def _radii(explainer: Any, explained: Any) -> list[Any]:
+    """Return all critical radii of each row, as far as a few seconds for each go."""
+    from axfi_kc.budget import Budget
+    from axfi_kc.errors import BudgetError
+    from axfi_kc.explanations.radius_path import radius_path
+
+    rows, found = explained if isinstance(explained, Sequence) else [explained], list[Any]()
+    budget = explainer.budget if explainer.budget.seconds is not None else Budget(seconds=_RADII_SECONDS)
+    for e in rows:
+        try:
+            found.append(radius_path(explainer, e.instance, unit="range", budget=budget))
+        except BudgetError:  # not even the first radius: the page then does not ask for one
+            found.append(None)
+    return found
 
 
 def write_pictures(
@@ -447,7 +506,7 @@ def write_pictures(
     kinds: Sequence[str] = DEFAULT_SCORES,
     interactions: Sequence[str] = (),
 ) -> list[Path]:
-    """Draw scores, interactions, CXps and the forest, write the forest's files, and return the paths."""
+    """Draw scores, interactions, the row as a strip, CXps and the forest; write the forest's files; return paths."""
     from axfi_kc.plots.style import pyplot
 
     pyplot()  # or an error, before a folder is made
@@ -464,7 +523,7 @@ def _pictures(
     explanation: Any, kinds: Sequence[str], interactions: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[Path], object]]]:
     """Yield the names of pictures and files, each with what writes it to a path."""
-    from axfi_kc.plots import plot_cxps, plot_forest, plot_interactions, plot_scores
+    from axfi_kc.plots import plot_cxps, plot_force, plot_forest, plot_interactions, plot_scores
     from axfi_kc.plots.style import save_picture
 
     def drawn(plot: Any, *what: Any) -> Callable[[Path], object]:
@@ -474,6 +533,8 @@ def _pictures(
         yield f"{kind}.png", drawn(plot_scores, explanation, kind)
     for kind in interactions:
         yield f"{kind}_interactions.png", drawn(plot_interactions, explanation, kind)
+    if any(explanation.scores(kinds[0]).values()):
+        yield "force.png", drawn(plot_force, explanation, kinds[0])
     if explanation.cxps:
         yield "cxps.png", drawn(plot_cxps, explanation)
     if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture

@@ -56,6 +56,7 @@ from axfi_kc.models.own_predict import (
     check_predictions,
     column_names,
     import_readers,
+    model_name,
     own_predictor,
     own_probabilities,
 )
@@ -234,6 +235,7 @@ class Explainer(Manners):
         self.on_budget, self.on_interrupt = on_budget, on_interrupt
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
+        self._model_name = model_name(model)
         self._probabilities = own_probabilities(model, domain)
         self.class_names = named_classes(class_names, self._model) or None
         label = label_of(toward, self.class_names or {}, self._model)
@@ -309,7 +311,7 @@ class Explainer(Manners):
                 raise
         # After a spent budget it is only made an answer of.
         found.scale(account if self.on_budget == "raise" else Account(None, goal="explanation"))
-        own, names = OwnPredict(self._predict), self.class_names or {}
+        own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
         problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
         nodes, radius = None if found.nodes is None else found.nodes[0], found.radius(0)
@@ -361,7 +363,7 @@ class Explainer(Manners):
             self.max_size,
             self.budget,
             rows.labels[:n],
-            OwnPredict(self._predict),
+            OwnPredict(self._predict, self._model_name),
             class_names=self.class_names or {},
             skipped={**rows.skipped, **dict.fromkeys(rows.labels[n:], _LEFT_OUT)},
             _probabilities=self._probabilities,

@@ -71,8 +71,8 @@ def plot_rbo(
     ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("rank-biased overlap (0: nothing in common)", fontsize=letters("label"))
-    caption(ax, title, _counts([len(v) for v in pairs.values()]))
-    return bare(ax)
+    caption(bare(ax), label(title, 120), _counts([len(v) for v in pairs.values()]))
+    return ax
 
 
 def _name(pair: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
+from axfi_kc.plots.style import bare, caption, check_limit, label, laid_out, letters, own_axes, palette, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +45,7 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     >>> [t.get_text() for t in plot_radius_path(path).get_yticklabels()]
     ['{a, b}', '{a}', '{b}']
     """
+    check_limit("most", most)
     lives = _lives(path)
     if not lives:
         raise DomainError("There is no CXp at any radius of this path, so there is nothing to draw; look further.")
@@ -58,14 +59,13 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
             _draw_life(ax, row, float(start), last if end is None else float(end), is_open, goes_on=end is None)
     ax.set_yticks(range(len(names)), labels)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    first = min(float(ends[0][0]) for ends in spans)
-    ax.set_xlim(max(0.0, first - 0.6 * (last - first)), last)  # of what lies before the first CXp, a little is enough
     ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
     unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
     ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=letters("label"))
-    caption(ax, title or "CXps as the radius grows", _note(path, len(lives) - len(names)))
-    return bare(ax)
+    caption(bare(ax), label(title, 120) if title else "CXps as the radius grows", _note(path, len(lives) - len(names)))
+    _begin(ax, min(float(ends[0][0]) for ends in spans), last)
+    return ax
 
 
 def _lives(path: RadiusPath) -> dict[tuple[str, ...], list[list[Any]]]:
@@ -93,6 +93,15 @@ def _right_end(path: RadiusPath) -> float:
     if path.up_to is not None and path.is_complete:
         return float(path.up_to)
     return float(path[-1].start) * 1.15 or 1.0
+
+
+def _begin(ax: Axes, first: float, last: float) -> None:
+    """Begin the axis a little before the first CXp, with room for the number to the left of it."""
+    share = min((text_width(amount(first), "small") + 0.2) / laid_out(ax), 0.5)
+    left = min(max(0.0, first - 0.6 * (last - first)), (first - share * last) / (1 - share))
+    ax.set_xlim(left, last)
+    if left < 0:  # no radius is
+        ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= last])
 
 
 def _draw_life(ax: Axes, row: int, start: float, end: float, is_open: bool, *, goes_on: bool) -> None:

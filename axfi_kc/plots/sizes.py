@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import bare, label, letters, own_axes, palette
+from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +18,7 @@ __all__ = ["plot_sizes"]
 
 
 _NAMED_BY = ("model", "target", "code", "order", "vtree")
+_FEW_DECADES = 5  # so many fit in full below the axis
 _MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 
@@ -49,6 +50,7 @@ def plot_sizes(
     >>> [t.get_text() for t in plot_sizes(rows).get_yticklabels()]
     ['mdd', 'obdd']
     """
+    measures = (measures,) if isinstance(measures, str) else tuple(measures)
     rows: list[Any] = list(frame) if isinstance(frame, Sequence) else frame.to_dict("records")
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
@@ -56,7 +58,7 @@ def plot_sizes(
             f"A picture of sizes needs at least one row with one or two of {', '.join(_MEASURES)}, but "
             f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
         )
-    ax = own_axes(ax, width=6.8, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
+    ax = own_axes(ax, width=7.4, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
     for k, (measure, colour) in enumerate(zip(measures, (palette(ax).bar, palette(ax).second), strict=False)):
         _draw_measure(ax, [_number(r[measure]) for r in rows], measure, colour, shift=(k - (len(measures) - 1) / 2))
     ax.set_xscale("log")
@@ -67,16 +69,9 @@ def plot_sizes(
     ax.set_axisbelow(True)
     ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=letters("label"))
     if len(measures) > 1:
-        ax.legend(
-            fontsize=letters("small"),
-            frameon=False,
-            loc="lower right",
-            bbox_to_anchor=(1, 1),
-            ncols=2,
-            borderaxespad=0.2,
-        )
-    ax.set_title(title, fontsize=letters("title"), loc="left" if len(measures) > 1 else "center")
-    return bare(ax)
+        ax.legend(fontsize=letters("small"), frameon=False, loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
+    caption(bare(ax), label(title, 120))
+    return ax
 
 
 def _number(found: Any) -> float | None:
@@ -114,9 +109,17 @@ def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str
 
 
 def _whole_decades(ax: Axes, sizes: list[float]) -> None:
-    """Begin at a power of ten below all sizes, end with room for the numbers, and label powers of ten only."""
-    from matplotlib.ticker import NullFormatter
+    """Begin at a power of ten below all sizes, end with room for the numbers, and label powers of ten in full.
+
+    Between two powers of ten alone, 2 and 5 are labelled too: one number makes no scale.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     least, most = min(sizes, default=1.0), max(sizes, default=1.0)
-    ax.set_xlim(10.0 ** floor(log10(least) - 0.01), most * 10 ** (0.12 * max(1.0, log10(most / least) + 1)))
+    start = floor(log10(least) - 0.01)
+    ax.set_xlim(10.0**start, most * 10 ** (0.12 * max(1.0, log10(most / least) + 1)))
     ax.xaxis.set_minor_formatter(NullFormatter())
+    decades = log10(most) - start
+    if decades <= _FEW_DECADES:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades <= 1.5 else (1.0,)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: amount(tick)))

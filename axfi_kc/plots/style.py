@@ -8,10 +8,10 @@ with a dark face, make dark pictures. Letters are as large as ``rcParams["font.s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
@@ -28,7 +28,10 @@ __all__ = [
     "bare",
     "caption",
     "check_limit",
+    "inner_grid",
     "label",
+    "label_bars",
+    "laid_out",
     "letters",
     "number",
     "own_axes",
@@ -36,6 +39,7 @@ __all__ = [
     "pyplot",
     "save_picture",
     "shades",
+    "signed",
     "text_width",
     "value",
 ]
@@ -78,7 +82,7 @@ LIGHT = Palette(
     paper="#ffffff",
     ink="#1b2530",
     soft="#5b6570",
-    faint="#dde2e8",
+    faint="#d3d9e0",
     bar="#0072b2",
     second="#e69f00",
     against="#c34a00",
@@ -96,6 +100,10 @@ DARK = Palette(
     unordered="#2fc796",
     low_to_high=("#3a7fd8", "#b08fb0", "#ffc75a"),
 )
+_TINY = 1e-6  # below, and above its inverse, a tick is shown with its power of ten
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_BESIDE = 0.1  # inches between a bar and its text, and after it
+_EDGE = 0.08  # inches around what is drawn
 _BASE = 10.0  # points: the letters for which the sizes of figures are meant, matplotlib's own default
 _SIZES = {"title": 1.1, "label": 0.95, "small": 0.85}
 
@@ -121,8 +129,6 @@ def palette(ax: Axes) -> Palette:
     >>> found.paper, found.ink == DARK.ink
     ('#202020', True)
     """
-    from dataclasses import replace
-
     from matplotlib import rcParams
     from matplotlib.colors import to_hex, to_rgba
 
@@ -156,7 +162,7 @@ def letters(what: str) -> float:
 
 
 def text_width(text: str, what: str = "label") -> float:
-    """Return the width in inches of the longest line of a text, so that room can be made for it.
+    """Return the width of the longest line of a text, in the inches of :func:`own_axes`, to make room for it.
 
     Examples
     --------
@@ -166,18 +172,31 @@ def text_width(text: str, what: str = "label") -> float:
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
-    font = FontProperties(size=letters(what))
+    font = FontProperties(size=_SIZES[what] * _BASE)  # as own_axes counts inches
     plain = [line.replace(r"\$", "$") for line in text.split("\n")]
     return max(float(TextToPath().get_text_width_height_descent(line, font, ismath=False)[0]) for line in plain) / 72
 
 
 def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given: Any) -> None:
-    """Draw what was given, without a window, and write it to a file."""
+    """Draw what was given, without a window, and write it to a file.
+
+    Raises
+    ------
+    DomainError
+        If the file's name ends in no kind of picture that matplotlib writes.
+    """
     plt = pyplot()
     plt.switch_backend("Agg")
+    kinds = plt.figure().canvas.get_supported_filetypes()
+    plt.close()
+    if (kind := os.path.splitext(path)[1].lower().removeprefix(".")) not in kinds:
+        raise DomainError(
+            f"A picture's file should end in one of .{', .'.join(sorted(kinds))}, but {os.fspath(path)!r} ends in "
+            f"{'none' if not kind else repr('.' + kind)}; call it .png, say."
+        )
     figure: Any = draw(*given).figure
     drawn = BytesIO()
-    figure.savefig(drawn, dpi=150, format=Path(path).suffix[1:] or None)
+    figure.savefig(drawn, dpi=150, format=kind)
     plt.close(figure)
     write_whole(path, drawn.getvalue(), what="The picture")
 
@@ -189,10 +208,24 @@ def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
     """
     if ax is not None:
         return _checked_axes(ax)
-    plt = pyplot()
-    scale = float(plt.rcParams["font.size"]) / _BASE
-    _, made = plt.subplots(figsize=(width * scale, height * scale), layout="constrained")
+    scale = _scale()
+    figure, made = pyplot().subplots(figsize=(width * scale, height * scale), layout="constrained")
+    figure.get_layout_engine().set(w_pad=_EDGE, h_pad=_EDGE)
     return made
+
+
+def _scale() -> float:
+    """Return how much larger letters are than matplotlib's own."""
+    return letters("label") / (_SIZES["label"] * _BASE)
+
+
+def inner_grid(host: Axes, rows: int, columns: int, **ratios: Any) -> Any:
+    """Return a grid for several axes in the place of one, which is hidden."""
+    place = host.get_subplotspec()
+    if place is None:
+        raise DomainError("This picture has several panels and needs axes of a grid; make ax with plt.subplots.")
+    host.set_axis_off()
+    return place.subgridspec(rows, columns, hspace=0.02, wspace=0.02, **ratios)
 
 
 def _checked_axes(ax: Any) -> Axes:
@@ -237,21 +270,53 @@ def bare(ax: Axes) -> Axes:
 
 
 def _plain_ticks(tick: float, _: float = 0) -> str:
-    """Return a tick's whole value: no power of ten that stands for all of them somewhere else."""
-    return f"{tick:.6g}".replace("-", "\N{MINUS SIGN}")
+    """Return a tick's whole value: no power of ten that stands for all of them somewhere else.
+
+    Examples
+    --------
+    >>> _plain_ticks(-0.00002), _plain_ticks(2.5e-9), _plain_ticks(1500), _plain_ticks(3e7)
+    ('−0.00002', '2.5·10⁻⁹', '1500', '3·10⁷')
+    """
+    text = f"{tick:.6g}"
+    if tick and not _TINY <= abs(tick) < 1 / _TINY:
+        digits, _mark, power = f"{Decimal(text).normalize():e}".lower().partition("e")
+        text = f"{digits}·10{str(int(power)).translate(_RAISED)}"
+    return signed(format(Decimal(text), "f") if "e" in text else text)
 
 
-def caption(ax: Axes, title: str, note: str = "") -> None:
-    """Set the title, with a smaller note below it; lines that are too long for the figure are broken."""
+def signed(text: str) -> str:
+    """Return a number's text with a minus sign for its hyphen, as in print."""
+    return f"\N{MINUS SIGN}{text[1:]}" if text.startswith("-") else text
+
+
+def laid_out(ax: Axes) -> float:
+    """Lay the figure out as it is, and return how wide the axes are then, in the inches of :func:`own_axes`."""
+    figure: Any = ax.get_figure(root=True)
+    figure.draw_without_rendering()
+    return float(ax.get_window_extent().width / figure.dpi / _scale())
+
+
+def label_bars(ax: Axes, bars: Any, words: Sequence[str], *, what: str = "label") -> None:
+    """Write beside horizontal bars that start at 0, and end the axis where the longest of both ends."""
+    wide = laid_out(ax)  # before there is a text that the layout would make room for
+    ends = [(float(bar.get_width()), text_width(text, what) + _BESIDE) for bar, text in zip(bars, words, strict=True)]
+    # A bar of w, drawn on an axis that ends at r, takes w / r of the width; its text the rest, or more.
+    least = max((end * wide / max(wide - text, 0.25 * wide) for end, text in ends), default=0.0)
+    ax.set_xlim(0, least or 1.0)
+    ax.bar_label(bars, list(words), padding=3, fontsize=letters(what))
+
+
+def caption(ax: Axes, title: str, note: str = "", *, above: float = 0.0) -> None:
+    """Set the title, with a smaller note below it, so many points above the axes; long lines of the note are broken."""
     small = letters("small")
     note = _broken(note, _room(ax, note))
     lines = note.count("\n") + 1 if note else 0
-    ax.set_title(title, fontsize=letters("title"), pad=8 + 1.4 * small * lines, wrap=True)
+    ax.set_title(title, fontsize=letters("title"), pad=8 + above + 1.4 * small * lines, wrap=True)
     if note:
         ax.annotate(
             note,
             (0.5, 1.0),
-            xytext=(0, 5),
+            xytext=(0, 5 + above),
             xycoords="axes fraction",
             textcoords="offset points",
             ha="center",
@@ -264,24 +329,27 @@ def caption(ax: Axes, title: str, note: str = "") -> None:
 def _room(ax: Axes, note: str) -> float:
     """Return how many inches a line that is centred over the axes can have within the figure."""
     figure: Any = ax.figure
-    whole = figure.bbox.width / figure.dpi
+    inch = figure.dpi * _scale()
+    whole = figure.bbox.width / inch
     if text_width(note, "small") > 0.5 * whole:  # a short note needs no layout, which takes time
-        figure.draw_without_rendering() if hasattr(figure, "draw_without_rendering") else None
+        laid_out(ax)
         box = ax.get_window_extent()
         centre = (box.x0 + box.x1) / 2 - figure.bbox.x0
-        whole = 2 * min(centre, figure.bbox.width - centre) / figure.dpi
+        whole = 2 * min(centre, figure.bbox.width - centre) / inch
     return max(whole - 0.2, 1.0)
 
 
 def _broken(text: str, room: float) -> str:
     """Return a text in lines of at most so many inches, as far as its words allow."""
     lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, "small") <= room:
-            lines[-1] = longer
-        else:
-            lines.append(word)
+    for given in text.split("\n"):
+        lines.append("")
+        for word in given.split():
+            longer = f"{lines[-1]} {word}".lstrip()
+            if not lines[-1] or text_width(longer, "small") <= room:
+                lines[-1] = longer
+            else:
+                lines.append(word)
     return "\n".join(lines)
 
 
