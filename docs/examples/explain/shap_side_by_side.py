@@ -43,6 +43,14 @@ axes.set_xlabel("share")
 axes.legend()
 
 # %%
+# The same row as two strips. AxFi scores start at 0 and end at what fixing all features excludes; SHAP values push the
+# output up from the left and down from the right.
+
+from axfi_kc.plots import plot_force
+
+plot_force(e, shap=shap)
+
+# %%
 # Over the first 100 tumours: how often does SHAP rank an irrelevant feature above a relevant one?
 
 worse = 0
