@@ -4,8 +4,8 @@ A tree on sixteen points, small enough to see all of them. An engine runs; in fr
 cooling. This one runs in heat, cooled, with thick oil. In frost, everything else as it is, it would fail: the
 temperature matters. Every number is computed here, the SHAP values twice: exactly on the circuit, and by shap.
 
-Run ``python docs/make_front.py``; it writes ``front_light.png`` and ``front_dark.png``, the same for phones, and ``front.json``
-(the numbers and what they were made with) into ``docs/_static``.
+Run ``python docs/make_front.py``; it writes ``front_light.png`` and ``front_dark.png``, the same for phones, and
+``front.json`` (the numbers and what they were made with) into ``docs/_static``.
 """
 
 from __future__ import annotations
