@@ -298,8 +298,8 @@ class Explainer(Manners):
         if others:
             return Explainer(**{**self.get_params(), **others}).explain(x, progress=progress)
         codes = self.domain.encode_point(x)[np.newaxis]
-        located = self._located(codes)
-        check_other_class((located or self._engine.locate(codes))[1], self._similarity)
+        located = self._located(codes) or self._engine.locate(codes)
+        check_other_class(located[1], self._similarity)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         with self._stopping(), showing_progress(progress):
