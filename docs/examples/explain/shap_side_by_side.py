@@ -31,12 +31,24 @@ axfi = e.scores("shapley")
 # %%
 # Features that some minimal change of the decision needs are *relevant*. Side by side, each as a share of the whole:
 
-names = sorted({*e.relevant, *sorted(shap, key=lambda n: -abs(shap[n]))[:6]}, key=lambda n: -axfi[n])
+names = sorted(
+    {*e.relevant, *sorted(shap, key=lambda n: -abs(shap[n]))[:6]}, key=lambda n: -axfi[n]
+)
 whole = sum(abs(v) for v in shap.values())
 figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
 places = range(len(names))
-axes.barh([p - 0.2 for p in places], [float(e.shares()[n]) for n in names], height=0.38, label="AxFi")
-axes.barh([p + 0.2 for p in places], [float(abs(shap[n]) / whole) for n in names], height=0.38, label="SHAP, absolute")
+axes.barh(
+    [p - 0.2 for p in places],
+    [float(e.shares()[n]) for n in names],
+    height=0.38,
+    label="AxFi",
+)
+axes.barh(
+    [p + 0.2 for p in places],
+    [float(abs(shap[n]) / whole) for n in names],
+    height=0.38,
+    label="SHAP, absolute",
+)
 axes.set_yticks(places, [f"{n} (relevant)" if n in e.relevant else n for n in names])
 axes.invert_yaxis()
 axes.set_xlabel("share")
