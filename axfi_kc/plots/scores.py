@@ -37,6 +37,10 @@ __all__ = ["plot_batch", "plot_scores"]
 
 _BINS = 60  # points of one feature whose scores fall into one of so many bins are drawn side by side
 _SPREAD = 0.4
+_INNER = (
+    5.0,
+    95.0,
+)  # percentiles from which on a value is low or high: a few extreme ones do not make all others alike
 
 
 def plot_scores(
@@ -172,15 +176,16 @@ def _picked(batch: SavedBatch, wanted: set[int]) -> list[Any]:
 
 
 def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
-    """Return where each instance's value lies between the least and the greatest; None without an order."""
+    """Return where each instance's value lies between low and high ones; None without an order."""
     feature = chosen[0].domain.features[i]
     if isinstance(feature, Categorical):
         return None
     values = np.array([e.instance[feature.name] for e in chosen], dtype=np.float64)  # NaN where one is missing
     present = values[~np.isnan(values)]
-    spread = float(np.ptp(present)) if len(present) else 0.0
-    low, high = (present.min(), present.max()) if spread else (float(feature.low), float(feature.high))
-    return (values - low) / ((high - low) or 1.0)  # one value alone: where it is in the domain
+    low, high = np.percentile(present, _INNER) if len(present) else (0.0, 0.0)
+    if low == high:  # one value, or nearly alone: where it is in the domain
+        low, high = float(feature.low), float(feature.high)
+    return np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0)
 
 
 def _swarm(ax: Axes, scores: npt.NDArray[np.float64], colours: Any, *, row: int) -> None:
