@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from axfi_kc.explanations.explanation import Explanation
     from axfi_kc.explanations.inflated import Inflated, Values
     from axfi_kc.explanations.inspection import Inspection
+    from axfi_kc.explanations.page import explore_html, report_html, write_explore, write_report
     from axfi_kc.explanations.paxps import PAXp, PAXps
     from axfi_kc.explanations.problem import Problem
     from axfi_kc.explanations.radius_path import RadiusPath, radius_path
@@ -198,6 +199,10 @@ _ON_SIGHT = {
     "ExampleCircuit": "axfi_kc.explanations.example_circuits",
     "read_psdd": "axfi_kc.circuits.files.psdd",
     "read_network": "axfi_kc.domain.network_files",
+    "explore_html": "axfi_kc.explanations.page",
+    "report_html": "axfi_kc.explanations.page",
+    "write_explore": "axfi_kc.explanations.page",
+    "write_report": "axfi_kc.explanations.page",
     "Fairness": "axfi_kc.explanations.sensitivity",
     "Robustness": "axfi_kc.explanations.sensitivity",
     "Sensitivity": "axfi_kc.explanations.sensitivity",
@@ -327,6 +332,7 @@ __all__ = [
     "exactly_one",
     "expectation",
     "explain_among",
+    "explore_html",
     "fairness",
     "feature",
     "find_axps",
@@ -363,6 +369,7 @@ __all__ = [
     "read_xgboost",
     "relevance",
     "relevant_features",
+    "report_html",
     "robustness",
     "save_circuit",
     "sensitivity",
@@ -372,5 +379,7 @@ __all__ = [
     "size_study",
     "states_of",
     "verify",
+    "write_explore",
     "write_nnf",
+    "write_report",
 ]

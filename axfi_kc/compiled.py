@@ -38,6 +38,7 @@ __all__ = ["flat_kernel", "kernel", "number_compiled", "part"]
 
 
 _log = logging.getLogger("axfi_kc")
+_NOT_KEPT = "kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder"
 _OURS = __name__.partition(".")[0]
 # No kernel divides by what may be 0, so there need be no code that raises for it.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -165,9 +166,25 @@ def _written(function: Callable[..., Any], text: str, names: dict[str, Any]) -> 
 
 def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
-        return njit(cache=True, **options)(function)
+        return _forgiving(njit(cache=True, **options)(function))
     except RuntimeError:  # neither the installation nor the user's own cache can be written
         return _kept_elsewhere(function, options)
+
+
+def _forgiving(made: Any) -> Any:
+    """Let a kernel work whose machine code can no longer be written: the disk may be full, or the folder gone."""
+    cache: Any = getattr(made, "_cache", None)  # absent where compiling is turned off
+    save = getattr(cache, "save_overload", None)
+    if save is not None:
+
+        def save_if_possible(signature: Any, data: Any) -> None:
+            try:
+                save(signature, data)
+            except OSError:
+                _say_once(_NOT_KEPT)
+
+        cache.save_overload = save_if_possible
+    return made
 
 
 def _kept_elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -175,12 +192,12 @@ def _kept_elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> An
     try:
         if folder is not None:
             numba.config.CACHE_DIR = folder
-            return njit(cache=True, **options)(function)
+            return _forgiving(njit(cache=True, **options)(function))
     except RuntimeError:  # not even there, as for what was typed in and is in no file
         pass
     finally:
         numba.config.CACHE_DIR = before  # it is no setting of ours, and others may compile too
-    _say_once("kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder")
+    _say_once(_NOT_KEPT)
     return njit(**options)(function)
 
 
@@ -188,8 +205,8 @@ def _private_folder() -> str | None:
     """Return a folder among temporary files that is the user's alone: what lies there is run."""
     if not hasattr(os, "getuid"):
         return None
-    path = Path(tempfile.gettempdir()) / f"axfi-kc-kernels-{os.getuid()}"
     try:
+        path = Path(tempfile.gettempdir()) / f"axfi-kc-kernels-{os.getuid()}"  # an OSError where nothing can be written
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
     except OSError:

@@ -14,6 +14,7 @@ __all__ = [
     "CircuitError",
     "ConstantModelError",
     "DomainError",
+    "FileWriteError",
     "IncompleteError",
     "MissingExtraError",
     "ModelFileError",
@@ -29,12 +30,38 @@ __all__ = [
 ]
 
 
+_LONGEST = 600  # letters of a message
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """Return `text`, its middle left out where it is longer than `longest` letters.
+
+    Messages name what was found, and what was found in a file may have megabytes. They begin with what was expected
+    and end with what to do, so that both are kept.
+
+    Examples
+    --------
+    >>> shortened("Expected a number, but xxxxxxxxxxxxxxxxxxxxxxx was found; correct it.", 50)
+    'Expected a number, but xxxxxx … found; correct it.'
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 3) * 2 // 5
+    return f"{text[: longest - 3 - end]} … {text[len(text) - end :]}"
+
+
 class AxfiError(Exception):
     """Base of every error raised on purpose by axfi_kc."""
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(shortened(str(message)), *more)
 
 
 class AxfiWarning(UserWarning):
     """Something was left out that the caller may have meant to be used."""
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(shortened(str(message)), *more)
 
 
 class DomainError(AxfiError, ValueError):
@@ -67,6 +94,17 @@ class ModelFileError(AxfiError, ValueError):
 
 class ResultFileError(AxfiError, ValueError):
     """A file of results is damaged, of another format, or belongs to another run."""
+
+
+class FileWriteError(ResultFileError, OSError):
+    """A file cannot be written: a full disk, a missing folder, no permission; what was there before is untouched."""
+
+    @classmethod
+    def of(cls, message: str, cause: Exception) -> FileWriteError:
+        """Return the error with the number that the system gave the cause, if it did."""
+        error = cls(message)
+        error.errno = getattr(cause, "errno", None)
+        return error
 
 
 class ConstantModelError(AxfiError, ValueError):

@@ -269,7 +269,7 @@ class Domain:
     def names_of(self, mask: int) -> tuple[str, ...]:
         """Return the names of the features in `mask`, in order."""
         names = self.names
-        return tuple(names[i] for i in features_of(mask))
+        return tuple([names[i] for i in features_of(mask)])
 
     def encode(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the codes of the points in `X`, one row each, after checking every value.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.domain import Domain, Integer
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError
 from axfi_kc.plots.circuit_layout import laid_out_circuit
 from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, text_width
@@ -89,8 +90,7 @@ def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max
         lines.append(f"  {a} -> {b}" + (f" [label={_quoted(data['label'])}];" if data["label"] else ";"))
     text = "\n".join([*lines, "}"]) + "\n"
     if path is not None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_whole(path, text, what="The graph")
     return text
 
 

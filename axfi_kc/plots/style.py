@@ -11,9 +11,11 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -193,8 +195,10 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given
             f"{'none' if not kind else repr('.' + kind)}; call it .png, say."
         )
     figure: Any = draw(*given).figure
-    figure.savefig(path, dpi=150)
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=150, format=kind)
     plt.close(figure)
+    write_whole(path, drawn.getvalue(), what="The picture")
 
 
 def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:

@@ -81,7 +81,7 @@ def test_explain(files: Path, capsys, explained) -> None:
     for axp in explained.axps:
         assert ", ".join(axp.features) in text
     best = max(explained.scores("shapley").values())
-    assert f"{float(best):.6f}" in text.split("\n")[4]
+    assert f"{float(best):.6f}" in text.split("\n")[6]
 
 
 def test_csv_and_parquet_say_the_same(files: Path, capsys) -> None:
@@ -182,7 +182,7 @@ def test_compile_into_languages(files: Path, capsys, language: str) -> None:
 
 def test_sizes(files: Path, capsys, tmp_path) -> None:
     arguments = ["sizes", "binary.skops", "iris.csv", "--to", "mdd", "obdd", "--orders", "influence", "given"]
-    rows = json.loads(printed(capsys, files, *arguments, "--json"))
+    rows = json.loads(printed(capsys, files, *arguments, "--json"))["rows"]
     assert [(r["target"], r["order"]) for r in rows] == [
         ("mdd", "influence"), ("mdd", "given"), ("obdd", "influence"), ("obdd", "given"),
     ]  # fmt: skip
@@ -206,7 +206,7 @@ def test_sizes_as_a_study(files: Path, capsys, tmp_path) -> None:
         "sift",
         "window",
     ]
-    rows = json.loads(printed(capsys, files, *arguments, "--seeds", "0", "1", "--json"))
+    rows = json.loads(printed(capsys, files, *arguments, "--seeds", "0", "1", "--json"))["rows"]
     assert [(r["order"], r["seed"]) for r in rows][:4] == [
         ("given", None), ("given, sifted", None), ("given, window", None), ("random", 0),
     ]  # fmt: skip
@@ -218,7 +218,7 @@ def test_sizes_as_a_study(files: Path, capsys, tmp_path) -> None:
 def test_sizes_with_and_without_constraints(files: Path, capsys) -> None:
     arguments = ["sizes", "binary.skops", "iris.csv", "--to", "mdd", "--orders", "given"]
     rule = f"feature({pd.read_csv(files / 'iris.csv').columns[0]!r}) <= 6"
-    rows = json.loads(printed(capsys, files, *arguments, "--where", rule, "--json"))
+    rows = json.loads(printed(capsys, files, *arguments, "--where", rule, "--json"))["rows"]
     assert [row["constraints"] for row in rows] == ["with", "without"]
     assert all(row["agrees"] for row in rows)
     assert "constraints" in printed(capsys, files, *arguments, "--where", rule).splitlines()[0].split()
@@ -234,6 +234,31 @@ def test_report(files: Path, capsys, tmp_path, rows: list[str]) -> None:
         run(files, "report", "tree.skops", "iris.csv", "--row", "60", "--out", str(tmp_path / "none" / "r.html")) == 1
     )
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_page_to_explore(files: Path, capsys, tmp_path) -> None:
+    out, common = (
+        tmp_path / "e.html",
+        ("report", "tree.skops", "iris.csv", "--explore", "--out", str(tmp_path / "e.html")),
+    )
+    printed(capsys, files, *common, "--rows", "3", "--radii")
+    text = out.read_text(encoding="utf-8")
+    assert "Freeze features" in text
+    assert "of each range (linf)" in text
+    printed(capsys, files, *common, "--row", "60")
+    assert "of each range (linf)" not in out.read_text(encoding="utf-8")
+    results = str(tmp_path / "results.jsonl")
+    printed(capsys, files, "batch", "tree.skops", "iris.csv", "--rows", "3", "--out", results)
+    printed(capsys, files, "report", results, "--explore", "--out", str(out))
+    for wrong, words in {
+        ("--interactions", "shapley"): "--interactions was given",
+        ("--score", "ffa"): "'ffa' is none",
+        ("--max-size", "2", "--radii"): "max_size=2",
+    }.items():
+        assert run(files, *common, "--row", "60", *wrong) == 1
+        assert words in capsys.readouterr().err
+    assert run(files, "report", results, "--explore", "--radii", "--out", str(out)) == 1
+    assert "--radii are for --explore" in capsys.readouterr().err
 
 
 def test_batch(files: Path, capsys, iris) -> None:
@@ -362,7 +387,7 @@ def test_examples_in_the_help_are_valid(capsys) -> None:
             parser().parse_args(line)
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["explain"], ["explain", "a", "b", "--weights", "heavy"]])
+@pytest.mark.parametrize("arguments", [["dance"], ["explain"], ["explain", "a", "b", "--weights", "heavy"]])
 def test_bad_usage(arguments: list[str], capsys) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
@@ -389,7 +414,8 @@ def test_a_spent_budget_leaves_what_is_certain(files: Path, monkeypatch, capsys,
     captured = capsys.readouterr()
     assert captured.err == "axfi-kc: The budget was spent.\n"
     if extra:
-        assert json.loads(captured.out) == {"complete": False, "cxps": [["a", "b"], ["c"]]}
+        document = json.loads(captured.out)
+        assert (document["complete"], document["cxps"]) == (False, [["a", "b"], ["c"]])
     else:
         assert captured.out.split("\n")[2:] == ["a, b", "c", ""]
 
