@@ -58,6 +58,7 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     >>> sorted(d["label"] for *_, d in graph.edges(data=True))
     ['<= 60', "= 'b'", '>= 61']
     """
+    check_limit("max_nodes", max_nodes)
     found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(

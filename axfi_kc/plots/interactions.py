@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, signed, text_width
+from axfi_kc.plots.style import (
+    caption,
+    check_explanation,
+    check_limit,
+    label,
+    letters,
+    own_axes,
+    palette,
+    signed,
+    text_width,
+)
 from axfi_kc.scores import shares_of
 from axfi_kc.scores.interactions import find_interaction
 
@@ -63,6 +73,7 @@ def plot_interactions(
     DomainError
         If a limit is less than two features or one line.
     """
+    check_explanation(explanation)
     check_limit("max_features", max_features, least=2)
     check_limit("max_pairs", max_pairs)
     about, found = find_interaction(kind).about, explanation.interactions(kind)

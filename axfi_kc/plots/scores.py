@@ -16,6 +16,7 @@ from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import (
     bare,
     caption,
+    check_explanation,
     check_limit,
     label,
     label_bars,
@@ -80,6 +81,7 @@ def plot_scores(
     >>> [text.get_text() for text in plot_scores(e).texts][:2]
     ['0.305 (55%)   ▼ to 60', '0.25 (45%)']
     """
+    check_explanation(explanation)
     check_limit("max_features", max_features)
     scores = explanation.scores(kind)
     ranked, shares = sorted(scores.items(), key=lambda item: -item[1]), shares_of(scores)
@@ -142,10 +144,7 @@ def plot_batch(
     """
     check_limit("max_features", max_features)
     check_limit("max_points", max_points)
-    if not len(batch):
-        raise DomainError("The batch has no explanation to draw; explain at least one row.")
-    wanted = _spaced(len(batch), max_points)
-    chosen = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
+    chosen = _chosen(batch, max_points)
     names = chosen[0].domain.names
     rows = (e.shares(kind) if shares else e.scores(kind) for e in chosen)
     table = np.array([[float(s) for s in row.values()] for row in rows])
@@ -165,13 +164,28 @@ def plot_batch(
     return bare(ax)
 
 
-def _spaced(n: int, most: int) -> list[int]:
-    """Return at most `most` of the positions 0 to n - 1, evenly spaced."""
-    return list(range(n)) if n <= most else [k * n // most for k in range(most)]
+def _chosen(batch: Any, most: int) -> list[Any]:
+    """Return at most `most` explanations, evenly spaced, after checking that these are explanations of one domain."""
+    if not hasattr(batch, "__len__") or not hasattr(batch, "__iter__"):
+        raise DomainError(
+            f"A batch is drawn, but {type(batch).__name__} was given; take what explain_batch or read_results returns, "
+            "or a list of explanations."
+        )
+    if not len(batch):
+        raise DomainError("The batch has no explanation to draw; explain at least one row.")
+    n = len(batch)
+    wanted = range(n) if n <= most else [k * n // most for k in range(most)]
+    # What is in a file is read once.
+    found = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
+    for e in found:
+        check_explanation(e)
+    if any(e.domain.names != found[0].domain.names for e in found):
+        raise DomainError("A batch has the same features in every row, but these explanations do not; draw them apart.")
+    return found
 
 
 def _picked(batch: SavedBatch, wanted: set[int]) -> list[Any]:
-    """Return the explanations at some positions of a file, which is read once."""
+    """Return the explanations at some positions of a file."""
     return [e for k, e in enumerate(batch) if k in wanted]
 
 
