@@ -91,7 +91,8 @@ def plot_interactions(
     ax.set(xlim=(-left, right), ylim=(-1.25, 1.25), xticks=[], yticks=[], aspect="equal")
     ax.spines[:].set_visible(False)
     hidden = len(found) - len(pairs)
-    words = "discs: share of the score; lines: interaction, solid below 0, dashed above"
+    lines = "lines: interaction, solid below 0, dashed above" if found else "no two features interact"
+    words = f"discs: share of the score; {lines}"
     caption(
         ax, f"{about} of two features", words + (f" ({counted(hidden, 'weaker pair')} not shown)" if hidden else "")
     )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.features import Categorical
-from axfi_kc.domain.measures import amount
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
@@ -103,7 +103,7 @@ def plot_scores(
 
 def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "") -> None:
     """Say what is drawn to the right, and how many features are left out."""
-    left_out = f"   ({hidden} more features not shown)" if hidden else ""
+    left_out = f"   ({counted(hidden, 'more feature')} not shown)" if hidden else ""
     ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=letters("label"), wrap=True)
     ax.locator_params(axis="x", nbins=ticks)
 
