@@ -334,7 +334,7 @@ def signed(text: str) -> str:
 
 def laid_out(ax: Axes) -> float:
     """Lay the figure out as it is, and return how wide the axes are then, in the inches of :func:`own_axes`."""
-    figure: Any = ax.get_figure(root=True)
+    figure: Any = ax.figure.canvas.figure  # the whole one, also around a part; matplotlib below 3.10 has no root=True
     figure.draw_without_rendering()
     return float(ax.get_window_extent().width / figure.dpi / _scale())
 
