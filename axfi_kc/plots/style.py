@@ -27,6 +27,7 @@ __all__ = [
     "Palette",
     "bare",
     "caption",
+    "check_explanation",
     "check_limit",
     "inner_grid",
     "label",
@@ -236,6 +237,15 @@ def _checked_axes(ax: Any) -> Axes:
     return ax
 
 
+def check_explanation(given: Any) -> None:
+    """Say what is drawn, where something else than one explanation was given."""
+    if not hasattr(type(given), "heaviest_cxps"):
+        raise DomainError(
+            f"One explanation is drawn, but {type(given).__name__} was given; take what Explainer.explain returns, or "
+            "one of a batch."
+        )
+
+
 def check_limit(what: str, given: Any, *, least: int = 1) -> int:
     """Return a limit on what is drawn, or say what it has to be.
 
@@ -291,7 +301,7 @@ def signed(text: str) -> str:
 
 def laid_out(ax: Axes) -> float:
     """Lay the figure out as it is, and return how wide the axes are then, in the inches of :func:`own_axes`."""
-    figure: Any = ax.get_figure(root=True)
+    figure: Any = ax.figure.canvas.figure  # the whole one, also around a part; matplotlib below 3.10 has no root=True
     figure.draw_without_rendering()
     return float(ax.get_window_extent().width / figure.dpi / _scale())
 
