@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
+from axfi_kc.domain import Domain, Integer
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError
 from axfi_kc.plots.circuit_layout import laid_out_circuit
@@ -57,6 +58,7 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     >>> sorted(d["label"] for *_, d in graph.edges(data=True))
     ['<= 60', "= 'b'", '>= 61']
     """
+    check_limit("max_nodes", max_nodes)
     found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
@@ -158,7 +160,7 @@ def plot_circuit(
     language = getattr(found, "language", "circuit")
     if language in ("obdd", "mdd"):  # one order on all paths, which is seen best with each variable on one level
         graph.add_nodes_from((n, {"rank": d["label"]}) for n, d in graph.nodes(data=True) if d["kind"] == "decision")
-    names = {node: _node_text(data) for node, data in graph.nodes(data=True)}
+    names = {node: _node_text(data, graph.graph["domain"]) for node, data in graph.nodes(data=True)}
     words = {(a, b): label(text, _LONGEST) for a, b, text in graph.edges(data="label") if text}
     placed = laid_out_circuit(
         graph,
@@ -182,11 +184,14 @@ def plot_circuit(
     return ax
 
 
-def _node_text(data: dict[str, Any]) -> str:
+def _node_text(data: dict[str, Any], domain: Domain) -> str:
     """Return what stands on a node: its name, and below that of a bit the values for which it is true."""
     meaning = data.get("meaning", "")
-    is_plain = data["label"].lstrip("~") == data.get("feature")  # a feature of two values, which is its own bit
-    return label(data["label"], 24) + (f"\n{label(meaning, 24)}" if meaning and not is_plain else "")
+    if data["label"].lstrip("~") == data.get("feature"):
+        feature = domain.features[domain.index(data["feature"])]
+        # A feature of the values 0 and 1 is its own bit, and says all with its name.
+        meaning = "" if isinstance(feature, Integer) and (feature.low, feature.high) == (0, 1) else meaning
+    return label(data["label"], 24) + (f"\n{label(meaning, 24)}" if meaning else "")
 
 
 def _size(text: str, around: float) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import (
     bare,
     caption,
+    check_explanation,
     check_limit,
     inner_grid,
     label,
@@ -56,6 +57,7 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     Axes
         Those of the dots.
     """
+    check_explanation(explanation)
     check_limit("max_cxps", max_cxps)
     check_limit("max_features", max_features)
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count

@@ -44,7 +44,7 @@ def plot_rbo(
     >>> [t.get_text() for t in ax.get_yticklabels()]
     ['shapley, banzhaf', 'shapley, shap']
     """
-    pairs = {_name(pair): np.array([float(v) for v in values]) for pair, values in values_by_pair.items()}
+    pairs = _numbers(values_by_pair, most)
     empty = next((name for name, values in pairs.items() if not len(values)), None)
     if not pairs or empty is not None:
         what = "no pair was given" if empty is None else f"{empty!r} has none"
@@ -73,6 +73,18 @@ def plot_rbo(
     ax.set_xlabel("rank-biased overlap (0: nothing in common)", fontsize=letters("label"))
     caption(bare(ax), label(title, 120), _counts([len(v) for v in pairs.values()]))
     return ax
+
+
+def _numbers(given: Any, most: Any) -> dict[str, Any]:
+    """Return the overlaps of each pair as an array, after checking that they are numbers."""
+    try:
+        pairs = {_name(pair): np.array([float(v) for v in values]) for pair, values in given.items()}
+        fine = all(np.isfinite(values).all() for values in pairs.values()) and 0 < float(most) < float("inf")
+    except (AttributeError, TypeError, ValueError):
+        fine = False
+    if not fine:
+        raise DomainError("Overlaps are {pair: numbers} and their largest a number above 0, but others were given.")
+    return pairs
 
 
 def _name(pair: Any) -> str:

@@ -46,6 +46,10 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ['{a, b}', '{a}', '{b}']
     """
     check_limit("most", most)
+    if not hasattr(path, "region"):
+        raise DomainError(
+            f"A path of radii is drawn, but {type(path).__name__} was given; take what radius_path returns."
+        )
     lives = _lives(path)
     if not lives:
         raise DomainError("There is no CXp at any radius of this path, so there is nothing to draw; look further.")

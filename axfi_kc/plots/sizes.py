@@ -50,8 +50,7 @@ def plot_sizes(
     >>> [t.get_text() for t in plot_sizes(rows).get_yticklabels()]
     ['mdd', 'obdd']
     """
-    measures = (measures,) if isinstance(measures, str) else tuple(measures)
-    rows: list[Any] = list(frame) if isinstance(frame, Sequence) else frame.to_dict("records")
+    rows, measures = _rows(frame), _measures(measures)
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
         raise DomainError(
@@ -59,9 +58,9 @@ def plot_sizes(
             f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
         )
     ax = own_axes(ax, width=7.4, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
+    ax.set_xscale("log")
     for k, (measure, colour) in enumerate(zip(measures, (palette(ax).bar, palette(ax).second), strict=False)):
         _draw_measure(ax, [_number(r[measure]) for r in rows], measure, colour, shift=(k - (len(measures) - 1) / 2))
-    ax.set_xscale("log")
     ax.set_yticks(range(len(rows)), [_name(r) for r in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     _whole_decades(ax, [s for r in rows for m in measures if (s := _number(r[m]))])
@@ -74,12 +73,34 @@ def plot_sizes(
     return ax
 
 
+def _rows(frame: Any) -> list[Any]:
+    rows = (
+        list(frame) if isinstance(frame, Sequence) else frame.to_dict("records") if hasattr(frame, "to_dict") else None
+    )
+    if rows is None or not all(isinstance(row, Mapping) for row in rows):
+        raise DomainError(
+            f"Sizes are a DataFrame or a list of rows, each a dict, but {type(frame).__name__} of others was given; "
+            "take what compare_sizes returns."
+        )
+    return rows
+
+
+def _measures(given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        return (given,)
+    return tuple(given)
+
+
 def _number(found: Any) -> float | None:
     """Return a size; None where the budget was spent before there was one."""
     try:
         size = float(found)
     except TypeError:  # None, or pandas' own sign for a missing value
         return None
+    except ValueError:
+        size = -1.0
+    if size < 0:
+        raise DomainError(f"A size is a number of at least 0, but {found!r} was given; leave such rows out.")
     return size if isfinite(size) else None
 
 
@@ -92,20 +113,16 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str, *, shift: float) -> None:
     rows = [row + 0.38 * shift for row in range(len(sizes))]
-    known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
+    known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size]
     bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=measure)
     ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=letters("small"))
-    for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
-        ax.annotate(
-            "not within the budget" if shift <= 0 else "",
-            (0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=letters("small"),
-            color=palette(ax).soft,
-        )
+    for row, size in zip(rows, sizes, strict=True):
+        if not size:  # 0 has no place on a logarithmic scale
+            words = "0" if size == 0 else "not within the budget" if shift <= 0 else ""
+            ax.annotate(
+                words, (0, row), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
+                va="center", fontsize=letters("small"), color=palette(ax).soft,
+            )  # fmt: skip
 
 
 def _whole_decades(ax: Axes, sizes: list[float]) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "Palette",
     "bare",
     "caption",
+    "check_explanation",
     "check_limit",
     "inner_grid",
     "label",
@@ -234,6 +235,15 @@ def _checked_axes(ax: Any) -> Axes:
             f"ax must be matplotlib axes, but {type(ax).__name__} was given; take one of plt.subplots(), or none."
         )
     return ax
+
+
+def check_explanation(given: Any) -> None:
+    """Say what is drawn, where something else than one explanation was given."""
+    if not hasattr(type(given), "heaviest_cxps"):
+        raise DomainError(
+            f"One explanation is drawn, but {type(given).__name__} was given; take what Explainer.explain returns, or "
+            "one of a batch."
+        )
 
 
 def check_limit(what: str, given: Any, *, least: int = 1) -> int:
