@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import axfi_kc as ax
 from axfi_kc import Domain, Histogram, Integer, Real
 from axfi_kc.domain.grid import Cut
 from axfi_kc.domain.region import Region
@@ -18,6 +19,8 @@ from axfi_kc.engines.ball_weights import _uniform_sum
 from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import LinearModel, Positive, Similarity, Slope, TreeNodes, TreeSum
+from benchmarks import soak
+from tests.support.crossed_problems import random_scene
 from tests.support.random_problems import KINDS, random_truth
 from tests.support.random_spaces import Around, constrained, infimum, random_region
 
@@ -124,6 +127,26 @@ def test_weights_in_an_l1_ball_are_areas() -> None:
         whole = _diamond_area([(Fraction(0), Fraction(4))] * 2, v, radius)
         expected = {3: _diamond_area(corner, v, radius) / whole} if reach < radius else {}
         assert found == expected, seed
+
+
+@pytest.mark.parametrize("kind", ["tree", "circuit", "network"])
+def test_balls_over_reals_and_other_features_against_trapezoids(kind: str) -> None:
+    """Discrete distances, factors, histograms, joint states and several cuts of one feature, all in one ball."""
+    rng, checked = Random(f"mixed balls {kind}"), 0
+    while checked < 25:
+        scene = random_scene(rng, kind, n_instances=2)
+        if not scene.cuts_cells or not scene.has_ratios:
+            continue
+        options: dict[str, Any] = {"delta": scene.truth.delta, "toward": scene.truth.toward, "within": scene.region}
+        explainer = ax.Explainer(scene.truth.model, scene.domain, **options)
+        for v in scene.truth.instances:
+            answer, empty = scene.answer(v)
+            if empty or not answer.ratios or scene.is_barren(v):
+                continue
+            e = explainer.explain(scene.row(v))
+            found = dict(zip(soak.masks(e.cxps, scene.domain.names), (c.weight for c in e.cxps), strict=True))
+            assert found == answer.ratios
+            checked += 1
 
 
 def test_a_histogram_is_measured_piece_by_piece() -> None:
