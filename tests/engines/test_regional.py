@@ -149,6 +149,21 @@ def test_balls_over_reals_and_other_features_against_trapezoids(kind: str) -> No
             checked += 1
 
 
+@pytest.mark.parametrize("factor", [1, 2])
+def test_steps_of_other_features_leave_less_of_a_ball_to_reals(factor: int) -> None:
+    domain = Domain([Real("x", 0, 4), Integer("b", 0, 1)])
+    stumps = [_stump(0, Cut(1.0, closed=True), (-1.0, 0.5)), _stump(1, Cut(0.5, closed=True), (-1.0, 0.5))]
+    model = TreeSum.of(domain, stumps, rule=Positive((0, 1)))
+    region = Region(radius=3, norm="l1", weights={"b": factor})
+    # With b = 1 a step of `factor` is gone: x is dissimilar above 1, and reaches 3 - factor instead of 3.
+    expected = {3: Fraction(2 - factor, 3 + 3 - factor)}
+    joint = domain.with_distribution(ax.Mixture((ax.Product.of(domain),), (1,)))
+    for space in (domain, joint):
+        e = ax.Explainer(model, space, within=region).explain([0, 0])
+        found = {sum(1 << space.index(n) for n in c.features): c.weight for c in e.cxps}
+        assert found == ({} if factor == 2 else expected)  # at 1 itself nothing is dissimilar
+
+
 def test_a_histogram_is_measured_piece_by_piece() -> None:
     # All of x's probability above 2 lies beyond 3, which the ball does not reach.
     x = Real("x", 0, 4, histogram=Histogram([0, 2, 3, 4], [1, 0, 1]))
