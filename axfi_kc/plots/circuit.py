@@ -9,9 +9,9 @@ from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.domain import Domain, Integer
 from axfi_kc.durable_files import write_whole
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import CircuitError, DomainError
 from axfi_kc.plots.circuit_layout import laid_out_circuit
-from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, text_width
+from axfi_kc.plots.style import caption, check_limit, check_title, label, letters, own_axes, palette, text_width, told
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -22,8 +22,9 @@ __all__ = ["circuit_dot", "circuit_graph", "plot_circuit"]
 
 def _drawn(given: Any) -> Any:
     """Return what is drawn: of a compiled model its target, in the target's own nodes."""
-    found = getattr(given, "target", given)
-    return found if hasattr(found, "size") and hasattr(found, "to_circuit") else circuit_in(given)
+    # Of the class: what an instance says it has may be anything, as in a mock.
+    found = given.target if hasattr(type(given), "target") else given
+    return found if hasattr(type(found), "size") and hasattr(type(found), "to_circuit") else circuit_in(given)
 
 
 def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
@@ -82,6 +83,7 @@ def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max
       1 -> 0 [label=">= 61"];
     }
     """
+    where = None if path is None else _path(path)
     graph = circuit_graph(circuit, max_nodes=max_nodes)
     shapes = {"decision": "ellipse", "literal": "plaintext", "and": "circle", "or": "circle"}
     lines = ["digraph circuit {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
@@ -90,9 +92,16 @@ def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max
     for a, b, data in graph.edges(data=True):
         lines.append(f"  {a} -> {b}" + (f" [label={_quoted(data['label'])}];" if data["label"] else ";"))
     text = "\n".join([*lines, "}"]) + "\n"
-    if path is not None:
-        write_whole(path, text, what="The graph")
+    if where is not None:
+        write_whole(where, text, what="The graph")
     return text
+
+
+def _path(given: Any) -> str:
+    try:
+        return os.fsdecode(given)
+    except Exception as error:  # of no path, or of foreign code
+        raise DomainError(f"path must be where a file can be, but {told(given)} was given; give one.") from error
 
 
 def _quoted(text: str) -> str:
@@ -150,6 +159,8 @@ def plot_circuit(
     ['1', '>= 1', '>= 61', 'age', 'smokes', 'values on no edge lead to 0']
     """
     check_limit("max_nodes", max_nodes)
+    if title is not None:
+        title = check_title(title)
     found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
@@ -179,7 +190,7 @@ def plot_circuit(
     ax.set(xlim=(-0.05, wide + 0.05), ylim=(-0.05, high + 0.05))
     ax.axis("off")
     size = f"{found.size.nodes} nodes, {found.size.edges} {'elements' if language == 'sdd' else 'edges'}"
-    about = f"{_NAMES.get(language, 'Circuit')}: {size}" if title is None else label(title, 120)
+    about = f"{_NAMES.get(language, 'Circuit')}: {size}" if title is None else title
     caption(ax, about, _NOTES.get(language, "values on no edge lead to 0"))
     return ax
 

@@ -144,7 +144,7 @@ def _shap_words(values: dict[str, float], base: float, zero: list[str]) -> str:
 def _shap_values(given: Any, names: list[str]) -> tuple[dict[str, float], float]:
     """Return SHAP values by feature, and where they start: the mean output, or 0 where it is not said."""
     base = 0.0
-    if not isinstance(given, Mapping) and hasattr(given, "base_values"):
+    if not isinstance(given, Mapping) and hasattr(type(given), "base_values"):
         given, base = _from_shap(given, names)
     if not isinstance(given, Mapping) or set(given) != set(names):
         what = f"names {', '.join(map(repr, list(given)[:4]))}" if isinstance(given, Mapping) else type(given).__name__
@@ -152,7 +152,7 @@ def _shap_values(given: Any, names: list[str]) -> tuple[dict[str, float], float]
     try:
         values = {name: float(given[name]) for name in names}
         fine = all(map(isfinite, (base, *values.values())))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         fine = False
     if not fine:
         raise DomainError("SHAP values should be finite numbers, but others were given; leave shap out, or mend them.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from axfi_kc.plots.style import (
     bare,
     caption,
     check_explanation,
+    check_flag,
     check_limit,
     label,
     label_bars,
@@ -83,10 +84,10 @@ def plot_scores(
     """
     check_explanation(explanation)
     check_limit("max_features", max_features)
+    change = nearest_of_all(explanation) if check_flag("nearest", nearest) else None
     scores = explanation.scores(kind)
     ranked, shares = sorted(scores.items(), key=lambda item: -item[1]), shares_of(scores)
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
-    change = nearest_of_all(explanation) if nearest else None
     values, moves = explanation.instance, moves_of(change)
     names = [f"{label(name)} = {value(values[name])}" for name, _ in shown]
     words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})   {moves.get(name, '')}".rstrip() for name, s in shown]
@@ -144,6 +145,7 @@ def plot_batch(
     """
     check_limit("max_features", max_features)
     check_limit("max_points", max_points)
+    check_flag("shares", shares)
     chosen = _chosen(batch, max_points)
     names = chosen[0].domain.names
     rows = (e.shares(kind) if shares else e.scores(kind) for e in chosen)
@@ -166,14 +168,15 @@ def plot_batch(
 
 def _chosen(batch: Any, most: int) -> list[Any]:
     """Return at most `most` explanations, evenly spaced, after checking that these are explanations of one domain."""
-    if not hasattr(batch, "__len__") or not hasattr(batch, "__iter__"):
+    strange = isinstance(batch, str | bytes | Mapping) or getattr(type(batch), "ndim", None) is not None
+    if strange or not isinstance(batch, SavedBatch | Collection):
         raise DomainError(
             f"A batch is drawn, but {type(batch).__name__} was given; take what explain_batch or read_results returns, "
             "or a list of explanations."
         )
-    if not len(batch):
-        raise DomainError("The batch has no explanation to draw; explain at least one row.")
     n = len(batch)
+    if not n:
+        raise DomainError("The batch has no explanation to draw; explain at least one row.")
     wanted = range(n) if n <= most else [k * n // most for k in range(most)]
     # What is in a file is read once.
     found = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
@@ -184,7 +187,7 @@ def _chosen(batch: Any, most: int) -> list[Any]:
     return found
 
 
-def _picked(batch: SavedBatch, wanted: set[int]) -> list[Any]:
+def _picked(batch: SavedBatch | Collection[Any], wanted: set[int]) -> list[Any]:
     """Return the explanations at some positions of a file."""
     return [e for k, e in enumerate(batch) if k in wanted]
 

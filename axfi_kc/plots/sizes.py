@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
+from axfi_kc.plots.style import bare, caption, check_title, label, letters, own_axes, palette, told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ def plot_sizes(
     >>> [t.get_text() for t in plot_sizes(rows).get_yticklabels()]
     ['mdd', 'obdd']
     """
-    rows, measures = _rows(frame), _measures(measures)
+    rows, measures, heading = _rows(frame), _measures(measures), check_title(title)
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
         raise DomainError(
@@ -69,13 +69,17 @@ def plot_sizes(
     ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=letters("label"))
     if len(measures) > 1:
         ax.legend(fontsize=letters("small"), frameon=False, loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
-    caption(bare(ax), label(title, 120))
+    caption(bare(ax), heading)
     return ax
 
 
 def _rows(frame: Any) -> list[Any]:
     rows = (
-        list(frame) if isinstance(frame, Sequence) else frame.to_dict("records") if hasattr(frame, "to_dict") else None
+        list(frame)
+        if isinstance(frame, Sequence)
+        else frame.to_dict("records")
+        if hasattr(type(frame), "to_dict")
+        else None
     )
     if rows is None or not all(isinstance(row, Mapping) for row in rows):
         raise DomainError(
@@ -85,10 +89,11 @@ def _rows(frame: Any) -> list[Any]:
     return rows
 
 
-def _measures(given: Any) -> tuple[Any, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        return (given,)
-    return tuple(given)
+def _measures(given: Any) -> tuple[str, ...]:
+    measures = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else (None,)
+    if not all(isinstance(m, str) for m in measures):
+        raise DomainError(f"measures are one or two of {', '.join(_MEASURES)}, but {told(given)} was given.")
+    return measures
 
 
 def _number(found: Any) -> float | None:

@@ -117,7 +117,7 @@ def _answers() -> list[bytes]:
                 rng.choice(list(table))
             )
             further: dict[str, Any] = {"min_precision": 0.75, "inflate": True} if rng.random() < 0.4 else {}
-            pairs = ["shapley_interaction"] if rng.random() < 0.5 else []
+            pairs = ["shapley"] if rng.random() < 0.5 else []
             found.append(e.to_json(interactions=pairs, **further).encode())
         except ax.AxfiError:
             continue

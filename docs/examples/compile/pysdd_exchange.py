@@ -51,11 +51,16 @@ for term in list(ax.prime_implicants(circuit))[:3]:
     print({name: value for name, value in term.items() if value})
 
 # %%
-# The SDD of these points, with its elements:
+# An SDD with its elements. The whole one is too wide for a page, so all but four flags are forgotten: which of their
+# values do such tumours have at all?
 
 from axfi_kc.plots import plot_circuit
 
-plot_circuit(circuit.compile("sdd", vtree="balanced"))
+few = ["perimeter", "area", "symmetry", "fractal dimension"]
+others = [name for name in domain.names if name not in few]
+seen = ax.operations.exists(circuit.compile("sdd", vtree="balanced"), others)
+print(seen.size)
+plot_circuit(seen)
 
 # %%
 # Under the frequencies of the data instead of uniform flags, the same node weighs:
