@@ -131,7 +131,7 @@ def check_scene(scene: Scene, rng: Random, ways: tuple[str, ...] = ()) -> tuple[
     truth = scene.truth
     instances = truth.instances[: INSTANCES if scene.region is None else FEW]
     answers = [scene.answer(v) for v in instances]
-    kinds = ["ratio"] * (not scene.has_open_balls()) * 3 + ["unit"] + ["count"] * truth.is_finite
+    kinds = ["ratio"] * scene.has_ratios * 3 + ["unit"] + ["count"] * truth.is_finite
     weights, size = rng.choice(kinds), rng.choice((None, None, None, None, 1, 2))
     ways = ways or (TARGETS[0], rng.choice((*TARGETS[1:], LISTING)))
     # Where something around an instance has no probability, the library must say so and not divide by it.

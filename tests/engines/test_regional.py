@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import axfi_kc as ax
 from axfi_kc import Domain, Histogram, Integer, Real
 from axfi_kc.domain.grid import Cut
 from axfi_kc.domain.region import Region
@@ -18,6 +19,8 @@ from axfi_kc.engines.ball_weights import _uniform_sum
 from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import LinearModel, Positive, Similarity, Slope, TreeNodes, TreeSum
+from benchmarks import soak
+from tests.support.crossed_problems import random_scene
 from tests.support.random_problems import KINDS, random_truth
 from tests.support.random_spaces import Around, constrained, infimum, random_region
 
@@ -124,6 +127,41 @@ def test_weights_in_an_l1_ball_are_areas() -> None:
         whole = _diamond_area([(Fraction(0), Fraction(4))] * 2, v, radius)
         expected = {3: _diamond_area(corner, v, radius) / whole} if reach < radius else {}
         assert found == expected, seed
+
+
+@pytest.mark.parametrize("kind", ["tree", "circuit", "network"])
+def test_balls_over_reals_and_other_features_against_trapezoids(kind: str) -> None:
+    """Discrete distances, factors, histograms, joint states and several cuts of one feature, all in one ball."""
+    rng, checked = Random(f"mixed balls {kind}"), 0
+    while checked < 25:
+        scene = random_scene(rng, kind, n_instances=2)
+        if not scene.cuts_cells or not scene.has_ratios:
+            continue
+        options: dict[str, Any] = {"delta": scene.truth.delta, "toward": scene.truth.toward, "within": scene.region}
+        explainer = ax.Explainer(scene.truth.model, scene.domain, **options)
+        for v in scene.truth.instances:
+            answer, empty = scene.answer(v)
+            if empty or not answer.ratios or scene.is_barren(v):
+                continue
+            e = explainer.explain(scene.row(v))
+            found = dict(zip(soak.masks(e.cxps, scene.domain.names), (c.weight for c in e.cxps), strict=True))
+            assert found == answer.ratios
+            checked += 1
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_steps_of_other_features_leave_less_of_a_ball_to_reals(factor: int) -> None:
+    domain = Domain([Real("x", 0, 4), Integer("b", 0, 1)])
+    stumps = [_stump(0, Cut(1.0, closed=True), (-1.0, 0.5)), _stump(1, Cut(0.5, closed=True), (-1.0, 0.5))]
+    model = TreeSum.of(domain, stumps, rule=Positive((0, 1)))
+    region = Region(radius=3, norm="l1", weights={"b": factor})
+    # With b = 1 a step of `factor` is gone: x is dissimilar above 1, and reaches 3 - factor instead of 3.
+    expected = {3: Fraction(2 - factor, 3 + 3 - factor)}
+    joint = domain.with_distribution(ax.Mixture((ax.Product.of(domain),), (1,)))
+    for space in (domain, joint):
+        e = ax.Explainer(model, space, within=region).explain([0, 0])
+        found = {sum(1 << space.index(n) for n in c.features): c.weight for c in e.cxps}
+        assert found == ({} if factor == 2 else expected)  # at 1 itself nothing is dissimilar
 
 
 def test_a_histogram_is_measured_piece_by_piece() -> None:

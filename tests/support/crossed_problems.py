@@ -128,10 +128,30 @@ class Scene:
     def seen_from(self, v: Places) -> tuple[Scene, Places]:
         """Return the scene, and an instance, with more values of reals: those where its region ends."""
         ends = _ends(self.region, self.domain, self.truth.point(v)) if self.region is not None else []
+        if self.cuts_cells:  # and where their density changes, so that it is even on every piece
+            ends = [more | self._edges(i) for i, more in enumerate(ends)]
         if not any(ends):
             return self, v
         truth, moved = refined(self.truth, ends, v)
         return replace(self, truth=truth), moved
+
+    def _edges(self, i: int) -> set[Fraction]:
+        """Return where the density of a real feature changes."""
+        feature = self.domain.features[i]
+        if not isinstance(feature, Real):
+            return set()
+        given = getattr(feature.measure, "edges", ()) if self.joint is None else self.joint.states[i].edges
+        return set(map(Fraction, given))
+
+    def _parts_in_ball(self, members: Sequence[int], v: Places, inside: Array) -> Array:
+        """Return which part of each combination of values lies in the ball around an instance."""
+        steps = [_steps(self.region, self.domain.features[i], self.truth.values[i], v[i]) for i in members]
+        found = np.zeros([len(row) for row in steps], dtype=object)
+        for place in np.argwhere(inside).tolist():
+            chosen = [row[k] for row, k in zip(steps, place, strict=True)]
+            spare = self.region.radius - sum((least for least, _ in chosen), Fraction(0))
+            found[tuple(place)] = _part_below(spare, [wide for _, wide in chosen if wide])
+        return found
 
     @cached_property
     def _shares(self) -> list[Array]:
@@ -178,6 +198,8 @@ class Scene:
             members = [i for i in range(len(v)) if Y >> i & 1]
             around = tuple(slice(None) if i in members else k for i, k in enumerate(v))
             masses = scene._masses(members, v)
+            if scene.cuts_cells:
+                masses = whole(masses * scene._parts_in_ball(members, v, inside[around]))
             below = int(masses[inside[around]].sum())
             counts[Y] = int((wrong & (changed == Y)).sum())
             ratios[Y] = Fraction(int(masses[wrong[around]].sum()), below) if below else Fraction(-1)
@@ -197,10 +219,16 @@ class Scene:
                 return True
         return False
 
-    def has_open_balls(self) -> bool:
-        """Tell whether a sum of distances cuts through the cells of reals: then values do not stand for volumes."""
+    @property
+    def cuts_cells(self) -> bool:
+        """Whether a sum of distances may cut through the cells of reals."""
         reals = any(isinstance(f, Real) for f in self.domain.features)
         return reals and self.region is not None and self.region.norm == "l1" and self.region.radius is not None
+
+    @property
+    def has_ratios(self) -> bool:
+        """Whether ratios are judged here: not in balls that cut through three reals or more."""
+        return not self.cuts_cells or sum(isinstance(f, Real) for f in self.domain.features) <= 2
 
     def row(self, v: Places) -> dict[str, Any]:
         return dict(zip(self.domain.names, self.truth.point(v), strict=True))
@@ -321,6 +349,36 @@ def _move(region: Region, feature: Any, own: Any, other: Any) -> Fraction | None
     if allowed is not None and not allowed[0] <= other <= allowed[1]:
         return None
     return abs(Fraction(other) - Fraction(own)) * weight / (_unit(region, feature) or 1)
+
+
+def _steps(region: Region, feature: Any, row: Sequence[Any], k: int) -> list[tuple[Fraction, Fraction]]:
+    """Return how far each value is from that at place k, and how much further what it stands for goes."""
+    moves = [_move(region, feature, row[k], x) or Fraction(0) for x in row]
+    found = []
+    for n, (x, move) in enumerate(zip(row, moves, strict=True)):
+        is_gap = isinstance(feature, Real) and n % 2 == 1 and x is not None and row[k] is not None
+        if is_gap:
+            near, far = (row[n + 1], row[n - 1]) if n < k else (row[n - 1], row[n + 1])
+            factor = _weight(region, feature.name) / (_unit(region, feature) or 1)
+            ends = [abs(Fraction(end) - Fraction(row[k])) * factor for end in (near, far)]
+            found.append((ends[0], ends[1] - ends[0]))
+        else:
+            found.append((move, Fraction(0)))
+    return found
+
+
+def _part_below(spare: Fraction, widths: Sequence[Fraction]) -> Fraction:
+    """Return the part of a box of at most two sides where the sum of coordinates is no more than what is to spare."""
+    if not widths:
+        return Fraction(spare >= 0)
+    if len(widths) == 1:
+        return min(max(spare / widths[0], Fraction(0)), Fraction(1))
+    wide, high = widths
+    # The height below the line is linear between these places: trapezoids, exactly.
+    places = sorted({Fraction(0), wide, *(x for x in (spare, spare - high) if 0 < x < wide)})
+    heights = [min(max(spare - x, Fraction(0)), high) for x in places]
+    pairs = zip(places, places[1:], heights, heights[1:], strict=False)
+    return sum(((b - a) * (left + right) / 2 for a, b, left, right in pairs), Fraction(0)) / (wide * high)
 
 
 def within(region: Region, domain: Domain, values: Sequence[Sequence[Any]], v: Places) -> Array:
