@@ -8,6 +8,8 @@ was found and what to do.
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
+    "ArgumentValueError",
     "AxfiError",
     "AxfiWarning",
     "BudgetError",
@@ -29,8 +31,36 @@ __all__ = [
 ]
 
 
+_LONGEST = 1000  # characters of a message
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text whose middle is left out if it is long.
+
+    Examples
+    --------
+    >>> clipped("a" * 50 + "b" * 50, 11)
+    'aaaa...bbbb'
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
+
+
 class AxfiError(Exception):
-    """Base of every error raised on purpose by axfi_kc."""
+    """Base of every error raised on purpose by axfi_kc; a message that quotes a megabyte is cut in the middle."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(clipped(message, _LONGEST))
+
+
+class ArgumentError(AxfiError, TypeError):
+    """An argument is of another kind than the function takes."""
+
+
+class ArgumentValueError(AxfiError, ValueError):
+    """An argument is of the right kind, but no value that the function takes."""
 
 
 class AxfiWarning(UserWarning):

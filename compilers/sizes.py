@@ -10,6 +10,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.recounting import recount
@@ -83,6 +84,7 @@ class SizeRow:
 COLUMNS = tuple(SizeRow.__dataclass_fields__)
 
 
+@checked("domain", "output", "targets", "codes", "orders", "vtrees", "reorder", "budget", "progress", "on_row")
 def compare_sizes(
     model: Any,
     domain: Domain,

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import DomainError
 
@@ -86,7 +87,8 @@ def _share(name: str, missing: Number) -> Fraction:
     if 0 <= share < 1:
         return share
     raise DomainError(
-        f"The share of missing values of {name!r} must be at least 0 and below 1, but {missing!r} was given; leave a "
+        f"The share of missing values of {name!r} must be at least 0 and below 1, but "
+        f"{quoted(missing)} was given; leave a "
         "feature out that is always missing."
     )
 
@@ -97,8 +99,19 @@ def _or_missing(text: str, missing: Fraction) -> str:
 
 def _outside(feature: Feature, value: object) -> DomainError:
     return DomainError(
-        f"Feature {feature.name!r} must be {feature.describe()}, but {value!r} was found; "
+        f"Feature {feature.name!r} must be {feature.describe()}, but {quoted(value)} was found; "
         "correct the value or widen the domain."
+    )
+
+
+# What Python says of a code that is none. Looking at each first would take longer than decoding it.
+_NO_CODE = (TypeError, ValueError, OverflowError, IndexError)
+
+
+def _no_code(feature: Feature, code: object) -> DomainError:
+    return DomainError(
+        f"A code of feature {feature.name!r} is a number, as encode gives it, but {quoted(code)} was given; encode the "
+        "value first."
     )
 
 
@@ -139,6 +152,7 @@ class Categorical:
     codes: tuple[tuple[Any, ...], ...]
     missing: Fraction
 
+    @checked("values", "weights", "columns", "codes")
     def __init__(
         self,
         name: str,
@@ -152,7 +166,7 @@ class Categorical:
         items = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
-            raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {items!r} was given.")
+            raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {quoted(items)} was given.")
         if any(v is not None and is_missing(v) for v in items):
             raise DomainError(f"Feature {name!r} has NaN among its values; give missing values a share, missing=0.1.")
         share = _share(name, missing)
@@ -199,6 +213,7 @@ class Categorical:
         shown = ", ".join(repr(v) for v in self.values[:8])
         return _or_missing(f"one of {shown}{', ...' if len(self.values) > 8 else ''}", self.missing)
 
+    @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return the position of each value of `column` among the feature's values; NaN for a missing one."""
         position = {value: k for k, value in enumerate(self.values)}
@@ -212,6 +227,7 @@ class Categorical:
             wrong = next(v for v in items if not isinstance(v, Hashable) or v not in position)
         raise _refused_missing(self.name) if is_missing(wrong) else _outside(self, wrong)
 
+    @checked("block")
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
         position: dict[Any, float] = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
@@ -230,7 +246,10 @@ class Categorical:
 
     def decode(self, code: float) -> Hashable:
         """Return the value with this code; None for a missing one."""
-        return None if math.isnan(code) else self.values[int(code)]
+        try:
+            return None if math.isnan(code) else self.values[int(code)]
+        except _NO_CODE as error:
+            raise _no_code(self, code) from error
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -253,11 +272,12 @@ class Integer:
     missing: Fraction
     columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
 
+    @checked("weights")
     def __init__(
         self,
         name: str,
-        low: int,
-        high: int,
+        low: Number,
+        high: Number,
         *,
         weights: Sequence[Number] | Weights | None = None,
         missing: Number = 0,
@@ -283,6 +303,7 @@ class Integer:
         """Return the values in words."""
         return _or_missing(f"an integer from {self.low} to {self.high}", self.missing)
 
+    @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, column, self.missing)
@@ -295,7 +316,10 @@ class Integer:
 
     def decode(self, code: float) -> int | None:
         """Return the value with this code; None for a missing one."""
-        return None if math.isnan(code) else int(code)
+        try:
+            return None if math.isnan(code) else int(code)
+        except _NO_CODE as error:
+            raise _no_code(self, code) from error
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -329,6 +353,7 @@ class Real:
     columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
     floats: tuple[float, float] = field(repr=False, compare=False)  # the least and the largest within
 
+    @checked("histogram")
     def __init__(
         self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None, missing: Number = 0
     ) -> None:
@@ -364,6 +389,7 @@ class Real:
         """Return the values in words."""
         return _or_missing(f"a number from {shown(self.low)} to {shown(self.high)}", self.missing)
 
+    @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
         numbers = _as_floats(self.name, column, self.missing)
@@ -376,7 +402,10 @@ class Real:
 
     def decode(self, code: float) -> float | None:
         """Return the value with this code; None for a missing one."""
-        return None if math.isnan(code) else float(code)
+        try:
+            return None if math.isnan(code) else float(code)
+        except _NO_CODE as error:
+            raise _no_code(self, code) from error
 
 
 Feature = Categorical | Integer | Real

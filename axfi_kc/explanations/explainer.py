@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
@@ -205,6 +206,7 @@ class Explainer(Manners):
     {'x1': Fraction(5, 6), 'x2': Fraction(1, 2), 'x3': Fraction(1, 1)}
     """
 
+    @checked("weights", "target", "class_names", "on_budget", "on_interrupt", "toward")
     def __init__(
         self,
         model: Any,
@@ -255,6 +257,7 @@ class Explainer(Manners):
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
         return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
 
+    @checked("toward", "progress")
     def explain(
         self,
         x: Any,
@@ -322,6 +325,7 @@ class Explainer(Manners):
             )
         return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities, radius)
 
+    @checked("progress", "on_error")
     def explain_batch(
         self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None, on_error: str = "raise"
     ) -> Batch:
@@ -396,6 +400,7 @@ class Explainer(Manners):
     def _stopping(self) -> AbstractContextManager[None]:
         return stopping_at_interrupt() if self.on_interrupt == "radius" else nullcontext()
 
+    @checked("path", "inflate", "progress", "on_error")
     def explain_to(
         self,
         path: str | os.PathLike[str],
@@ -566,7 +571,7 @@ def _spans(n_rows: int, first: int) -> Iterator[slice]:
 
 def _check_ending(name: str, given: Any) -> None:
     if given not in ("radius", "raise"):
-        raise DomainError(f"{name} must be 'radius' or 'raise', but {given!r} was given.")
+        raise DomainError(f"{name} must be 'radius' or 'raise', but {quoted(given)} was given.")
 
 
 def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
@@ -576,7 +581,7 @@ def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
 def _checked_budget(budget: Any) -> Budget:
     if budget is None or isinstance(budget, Budget):
         return budget or Budget()
-    raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {budget!r} was given.")
+    raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {quoted(budget)} was given.")
 
 
 def _domain_of(table: Any, model: Any) -> Domain:

@@ -6,6 +6,7 @@ import os
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.errors import CircuitError
@@ -24,6 +25,7 @@ def _drawn(given: Any) -> Any:
     return found if hasattr(found, "size") and hasattr(found, "to_circuit") else circuit_in(given)
 
 
+@checked("max_nodes")
 def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     """Return a circuit as a networkx DiGraph from the root down.
 
@@ -65,6 +67,7 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     return to_networkx(found)
 
 
+@checked("path", "max_nodes")
 def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max_nodes: int = 10_000) -> str:
     """Return a circuit in Graphviz's language, and write it to `path` if one is given.
 
@@ -105,6 +108,7 @@ _PASSAGE = 0.45  # what an edge that passes takes of the room of a node
 _FACES = {"decision": "white", "literal": "white", "and": FAINT, "or": FAINT, "true": BAR, "false": ABSENT}
 
 
+@checked("max_nodes", "title", "ax")
 def plot_circuit(circuit: Any, *, max_nodes: int = 60, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw a circuit from the root down, with the values that take each edge in the user's own units.
 

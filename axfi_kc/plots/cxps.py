@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import no_cxp_words
@@ -23,6 +24,7 @@ _WEIGHTS = {
 }
 
 
+@checked("explanation", "max_cxps", "max_features", "ax")
 def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int = 15, ax: Axes | None = None) -> Axes:
     """Draw each CXp as a column of linked dots, its weight as a bar above, and how often features occur.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import ABSENT, INK, PRESENT, SMALL, TITLE, label, number, own_axes
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_forest"]
 
 
+@checked("forest", "max_trees", "ax")
 def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = None) -> Axes:
     """Draw the CXp-Forest as trees, one per CXp, as in the paper's Figure 2.
 

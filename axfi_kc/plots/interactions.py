@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.explanation import Explanation
@@ -25,6 +26,7 @@ _NUMBERED = 6  # lines that carry their number
 _Pairs = list[tuple[tuple[str, ...], Fraction]]
 
 
+@checked("explanation", "max_features", "max_pairs", "ax")
 def plot_interactions(
     explanation: Explanation,
     kind: str = "shapley",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
@@ -27,6 +28,7 @@ _SPREAD = 0.4
 _UNORDERED = "#4c956c"
 
 
+@checked("explanation", "max_features", "ax")
 def plot_scores(
     explanation: Explanation, kind: str = "shapley", *, max_features: int = 15, ax: Axes | None = None
 ) -> Axes:
@@ -67,6 +69,7 @@ def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "")
     ax.locator_params(axis="x", nbins=ticks)
 
 
+@checked("batch", "max_features", "max_points", "shares", "ax")
 def plot_batch(
     batch: Sequence[Explanation] | SavedBatch,
     kind: str = "shapley",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import ABSENT, BAR, FAINT, LABEL, SECOND, SMALL, TITLE, bare, label, own_axes
@@ -21,6 +22,7 @@ _NAMED_BY = ("model", "target", "code", "order", "vtree")
 _MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 
+@checked("frame", "measures", "ax")
 def plot_sizes(
     frame: pd.DataFrame | Sequence[Mapping[str, Any]],
     *,

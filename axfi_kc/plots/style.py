@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.measures import abridged, amount, shown
-from axfi_kc.errors import MissingExtraError
+from axfi_kc.errors import ArgumentError, MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,8 +66,14 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given
 
 def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:
     """Return `ax`, or the axes of a new figure of so many inches, whose layout keeps every label inside."""
-    if ax is not None:
+    from matplotlib.axes import Axes as Some
+
+    if isinstance(ax, Some):
         return ax
+    if ax is not None:
+        raise ArgumentError(
+            f"ax= takes the axes of a matplotlib figure or None, but {quoted(ax)} was given; give some."
+        )
     _, made = pyplot().subplots(figsize=(width, height), layout="constrained")
     return made
 

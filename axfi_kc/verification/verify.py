@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.errors import AxfiError, UnsupportedModelError
@@ -47,6 +48,7 @@ _PARTS: dict[str, Callable[[int], int]] = {"shapley": lambda size: size, "banzha
 _COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
 
 
+@checked("budget", "seed")
 def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: int = 0) -> Report:
     """Check an explanation against the model itself.
 

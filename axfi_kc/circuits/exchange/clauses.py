@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import unset
@@ -63,6 +64,7 @@ class Cnf:
         return "\n".join([head, *(" ".join(map(str, [*clause, 0])) for clause in self.clauses), ""])
 
 
+@checked("code")
 def to_cnf(form: Form, *, code: str = "direct") -> Cnf:
     """Return clauses with exactly one model for each point of a form.
 
@@ -93,6 +95,7 @@ def to_cnf(form: Form, *, code: str = "direct") -> Cnf:
     return Cnf(clauses, Variables.of_code(unset(circuit.grid), code=code).with_auxiliary(n_variables))
 
 
+@checked("domain", "names", "code", "budget")
 def from_cnf(
     cnf: Cnf | str | os.PathLike[str] | Iterable[Sequence[int]],
     domain: Domain | None = None,

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from axfi_kc.arguments import quoted
 from axfi_kc.errors import ResultFileError
 from axfi_kc.explanations.files.document import parsed, pyarrow_for
 
@@ -78,7 +79,9 @@ def store_at(path: str | os.PathLike[str]) -> Store:
     """
     found = Path(path)
     if found.suffix not in SUFFIXES:
-        raise ResultFileError(f"Results go to a file ending in {', '.join(SUFFIXES)}, but {found.name!r} was given.")
+        raise ResultFileError(
+            f"Results go to a file ending in {', '.join(SUFFIXES)}, but {quoted(found.name)} was given."
+        )
     return ParquetParts(found) if found.suffix == ".parquet" else JsonLines(found)
 
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from axfi_kc._version import __version__
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
@@ -29,6 +30,7 @@ from axfi_kc.scores.interactions import find_interactions
 __all__ = ["report_html", "write_report"]
 
 
+@checked("explained", "path", "title", "inflate", "max_rows", "max_details")
 def write_report(
     explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
     path: str | os.PathLike[str],
@@ -89,6 +91,7 @@ def write_report(
         raise DomainError(f"The report cannot be written to {path} ({error.strerror}); give another path.") from error
 
 
+@checked("explained", "title", "inflate", "max_rows", "max_details")
 def report_html(
     explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
     *,
