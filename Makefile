@@ -47,7 +47,7 @@ dist: $(STAMP)
 
 # Warnings are errors.
 docs: $(STAMP)
-	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build/html
 
 test-slow: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "slow"
@@ -110,4 +110,4 @@ $(STAMP): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-orange .venv-paper docs/_build build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-orange .venv-paper docs/_build docs/gallery build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.errors import ArgumentError, ArgumentValueError, clipped
+from axfi_kc.errors import ArgumentError, ArgumentValueError, shortened
 
 __all__ = [
     "called",
@@ -56,7 +56,7 @@ def quoted(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 8 * _LONGEST:
         return f"an int of {value.bit_length()} bits"
     try:
-        return clipped(repr(value), _LONGEST)
+        return shortened(repr(value), _LONGEST)
     except Exception:  # a repr is foreign code, and may do anything
         return f"something of type {type(value).__name__}"
 

@@ -12,6 +12,7 @@ Imported by modules of kernels only, because it imports numba. What keeps compil
 
 from __future__ import annotations
 
+import gc
 import inspect
 import logging
 import os
@@ -33,10 +34,11 @@ from numba.core.typed_passes import NopythonTypeInference
 
 from axfi_kc.flat_arrays import flat
 
-__all__ = ["flat_kernel", "kernel", "part"]
+__all__ = ["flat_kernel", "kernel", "number_compiled", "part"]
 
 
 _log = logging.getLogger("axfi_kc")
+_NOT_KEPT = "kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder"
 _OURS = __name__.partition(".")[0]
 # No kernel divides by what may be 0, so there need be no code that raises for it.
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -164,9 +166,25 @@ def _written(function: Callable[..., Any], text: str, names: dict[str, Any]) -> 
 
 def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     try:
-        return njit(cache=True, **options)(function)
+        return _forgiving(njit(cache=True, **options)(function))
     except RuntimeError:  # neither the installation nor the user's own cache can be written
         return _kept_elsewhere(function, options)
+
+
+def _forgiving(made: Any) -> Any:
+    """Let a kernel work whose machine code can no longer be written: the disk may be full, or the folder gone."""
+    cache: Any = getattr(made, "_cache", None)  # absent where compiling is turned off
+    save = getattr(cache, "save_overload", None)
+    if save is not None:
+
+        def save_if_possible(signature: Any, data: Any) -> None:
+            try:
+                save(signature, data)
+            except OSError:
+                _say_once(_NOT_KEPT)
+
+        cache.save_overload = save_if_possible
+    return made
 
 
 def _kept_elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -174,12 +192,12 @@ def _kept_elsewhere(function: Callable[..., Any], options: dict[str, Any]) -> An
     try:
         if folder is not None:
             numba.config.CACHE_DIR = folder
-            return njit(cache=True, **options)(function)
+            return _forgiving(njit(cache=True, **options)(function))
     except RuntimeError:  # not even there, as for what was typed in and is in no file
         pass
     finally:
         numba.config.CACHE_DIR = before  # it is no setting of ours, and others may compile too
-    _say_once("kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder")
+    _say_once(_NOT_KEPT)
     return njit(**options)(function)
 
 
@@ -187,8 +205,8 @@ def _private_folder() -> str | None:
     """Return a folder among temporary files that is the user's alone: what lies there is run."""
     if not hasattr(os, "getuid"):
         return None
-    path = Path(tempfile.gettempdir()) / f"axfi-kc-kernels-{os.getuid()}"
     try:
+        path = Path(tempfile.gettempdir()) / f"axfi-kc-kernels-{os.getuid()}"  # an OSError where nothing can be written
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
     except OSError:
@@ -211,16 +229,37 @@ def _say_once(text: str) -> None:
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """Says so when a kernel of ours is compiled, and not merely loaded."""
+    """Says so when a kernel of ours is compiled, and not merely loaded.
+
+    Meanwhile nothing is searched for garbage: numba makes millions of objects that are needed to the end, and looking
+    through them again and again takes a tenth of the time.
+    """
+
+    def __init__(self) -> None:
+        self.number, self._depth, self._collects = 0, 0, False
 
     def on_start(self, event: Any) -> None:
         """Say so, the first time."""
+        if not self._depth:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
         function = getattr(event.data.get("dispatcher"), "py_func", None)
         if getattr(function, "__module__", "").partition(".")[0] == _OURS:
+            self.number += 1
             _say_once("compiling kernels, once for each kind of model; `axfi-kc warm-up` does it for all")
 
     def on_end(self, event: Any) -> None:
         """Say nothing: the answer follows."""
+        self._depth -= 1
+        if not self._depth and self._collects:
+            gc.enable()
 
 
-event.register("numba:compile", _Compiling())
+_compiling = _Compiling()
+event.register("numba:compile", _compiling)
+
+
+def number_compiled() -> int:
+    """Return how many functions of ours were compiled in this process, and not merely loaded."""
+    return _compiling.number

@@ -16,6 +16,7 @@ __all__ = [
     "CircuitError",
     "ConstantModelError",
     "DomainError",
+    "FileWriteError",
     "IncompleteError",
     "MissingExtraError",
     "ModelFileError",
@@ -31,28 +32,31 @@ __all__ = [
 ]
 
 
-_LONGEST = 1000  # characters of a message
+_LONGEST = 600  # letters of a message
 
 
-def clipped(text: str, most: int) -> str:
-    """Return a text whose middle is left out if it is long.
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """Return `text`, its middle left out where it is longer than `longest` letters.
+
+    Messages name what was found, and what was found in a file may have megabytes. They begin with what was expected
+    and end with what to do, so that both are kept.
 
     Examples
     --------
-    >>> clipped("a" * 50 + "b" * 50, 11)
-    'aaaa...bbbb'
+    >>> shortened("Expected a number, but xxxxxxxxxxxxxxxxxxxxxxx was found; correct it.", 50)
+    'Expected a number, but xxxxxx … found; correct it.'
     """
-    if len(text) <= most:
+    if len(text) <= longest:
         return text
-    half = (most - 3) // 2
-    return f"{text[:half]}...{text[-half:]}"
+    end = (longest - 3) * 2 // 5
+    return f"{text[: longest - 3 - end]} … {text[len(text) - end :]}"
 
 
 class AxfiError(Exception):
     """Base of every error raised on purpose by axfi_kc; a message that quotes a megabyte is cut in the middle."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(clipped(message, _LONGEST))
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(shortened(str(message)), *more)
 
 
 class ArgumentError(AxfiError, TypeError):
@@ -65,6 +69,9 @@ class ArgumentValueError(AxfiError, ValueError):
 
 class AxfiWarning(UserWarning):
     """Something was left out that the caller may have meant to be used."""
+
+    def __init__(self, message: object = "", *more: object) -> None:
+        super().__init__(shortened(str(message)), *more)
 
 
 class DomainError(AxfiError, ValueError):
@@ -97,6 +104,17 @@ class ModelFileError(AxfiError, ValueError):
 
 class ResultFileError(AxfiError, ValueError):
     """A file of results is damaged, of another format, or belongs to another run."""
+
+
+class FileWriteError(ResultFileError, OSError):
+    """A file cannot be written: a full disk, a missing folder, no permission; what was there before is untouched."""
+
+    @classmethod
+    def of(cls, message: str, cause: Exception) -> FileWriteError:
+        """Return the error with the number that the system gave the cause, if it did."""
+        error = cls(message)
+        error.errno = getattr(cause, "errno", None)
+        return error
 
 
 class ConstantModelError(AxfiError, ValueError):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.errors import DomainError, ResultFileError
+from axfi_kc.errors import DomainError, ResultFileError, shortened
 
 __all__ = ["distinct_keys", "number_of", "number_text", "ratio_text", "value_of", "value_text"]
 
@@ -48,6 +48,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _EXACT_INTEGERS = 2**53  # what every JSON reader holds, as many hold float64 only
 _DECIMAL_BITS = 13_000  # below Python's limit of 4,300 digits
 _LONGEST = 100_000  # characters of one number in a file
+_SHOWN = 60  # characters of it in a message
 
 
 def number_text(number: Fraction | int) -> int | str:
@@ -117,8 +118,7 @@ def _base(text: str) -> int:
 
 
 def _shown(text: Any) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return shortened(repr(text), _SHOWN)
 
 
 def value_text(value: Any) -> Any:

@@ -4,18 +4,22 @@
     python benchmarks/fuzz.py --reader all --inputs 2000
     python benchmarks/fuzz.py --reader nnf --only 4711      # one input again, with its traceback
 
-Input k of a reader depends on the seed and k only. An input fails if it raises anything but an AxfiError,
-takes more than 2 seconds of processor time (and is stopped after 20), or leaves a file other than the one it was
-given; the run fails if resident memory has grown by more than 300 MB. Valid files, mutations and grammars:
-tests/support/fuzz_readers.py. Exits with 1 on any failure.
+Input k of a reader depends on the seed and k only. Each reader runs in a child process that may take 6 GB; where an
+input ends it, the next child goes on behind that input. An input fails if it raises anything but an AxfiError,
+ends the process, takes more than 2 seconds of processor time (and is stopped after 20), or leaves a file other than the
+one it was given; the run fails if resident memory has grown by more than 300 MB. Valid files, mutations and grammars:
+tests/support/fuzz_all.py and fuzz_readers.py. Exits with 1 on any failure.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
+import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -33,8 +37,10 @@ from axfi_kc.errors import AxfiError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
-from tests.support.fuzz_readers import FOLDER, READERS, Reader
+from tests.support.fuzz_all import READERS
+from tests.support.fuzz_readers import FOLDER, Reader
 
+_MOST_MEMORY = 6 << 30
 MOST_SECONDS, HANGING_SECONDS, MOST_GROWTH = 2.0, 20, 300 << 20
 _SHOWN = 12  # failures printed with their traceback
 _CHECK_EVERY = 20_000
@@ -89,8 +95,13 @@ def outcome(reader: Reader, file: Path, data: bytes) -> tuple[str, str | None]:
     return kind, fault
 
 
-def run(name: str, *, inputs: int, seed: int, quiet: bool = False) -> dict[str, Any]:
-    """Feed `inputs` inputs to a reader; return counts, failures and the slowest input."""
+def run(
+    name: str, *, inputs: int, seed: int, quiet: bool = False, first: int = 0, beat: Path | None = None
+) -> dict[str, Any]:
+    """Feed `inputs` inputs to a reader, from input `first` on; return counts, failures and the slowest input.
+
+    `beat` is a file that says which input is being read.
+    """
     reader = READERS[name]
     kinds: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
@@ -98,12 +109,17 @@ def run(name: str, *, inputs: int, seed: int, quiet: bool = False) -> dict[str, 
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         file = Path(folder, f"input{reader.suffix}")
-        for k in range(min(200, inputs)):  # imports and pools are no growth, and compiling a kernel is no hang
+        for k in range(
+            0 if first else min(200, inputs)
+        ):  # imports and pools are no growth, and compiling a kernel is no hang
             file.write_bytes(input_of(name, reader, seed, k))
             with suppress(Exception):
                 reader.read(file)
         begin, before = perf_counter(), resident()
-        for k in range(inputs):
+        pulse = None if beat is None else os.open(beat, os.O_WRONLY | os.O_CREAT)
+        for k in range(first, first + inputs):
+            if pulse is not None:
+                os.pwrite(pulse, k.to_bytes(8, "big"), 0)
             data = input_of(name, reader, seed, k)
             at = process_time()
             kind, fault = outcome(reader, file, data)
@@ -134,6 +150,43 @@ def run(name: str, *, inputs: int, seed: int, quiet: bool = False) -> dict[str, 
     }
 
 
+def run_apart(name: str, *, inputs: int, seed: int) -> dict[str, Any]:
+    """Do as :func:`run` does, in children with a limit of memory; what ends one of them is a failure."""
+    parts: list[dict[str, Any]] = []
+    dead: list[dict[str, Any]] = []
+    first = 0
+    while first < inputs:
+        with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+            beat, answer = Path(folder, "beat"), Path(folder, "answer")
+            asked = ["--reader", name, "--inputs", str(inputs - first), "--seed", str(seed), "--first", str(first)]
+            command = [sys.executable, __file__, *asked, "--answer", str(answer), "--beat", str(beat)]
+            status = subprocess.run(command, preexec_fn=_limit, check=False).returncode
+            if answer.exists():
+                parts.append(json.loads(answer.read_text()))
+                break
+            at = int.from_bytes(beat.read_bytes(), "big") if beat.exists() else first
+            kind = f"DEAD {signal.Signals(-status).name if status < 0 else status}"
+            print(f"{name} input {at}: {kind}", flush=True)
+            dead.append({"input": at, "kind": kind})
+            first = at + 1
+    return _added(name, inputs, seed, parts, dead)
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+def _added(
+    name: str, inputs: int, seed: int, parts: list[dict[str, Any]], dead: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what the last child found, with those that died: what these counted died with them."""
+    last = parts[0] if parts else {"seconds": 0.0, "kinds": {}, "slowest_seconds": 0, "slowest_input": -1}
+    last = {"growth_mb": 0.0, "failures": 0, "first_failures": [], **last}
+    kinds = {**last["kinds"], **Counter(d["kind"] for d in dead)}
+    lost = {"failures": last["failures"] + len(dead), "first_failures": dead + last["first_failures"], "kinds": kinds}
+    return {**last, "reader": name, "inputs": inputs, "seed": seed, **lost}
+
+
 def shown(found: dict[str, Any]) -> str:
     kinds = ", ".join(f"{kind} {n}" for kind, n in found["kinds"].items())
     return (
@@ -149,7 +202,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="[%(default)s]")
     parser.add_argument("--only", type=int, metavar="K", help="read input K alone, and show what happens")
     parser.add_argument("--quick", action="store_true", help="500 inputs per reader")
+    parser.add_argument("--first", type=int, default=0, metavar="K", help="begin with input K")
+    for hidden in ("--answer", "--beat"):  # of children
+        parser.add_argument(hidden, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.answer is not None:
+        which = {"inputs": options.inputs, "seed": options.seed, "first": options.first, "beat": options.beat}
+        options.answer.write_text(json.dumps(run(options.reader, **which)))
+        return 0
     if options.only is not None:
         reader = READERS[options.reader]
         data = input_of(options.reader, reader, options.seed, options.only)
@@ -161,7 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     results = []
     for name in READERS if options.reader == "all" else [options.reader]:
-        found = run(name, inputs=500 if options.quick else options.inputs, seed=options.seed)
+        found = run_apart(name, inputs=500 if options.quick else options.inputs, seed=options.seed)
         print(shown(found), flush=True)
         results.append(found)
         save(f"fuzz-{name}", stamp(("numpy", "pandas"), seed=options.seed) | found)

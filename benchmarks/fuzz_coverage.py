@@ -28,7 +28,8 @@ with atheris.instrument_imports(
     ]
 ):
     from axfi_kc.errors import AxfiError
-    from tests.support.fuzz_readers import FOLDER, READERS
+    from tests.support.fuzz_all import READERS
+    from tests.support.fuzz_readers import FOLDER
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from axfi_kc.compilers.feature_orders import Order
 from axfi_kc.compilers.sizes import COLUMNS, DEFAULT_BUDGET, SizeRow, Way, plan_of, size_rows, typed
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError, DomainError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -67,20 +68,23 @@ class SizeStudy:
         ------
         DomainError
             If the suffix is another.
+        FileWriteError
+            If the file cannot be written.
         """
         suffix, rows = Path(path).suffix, self.frame.astype(object).where(self.frame.notna(), None)
         rows["probability"] = [None if p is None else str(p) for p in rows["probability"]]
         if suffix == ".csv":
-            rows.to_csv(path, index=False)
+            text = rows.to_csv(index=False)
         elif suffix == ".json":
             rows["count"] = [None if n is None else str(n) for n in rows["count"]]
-            rows.to_json(path, orient="records", indent=1)
+            text = rows.to_json(orient="records", indent=1)
         elif suffix == ".html":
-            rows.to_html(path, index=False, na_rep="")
+            text = rows.to_html(index=False, na_rep="")
         else:
             raise DomainError(
                 f"A study is saved as {', '.join(_FILES)}, but {quoted(suffix)} was given; name one of these."
             )
+        write_whole(path, text, what="The study")
 
 
 @checked(

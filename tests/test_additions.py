@@ -126,7 +126,7 @@ def check_every_command(model: Path, folder: Path, capsys: pytest.CaptureFixture
         assert main(["report", *map(str, inputs), "--out", str(folder / "page.html")]) == 0
         assert "<bdi>a</bdi>" in (folder / "page.html").read_text()
     assert printed(capsys, "compile", *given, "--save", folder / "again.nnf")["count"] > 0
-    assert all(row["agrees"] for row in printed(capsys, "sizes", *given, "--orders", "given"))
+    assert all(row["agrees"] for row in printed(capsys, "sizes", *given, "--orders", "given")["rows"])
     assert printed(capsys, "info", model)["kind"] in ("circuit", "pickle")
     return document
 
@@ -188,8 +188,8 @@ def test_a_target_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert printed(capsys, "compile", model, data, "--to", "toy", "--save", tmp_path / "toy.nnf")["language"] == "toy"
     assert printed(capsys, "info", tmp_path / "toy.nnf")["columns"] == 3
     found = printed(capsys, "sizes", model, data, "--to", "mdd", "toy", "--orders", "given")
-    assert [(row["target"], row["agrees"]) for row in found] == [("mdd", True), ("toy", True)]
-    assert "toy" in {row["target"] for row in printed(capsys, "sizes", model, data, "--orders", "given")}
+    assert [(row["target"], row["agrees"]) for row in found["rows"]] == [("mdd", True), ("toy", True)]
+    assert "toy" in {row["target"] for row in printed(capsys, "sizes", model, data, "--orders", "given")["rows"]}
 
 
 @pytest.fixture

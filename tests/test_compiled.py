@@ -61,6 +61,39 @@ def test_a_folder_that_others_can_write_is_not_used(nowhere: Path, caplog: pytes
     ]
 
 
+def test_without_any_folder_to_write_to(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_folder() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", no_folder)
+    with caplog.at_level(logging.INFO, logger="axfi_kc"):
+        assert compiled.kernel(_total)(np.arange(5)) == 10
+    assert sum("kept on disk" in r.getMessage() for r in caplog.records) == 1
+
+
+def test_a_disk_that_is_full_when_a_kernel_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compiled, "_said", set())
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    with caplog.at_level(logging.INFO, logger="axfi_kc"):
+        assert compiled.kernel(_total)(np.arange(6)) == 15
+    assert sum("kept on disk" in r.getMessage() for r in caplog.records) == 1
+
+
+def test_every_kernel_falls_back() -> None:
+    """numba's own decorator raises where nothing can be written, so that only one module may use it."""
+    root = Path(compiled.__file__).parent
+    modules = [*root.rglob("*.py"), *(root.parent / "compilers").rglob("*.py")]
+    assert [m.name for m in modules if "njit(" in m.read_text(encoding="utf-8")] == ["compiled.py"]
+
+
 class _Pair(NamedTuple):
     table: Any
     flags: Any

@@ -13,6 +13,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
 from axfi_kc.cli.inputs import Given, add_command, add_inputs, add_json, given
+from axfi_kc.cli.outputs import add_output, written
 from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
 from axfi_kc.errors import DomainError
@@ -40,8 +41,9 @@ def add_compile(commands: Any) -> None:
     command.add_argument("--order", choices=ORDERS, default=DEFAULT_ORDER, help="[%(default)s]")
     command.add_argument("--code", choices=CODES, help=f"how values are written in bits, for {_with('code')}")
     command.add_argument("--vtree", choices=_VTREES, help=f"for {_with('vtree')}")
-    command.add_argument("--save", type=Path, metavar="FILE", help=f"write the circuit: {_savable()}")
-    command.add_argument("--picture", type=Path, metavar="FILE", help="draw a small circuit: .png, .svg, .pdf or .dot")
+    add_output(command, "--save", kind="circuit", metavar="FILE", help=f"write the circuit: {_savable()}")
+    about = "draw a small circuit: .png, .svg, .pdf or .dot"
+    add_output(command, "--picture", kind="picture", metavar="FILE", help=about)
     add_json(command)
 
 
@@ -106,11 +108,13 @@ def _run(options: argparse.Namespace) -> None:
     facts = _facts(compiled, perf_counter() - begin)
     wrote = [path for path in (options.save, options.picture) if path is not None]
     if options.save is not None:
-        compiled.save(options.save)
+        with written(options.save, "circuit", options) as file:
+            compiled.save(file)
     if options.picture is not None:
-        _draw(compiled, options.picture)
+        with written(options.picture, "picture", options) as file:
+            _draw(compiled, file)
     if options.json:
-        print_json({**facts, "wrote": [str(path) for path in wrote]})
+        print_json({**facts, "wrote": [str(path) for path in wrote]}, "compile")
         return
     print_facts(facts)
     print_written(wrote)
@@ -164,8 +168,8 @@ def add_sizes(commands: Any) -> None:
     command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
     command.add_argument("--searches", nargs="+", choices=_SEARCHES, default=[], help="add what these make of each")
     command.add_argument("--seeds", nargs="+", type=int, default=[], metavar="N", help="add random orders and vtrees")
-    command.add_argument("--save", type=Path, metavar="FILE", help="write the table: .csv, .json or .html")
-    command.add_argument("--picture", type=Path, metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
+    add_output(command, "--save", kind="study", metavar="FILE", help="write the table: .csv, .json or .html")
+    add_output(command, "--picture", kind="picture", metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
     add_json(command)
 
 
@@ -195,13 +199,15 @@ def _run_sizes(options: argparse.Namespace) -> None:
         on_row=None if options.json else lambda _, row: _print_row(row, columns),
     )
     if options.save is not None:
-        study.save(options.save)
+        with written(options.save, "study", options) as file:
+            study.save(file)
     frame = study.frame.drop(columns=["model", *([] if options.seeds else ["seed"])])
     rows: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     if options.picture is not None:
-        save_picture(options.picture, plot_sizes, rows)
+        with written(options.picture, "picture", options) as file:
+            save_picture(file, plot_sizes, rows)
     if options.json:
-        print_json(rows)
+        print_json({"rows": rows}, "sizes")
         return
     print_written([path for path in (options.save, options.picture) if path is not None])
 

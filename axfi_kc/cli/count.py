@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.cli.inputs import add_command, add_json
+from axfi_kc.cli.outputs import add_output, file_path, written
 from axfi_kc.cli.text import print_facts, print_json, print_written, working
 
 __all__ = ["add_count"]
@@ -27,13 +27,13 @@ def add_count(commands: Any) -> None:
     """Add the command."""
     about = "count the models of a CNF file exactly (tracks mc, wmc, pmc and pwmc), by two routes that must agree"
     command = add_command(commands, "count", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("file", type=Path, help="clauses in the format of the Model Counting Competition")
+    command.add_argument("file", type=file_path, help="clauses in the format of the Model Counting Competition")
     command.add_argument(
         "--via", choices=_ROUTES, help="what compiles the clauses first [dsharp if installed, else dd]"
     )
     command.add_argument("--no-check", action="store_true", help="leave out the second route")
     command.add_argument("--to", choices=tuple(TARGETS), help="also compile into this language and print its size")
-    command.add_argument("--save", type=Path, metavar="FILE", help="with --to: write the circuit")
+    add_output(command, "--save", kind="circuit", metavar="FILE", help="with --to: write the circuit")
     command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
     add_json(command)
 
@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
     }
     sizes = {} if options.to is None else _compiled(problem, options, budget)
     if options.json:
-        print_json({**facts, **sizes})
+        print_json({**facts, **sizes}, "count")
         return
     print(answer)
     if answer.routes:
@@ -77,5 +77,6 @@ def _compiled(problem: Any, options: argparse.Namespace, budget: Budget | None) 
     with working("compiling"):
         made = compile_cnf(problem, target=options.to, budget=budget)
     if options.save is not None:
-        save_circuit(made, options.save)
+        with written(options.save, "circuit", options) as file:
+            save_circuit(made, file)
     return {"language": made.language, "nodes": made.size.nodes, "edges": made.size.edges, "bytes": made.bytes}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from axfi_kc.cli.inputs import (
     add_interactions,
     add_json,
     add_on_error,
+    at_least,
     explainer_of,
     given,
 )
+from axfi_kc.cli.outputs import add_output, written
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
@@ -45,7 +48,9 @@ _EXAMPLES = """\
   axfi-kc explain model.ubj data.parquet --bounds age=18:90 --categorical race --json
 """
 _AXP_SECONDS = 5.0
+_RADII_SECONDS = 10.0
 _LONGEST = 24  # letters of an exact weight
+_MOST_NAMED = 3  # features in a sentence
 
 
 def add_explain(commands: Any) -> None:
@@ -53,11 +58,13 @@ def add_explain(commands: Any) -> None:
     command = add_command(commands, "explain", _run, about="explain one row of a table", examples=_EXAMPLES)
     add_inputs(command)
     add_explainer(command)
-    command.add_argument("--row", type=int, default=0, metavar="N", help="which row to explain, from 0 [%(default)s]")
-    command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    command.add_argument(
+        "--row", type=at_least(0), default=0, metavar="N", help="which row to explain, from 0 [%(default)s]"
+    )
+    command.add_argument("--limit", type=at_least(0), default=12, metavar="N", help="the longest table [%(default)s]")
     add_interactions(command)
-    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="write the pictures there")
-    command.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report there")
+    add_output(command, "--pictures", kind="folder", metavar="FOLDER", help="write the pictures there")
+    add_output(command, "--report", kind="page", metavar="FILE", help="write an HTML report there")
     _add_circuit(command)
     add_json(command)
 
@@ -65,7 +72,7 @@ def add_explain(commands: Any) -> None:
 def _add_circuit(command: argparse.ArgumentParser) -> None:
     """Add where to write the circuit of the adversarial examples, and of which CXp."""
     about = "write the circuit of the adversarial examples there, to be counted by other programs: an .nnf"
-    command.add_argument("--circuit", type=Path, metavar="FILE", help=about)
+    add_output(command, "--circuit", kind="circuit", metavar="FILE", help=about)
     about = "only those of the CXp of these features [all CXps]"
     command.add_argument("--circuit-of", nargs="+", metavar="FEATURE", help=about)
 
@@ -83,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
         shown_too: dict[str, Any] = {"interactions": options.interactions, **_asked(options)}
-        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found)
+        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found, "explanation")
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
         for kind in options.interactions:
@@ -91,14 +98,17 @@ def _run(options: argparse.Namespace) -> None:
         explanation.ask(**_asked(options))
         print(*_further_lines(explanation), sep="\n", end="")
     if options.pictures is not None:
-        drawn = write_pictures(explanation, options.pictures, kinds=options.score, interactions=options.interactions)
+        which: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        drawn = write_pictures(explanation, options.pictures, options, **which)
         print_written(drawn, quiet=options.json)
     if options.report is not None:
         options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        write_report(explanation, options.report, **options_shown, **_asked(options))
+        with written(options.report, "page", options) as file:
+            write_report(explanation, file, **options_shown, **_asked(options))
         print_written([options.report], quiet=options.json)
     if options.circuit is not None:
-        explanation.circuit(options.circuit_of).save(options.circuit)
+        with written(options.circuit, "circuit", options) as file:
+            explanation.circuit(options.circuit_of).save(file)
         print_written([options.circuit], quiet=options.json)
 
 
@@ -127,7 +137,7 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
         return explainer.explain(row)
     except BudgetError as spent:
         if options.json:
-            print_json({"complete": False, "cxps": [list(c) for c in spent.cxps]})
+            print_json({"complete": False, "cxps": [list(c) for c in spent.cxps]}, "unfinished explanation")
         elif spent.cxps:
             rows = [(", ".join(c),) for c in spent.cxps[: options.limit]]
             header = ("CXps that are certain so far",)
@@ -141,7 +151,8 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
     asked = [plain(words)] if (words := toward_words(explanation)) else []
     head = [f"prediction: {plain(answer_words(explanation))}", *asked, *known, *space]
-    lines = [*head, "", *_score_lines(explanation, kinds, limit)]
+    changes = _changes(explanation, limit)
+    lines = [*head, *_in_words(explanation, kinds[0], changes), "", *_score_lines(explanation, kinds, limit)]
     cxps = explanation.heaviest_cxps()
     rows = [
         (amount(c.weight, digits=6), abridged(shown(c.weight, digits=None), _LONGEST), ", ".join(c.features))
@@ -151,12 +162,23 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     header = (explanation.weights, "exactly", f"CXp: change these, and {does}")
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
-    lines += _change_lines(explanation, limit)
+    lines += _change_lines(changes)
     if explanation.necessary:
         lines += ["", f"in every AXp: {', '.join(explanation.necessary)}"]
     if explanation.radius is None:
         lines += ["", *_axp_lines(explanation, limit)]
     return "\n".join(lines)
+
+
+def _in_words(explanation: Any, kind: str, changes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what decides, and the change with most room, in a sentence each; nothing if nothing can change."""
+    shares = shares_of(explanation.scores(kind))
+    first = sorted((n for n in shares if shares[n]), key=lambda n: (-shares[n], n))[:_MOST_NAMED]
+    lines = [f"it hangs most on {', '.join(f'{n} ({float(shares[n]):.1%})' for n in first)}"] if first else []
+    if changes:
+        to = "" if changes[0]["output"] is None else f": then {changes[0]['output']}"
+        lines.append(f"{counted(explanation.cxp_count, 'CXp')}; with most room: {changes[0]['words']}{to}")
+    return [plain(line) for line in lines]
 
 
 def _interaction_lines(explanation: Any, kind: str, limit: int) -> list[str]:
@@ -175,10 +197,10 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     ranked = sorted(relevant, key=lambda name: (-scores[0][name], name))
     shares = shares_of(scores[0])
     rows = [
-        (n, plain(values[n]), *(amount(found[n], digits=6) for found in scores), f"{float(shares[n]):.1%}")
+        (n, plain(values[n]), f"{float(shares[n]):.1%}", *(amount(found[n], digits=6) for found in scores))
         for n in ranked
     ]
-    lines = text_table(("feature", "value", *kinds, f"share of {kinds[0]}"), rows[:limit], total=len(rows))
+    lines = text_table(("feature", "value", f"share of {kinds[0]}", *kinds), rows[:limit], total=len(rows))
     others = len(values) - len(relevant)
     why = "irrelevant"
     if explanation.radius is not None:
@@ -203,9 +225,9 @@ def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
     ]
 
 
-def _change_lines(explanation: Any, limit: int) -> list[str]:
+def _change_lines(changes: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
-    for change in _changes(explanation, limit):
+    for change in changes:
         moves = ", ".join(f"{name} from {move['from']} to {move['to']}" for name, move in change["changes"].items())
         # Lines of any length, and no table: a value that is cut short is another value.
         lines.append(plain(f"{moves}: {change['output']}" if moves else change["words"]))
@@ -234,15 +256,15 @@ def add_batch(commands: Any) -> None:
     command = add_command(commands, "batch", _run_batch, about="explain many rows of a table", examples=_BATCH_EXAMPLES)
     add_inputs(command)
     add_explainer(command)
-    command.add_argument(
-        "--out", type=Path, metavar="FILE", help="write the results as they are made: .jsonl, or a folder .parquet"
-    )
-    command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
+    about = "write the results as they are made: .jsonl, or a folder .parquet"
+    add_output(command, "--out", kind="results", metavar="FILE", help=about)
+    command.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
-    command.add_argument("--limit", type=int, default=12, metavar="N", help="the longest table [%(default)s]")
+    command.add_argument("--limit", type=at_least(0), default=12, metavar="N", help="the longest table [%(default)s]")
     about = "show the mean shares by output ('prediction') or by the value of a feature as well"
     command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
+    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw each score over all rows there")
     add_on_error(command)
     add_json(command)
 
@@ -268,6 +290,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
     groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
+    drawn = [] if options.pictures is None else _batch_pictures(batch, options.pictures, options.score)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = {str(label): why for label, why in batch.skipped.items()}
@@ -276,7 +299,7 @@ def _run_batch(options: argparse.Namespace) -> None:
         completeness = {"completeness": known} if known else {}
         made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
         by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
-        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})})
+        print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})}, "batch")
         return
     ranked = [name for name in sorted(shares, key=lambda name: -shares[name]) if any(m[name] for m in means.values())]
     rows = [(n, f"{shares[n]:.1%}", *(amount(found[n], digits=6) for found in means.values())) for n in ranked]
@@ -291,6 +314,20 @@ def _run_batch(options: argparse.Namespace) -> None:
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
     _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
+    print_written(drawn)
+
+
+def _batch_pictures(batch: Any, folder: Path, kinds: Sequence[str]) -> list[Path]:
+    """Draw each score over all rows, and return the paths."""
+    from axfi_kc.plots import plot_batch
+    from axfi_kc.plots.style import pyplot, save_picture
+
+    pyplot()  # or an error, before a folder is made
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{kind}_batch.png" for kind in kinds]
+    for path, kind in zip(paths, kinds, strict=True):
+        save_picture(path, plot_batch, batch, kind)
+    return paths
 
 
 def _print_groups(groups: Any, ranked: Sequence[str], limit: int) -> None:
@@ -336,6 +373,7 @@ _REPORT_EXAMPLES = """\
   axfi-kc report model.json data.csv --row 3 --out report.html
   axfi-kc report model.json data.csv --out batch.html --rows 200
   axfi-kc report results.jsonl --out batch.html
+  axfi-kc report model.json data.csv --explore --rows 20 --out explore.html
 """
 
 
@@ -345,10 +383,15 @@ def add_report(commands: Any) -> None:
     command = add_command(commands, "report", _run_report, about=about, examples=_REPORT_EXAMPLES)
     add_inputs(command, or_results=True)
     add_explainer(command)
-    command.add_argument("--out", type=Path, default=Path("report.html"), metavar="FILE", help="[%(default)s]")
-    command.add_argument("--row", type=int, metavar="N", help="only this row, from 0; otherwise a batch")
-    command.add_argument("--rows", type=int, metavar="N", help="only the first N rows")
+    add_output(command, "--out", kind="page", default=Path("report.html"), metavar="FILE", help="[%(default)s]")
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--row", type=at_least(0), metavar="N", help="only this row, from 0; otherwise a batch")
+    which.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
+    about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
+    command.add_argument("--explore", action="store_true", help=about)
+    about = "with --explore: and how far they may go, as a share of each range; all critical radii of each row"
+    command.add_argument("--radii", action="store_true", help=about)
     add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
@@ -358,64 +401,147 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    explained = _saved(options.model) if options.data is None else _reported(options)
-    with working("writing"):
-        options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        write_report(explained, options.out, title=options.title, **options_shown, **_asked(options))
+    if options.radii and (not options.explore or options.data is None):
+        raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
+    paths: list[Any] = []
+    explained = _saved(options) if options.data is None else _reported(options, paths)
+    with working("writing"), written(options.out, "page", options) as file:
+        if options.explore:
+            _write_explore(explained, paths, file, options)
+        else:
+            options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+            write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
-        print_json({"wrote": str(options.out), "skipped": {str(label): why for label, why in skipped.items()}})
+        left_out = {str(label): why for label, why in skipped.items()}
+        print_json({"wrote": str(options.out), "skipped": left_out}, "report")
     else:
         print_written([options.out])
         if skipped:
             _print_skipped(explained, len(skipped))
 
 
-def _saved(path: Path) -> Any:
+def _write_explore(explained: Any, paths: Sequence[Any], file: Path, options: argparse.Namespace) -> None:
+    from axfi_kc.explanations.page import write_explore
+
+    unfit = ["--interactions"] * bool(options.interactions) + ["--inflate"] * bool(options.inflate)
+    unfit += ["--min-precision"] * (options.min_precision is not None)
+    if unfit:
+        raise DomainError(f"A page to explore shows scores, CXps and AXps, but {unfit[0]} was given; leave it out.")
+    write_explore(explained, file, title=options.title, kinds=options.score, paths=paths)
+
+
+# What a page about results in a file may be told; all else was decided when they were made.
+_OF_RESULTS = (
+    *("model", "out", "force", "row", "rows", "title", "json", "explore", "radii"),
+    *("score", "interactions", "min_precision", "inflate"),  # as far as they are in the file, or follow from it
+)
+
+
+def _saved(options: argparse.Namespace) -> Any:
+    """Return the results in a file, or those rows of them that were asked for."""
     from axfi_kc.explanations.batch import read_results
     from axfi_kc.explanations.files.stores import SUFFIXES
 
+    path = options.model
     if path.suffix not in SUFFIXES:
         raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")
-    return read_results(path)
+    told = (dest for dest in vars(options) if dest not in (*_OF_RESULTS, "run", "default_of", "outputs"))
+    ignored = [dest for dest in told if _is_told(options, dest)]
+    if ignored:
+        flags = ", ".join(f"--{dest.replace('_', '-')}" for dest in ignored)
+        raise DomainError(f"{path} holds results, which {flags} cannot change; leave it out, or give model and data.")
+    found = read_results(path)
+    if options.row is None:
+        return found if options.rows is None else list(islice(found, options.rows))
+    row = next(islice(found, options.row, None), None)
+    if row is None:
+        raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")
+    return row
 
 
-def _reported(options: argparse.Namespace) -> Any:
+def _is_told(options: argparse.Namespace, dest: str) -> bool:
+    """Tell whether an option has another value than the one it has when nothing is said; nan equals nothing."""
+    value, usual = getattr(options, dest), options.default_of(dest)
+    return value is not usual and value != usual
+
+
+def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
+    """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
-        return explainer.explain_batch(inputs.rows(options.rows), n_jobs=options.n_jobs, on_error=options.on_error)
-    return explainer.explain(row)
+        data = inputs.rows(options.rows)
+        explained = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
+    else:
+        explained = explainer.explain(row)
+    if options.radii:
+        paths += _radii(explainer, explained)
+    return explained
+
+
+def _radii(explainer: Any, explained: Any) -> list[Any]:
+    """Return all critical radii of each row, as far as a few seconds for each go."""
+    from axfi_kc.budget import Budget
+    from axfi_kc.errors import BudgetError
+    from axfi_kc.explanations.radius_path import radius_path
+
+    rows, found = explained if isinstance(explained, Sequence) else [explained], list[Any]()
+    budget = explainer.budget if explainer.budget.seconds is not None else Budget(seconds=_RADII_SECONDS)
+    for e in rows:
+        try:
+            found.append(radius_path(explainer, e.instance, unit="range", budget=budget))
+        except BudgetError:  # not even the first radius: the page then does not ask for one
+            found.append(None)
+    return found
 
 
 def write_pictures(
-    explanation: Any, folder: Path, *, kinds: Sequence[str] = DEFAULT_SCORES, interactions: Sequence[str] = ()
+    explanation: Any,
+    folder: Path,
+    options: argparse.Namespace | None = None,
+    *,
+    kinds: Sequence[str] = DEFAULT_SCORES,
+    interactions: Sequence[str] = (),
 ) -> list[Path]:
-    """Draw scores, interactions, CXps and the forest, write the forest's files, and return the paths."""
-    from axfi_kc.plots import plot_cxps, plot_forest, plot_interactions, plot_scores
-    from axfi_kc.plots.style import pyplot, save_picture
+    """Draw scores, interactions, the row as a strip, CXps and the forest; write the forest's files; return paths."""
+    from axfi_kc.plots.style import pyplot
 
     pyplot()  # or an error, before a folder is made
     folder.mkdir(parents=True, exist_ok=True)
-    for kind in kinds:
-        save_picture(folder / f"{kind}.png", plot_scores, explanation, kind)
-    for kind in interactions:
-        save_picture(folder / f"{kind}_interactions.png", plot_interactions, explanation, kind)
-    names = [*kinds, *(f"{kind}_interactions" for kind in interactions)]
-    if explanation.cxps:
-        names.append("cxps")
-        save_picture(folder / "cxps.png", plot_cxps, explanation)
-    if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
-        names.append("forest")
-        save_picture(folder / "forest.png", plot_forest, explanation.forest)
-    paths = [folder / f"{name}.png" for name in names]
-    if isinstance(explanation.cxps, tuple) or explanation.forest.sets.dag is not None:  # what is counted has no graph
-        explanation.forest.to_graphml(folder / "forest.graphml")
-        explanation.forest.to_dot(folder / "forest.dot")
-        paths += [folder / "forest.graphml", folder / "forest.dot"]
+    paths = []
+    for name, write in _pictures(explanation, kinds, interactions):
+        paths.append(folder / name)
+        with written(paths[-1], "picture", options) as file:
+            write(file)
     return paths
+
+
+def _pictures(
+    explanation: Any, kinds: Sequence[str], interactions: Sequence[str]
+) -> Iterator[tuple[str, Callable[[Path], object]]]:
+    """Yield the names of pictures and files, each with what writes it to a path."""
+    from axfi_kc.plots import plot_cxps, plot_force, plot_forest, plot_interactions, plot_scores
+    from axfi_kc.plots.style import save_picture
+
+    def drawn(plot: Any, *what: Any) -> Callable[[Path], object]:
+        return lambda path: save_picture(path, plot, *what)
+
+    for kind in kinds:
+        yield f"{kind}.png", drawn(plot_scores, explanation, kind)
+    for kind in interactions:
+        yield f"{kind}_interactions.png", drawn(plot_interactions, explanation, kind)
+    if any(explanation.scores(kinds[0]).values()):
+        yield "force.png", drawn(plot_force, explanation, kinds[0])
+    if explanation.cxps:
+        yield "cxps.png", drawn(plot_cxps, explanation)
+    if isinstance(explanation.cxps, tuple) and explanation.cxps:  # more than a tuple holds make no picture
+        yield "forest.png", drawn(plot_forest, explanation.forest)
+    if isinstance(explanation.cxps, tuple) or explanation.forest.sets.dag is not None:  # what is counted has no graph
+        yield "forest.graphml", explanation.forest.to_graphml
+        yield "forest.dot", explanation.forest.to_dot
 
 
 _ROW = 78
@@ -426,7 +552,8 @@ def add_demo(commands: Any) -> None:
     """Add the command."""
     examples = "  axfi-kc demo\n  axfi-kc demo --out here/\n"
     command = add_command(commands, "demo", _run_demo, about=_ABOUT, examples=examples)
-    command.add_argument("--out", type=Path, default=Path("axfi-demo"), help="folder for the pictures [%(default)s]")
+    about = "folder for the pictures [%(default)s]"
+    add_output(command, "--out", kind="folder", default=Path("axfi-demo"), help=about)
 
 
 def _run_demo(options: argparse.Namespace) -> None:
@@ -445,9 +572,11 @@ def _run_demo(options: argparse.Namespace) -> None:
         f"the diagnosis flips with probability {amount(heaviest.weight)}.\n"
     )
     with working("drawing"):
-        written = write_pictures(explanation, options.out)
-        write_report(explanation, options.out / "report.html")
-    print_written([*written, options.out / "report.html"])
+        drawn = write_pictures(explanation, options.out, options)
+        page = options.out / "report.html"
+        with written(page, "page", options) as file:
+            write_report(explanation, file)
+    print_written([*drawn, page])
 
 
 def _explained_tumour() -> tuple[Any, Any]:

@@ -13,7 +13,9 @@ from typing import Any
 
 from axfi_kc._version import __version__
 from axfi_kc.circuits.files import load_circuit
-from axfi_kc.cli.inputs import add_command, add_json, file_kind, lightgbm_text, load_skops
+from axfi_kc.cli.inputs import add_command, add_json, file_kind, lightgbm_text
+from axfi_kc.cli.outputs import file_path
+from axfi_kc.cli.skops_files import load_skops
 from axfi_kc.cli.text import print_facts, print_json, text_table
 
 __all__ = ["add_info"]
@@ -54,14 +56,17 @@ def add_info(commands: Any) -> None:
     """Add the command."""
     about = "say what is installed, and what a model file holds"
     command = add_command(commands, "info", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("model", type=Path, nargs="?", help="a model file")
+    command.add_argument("model", type=file_path, nargs="?", help="a model file")
     add_json(command)
 
 
 def _run(options: argparse.Namespace) -> None:
     if options.model is not None:
         found = model_facts(options.model)
-        (print_json if options.json else print_facts)(found)
+        if options.json:
+            print_json(found, "model")
+        else:
+            print_facts(found)
         return
     system = {
         "axfi-kc": __version__,
@@ -72,7 +77,7 @@ def _run(options: argparse.Namespace) -> None:
     }
     packages = {name: _version(name) for name in _PACKAGES}
     if options.json:
-        print_json({**system, "packages": packages})
+        print_json({**system, "packages": packages}, "info")
         return
     print_facts(system)
     rows = [(name, found or "not installed", _PACKAGES[name]) for name, found in packages.items()]

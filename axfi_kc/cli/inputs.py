@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import json
+import lzma
 import math
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.targets import CODES
+from axfi_kc.cli.outputs import file_path
+from axfi_kc.cli.skops_files import load_skops, most_bytes
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.constraints import Constraint, constraint_of
@@ -25,7 +31,6 @@ from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
 from axfi_kc.errors import (
-    AxfiError,
     CircuitError,
     DomainError,
     MissingExtraError,
@@ -45,34 +50,17 @@ __all__ = [
     "add_json",
     "add_missing",
     "add_on_error",
+    "at_least",
     "explainer_of",
     "file_kind",
     "given",
     "lightgbm_text",
     "load_circuit_model",
     "load_model",
-    "load_skops",
     "read_table",
 ]
 
 
-_TRUSTED = (
-    "sklearn.tree._tree.Tree",  # a compiled class that holds nothing but arrays
-    "numpy.dtype",  # the type of numbers that imputers keep
-    # What scikit-learn's wrappers hold besides models. These have attributes, and do nothing when they are loaded.
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.calibration._TemperatureScaling",
-    "sklearn.metrics._classification.balanced_accuracy_score",
-    "sklearn.metrics._scorer._CurveScorer",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.metrics._scorer._Scorer",
-    "sklearn.model_selection._split.KFold",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.utils._bunch.Bunch",
-    "sklearn.utils._metadata_requests.MetadataRequest",
-    "sklearn.utils._metadata_requests.MethodMetadataRequest",
-)
 CHOW_LIU = ChowLiu.kind
 _PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
@@ -86,15 +74,49 @@ def read_table(path: Path) -> Any:
         raise MissingExtraError.of("pandas", "frames", f"Reading {path.name}") from error
     if path.suffix in _PARQUET:
         return _read_parquet(pd, path)
+    _check_unpacked(path)
     try:
         # "round_trip" rounds decimals once; pandas' own conversions are off by a digit, and crash on a huge exponent
         table = pd.read_csv(path, float_precision="round_trip")
-    except (OSError, ValueError, pd.errors.ParserError) as error:
+    except (OSError, EOFError, ValueError, BadZipFile, lzma.LZMAError, zlib.error, pd.errors.ParserError) as error:
         raise DomainError(
             f"{path} cannot be read as CSV ({error}); give a comma-separated table with a header."
         ) from error
     _check_numbers(path, table)
     return table
+
+
+def _zipped(path: Path) -> Any:
+    """Return the first file in an archive, the only one that pandas takes."""
+    archive = ZipFile(path)
+    return archive.open(archive.infolist()[0])
+
+
+_UNPACKED: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zip": _zipped,
+}
+
+
+def _check_unpacked(path: Path) -> None:
+    """Raise if a compressed table unpacks to more than a file of its size should, before pandas holds all of it."""
+    unpack = _UNPACKED.get(path.suffix)
+    if unpack is None or not path.is_file():
+        return
+    most, total = most_bytes(path.stat().st_size), 0
+    try:
+        with unpack(path) as file:
+            while total <= most and (read := len(file.read(1 << 20))):
+                total += read
+    except (OSError, EOFError, ValueError, IndexError, BadZipFile, lzma.LZMAError, zlib.error):
+        return  # pandas says what is wrong
+    if total > most:
+        raise DomainError(
+            f"{path} would unpack to more than {most:,} bytes, which a table of its size should not; unpack it "
+            "yourself if you trust it."
+        )
 
 
 def _check_numbers(path: Path, table: Any) -> None:
@@ -221,25 +243,6 @@ def lightgbm_text(path: Path) -> str:
         raise ModelFileError(f"{path} is no text of LightGBM ({error}); save the model again.") from error
 
 
-def load_skops(path: Path) -> Any:
-    """Return the model in a skops file, if it holds nothing but what skops trusts."""
-    try:
-        from skops.io import get_untrusted_types, load
-        from skops.io.exceptions import UntrustedTypesFoundException
-    except ImportError as error:
-        raise MissingExtraError.of("skops", "sklearn", "Reading a .skops file") from error
-    try:
-        found = get_untrusted_types(file=path)
-        return load(path, trusted=[t for t in found if t in _TRUSTED])
-    except UntrustedTypesFoundException as error:
-        types = ", ".join(t for t in found if t not in _TRUSTED)
-        raise AxfiError(f"{path} holds types that skops does not trust ({types}); save a plain model.") from error
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        raise ModelFileError(
-            f"{path} cannot be read as a skops file ({error}); save the model with skops.io.dump."
-        ) from error
-
-
 _MODEL = (
     "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a network .bif or .net, a circuit ({}), or a "
     "pickle"
@@ -267,7 +270,7 @@ class Given:
 
     def rows(self, number: int | None) -> Any:
         """Return the first rows of the data, or all."""
-        return self.data if number is None else self.data.iloc[: max(number, 0)]
+        return self.data if number is None else self.data.iloc[:number]
 
 
 def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str) -> argparse.ArgumentParser:
@@ -279,8 +282,23 @@ def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, default_of=command.get_default)
     return command
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number of an argument, from `least` on."""
+
+    def number(text: str) -> int:
+        try:
+            found = int(text)
+        except ValueError:
+            found = least - 1
+        if found < least:
+            raise argparse.ArgumentTypeError(f"expected a whole number from {least} on, but {text[:40]!r} was given")
+        return found
+
+    return number
 
 
 def add_missing(command: argparse.ArgumentParser) -> None:
@@ -296,8 +314,8 @@ def add_json(command: argparse.ArgumentParser) -> None:
 def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) -> None:
     """Add the model, the table, and how the table becomes a domain; or results in a file instead of both."""
     model = _MODEL.format(", ".join(FORMATS))
-    command.add_argument("model", type=Path, help=f"{model}; or results that batch wrote" if or_results else model)
-    command.add_argument("data", type=Path, nargs="?" if or_results else None, help=_TABLE)
+    command.add_argument("model", type=file_path, help=f"{model}; or results that batch wrote" if or_results else model)
+    command.add_argument("data", type=file_path, nargs="?" if or_results else None, help=_TABLE)
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
     add_missing(command)
     command.add_argument(
@@ -307,7 +325,9 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     )
     group = command.add_argument_group("domain", "explanations are about all points of it")
     group.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
-    group.add_argument("--domain", type=Path, metavar="TABLE", help="take bounds and values from this table instead")
+    group.add_argument(
+        "--domain", type=file_path, metavar="TABLE", help="take bounds and values from this table instead"
+    )
     group.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", help="columns without an order")
     group.add_argument("--integer", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
     group.add_argument("--real", nargs="+", default=[], metavar="COLUMN", help="columns of real numbers")
@@ -320,13 +340,14 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
         "--rules",
         nargs="+",
         default=[],
-        type=Path,
+        type=file_path,
         metavar="FILE",
         help="constraints: what rules --out wrote, or a circuit",
     )
     group.add_argument("--measures", choices=["uniform", "empirical"], default="uniform", help="[%(default)s]")
     group.add_argument(
         "--distribution",
+        type=_distribution_text,
         metavar=f"{CHOW_LIU}|FILE",
         help=f"a joint distribution: {CHOW_LIU}, a tree learnt from the table; a network .bif or .net, a .psdd, or a "
         ".json that save() wrote",
@@ -334,6 +355,10 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     group.add_argument(
         "--smoothing", default="1", metavar="A", help=f"added to every count of {CHOW_LIU}, such as 1/2 [%(default)s]"
     )
+
+
+def _distribution_text(text: str) -> str:
+    return str(file_path(text))  # the word is no path, and stays what it is
 
 
 def add_explainer(command: argparse.ArgumentParser) -> None:

@@ -11,15 +11,20 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 from axfi_kc._version import __version__
 from axfi_kc.cli.compile import add_compile, add_sizes
+from axfi_kc.cli.completion import add_completion
 from axfi_kc.cli.count import add_count
 from axfi_kc.cli.explain import add_batch, add_demo, add_explain, add_report
+from axfi_kc.cli.first_steps import first_steps
 from axfi_kc.cli.info import add_info
+from axfi_kc.cli.outputs import check_outputs
 from axfi_kc.cli.rules import add_rules
 from axfi_kc.cli.sensitivity import add_sensitivity
+from axfi_kc.cli.text import any_text, one_line
 from axfi_kc.cli.verify import add_verify
 from axfi_kc.cli.warm_up import add_warm_up
 from axfi_kc.errors import AxfiError, AxfiWarning
@@ -57,15 +62,27 @@ Each command has examples of its own: axfi-kc COMMAND --help.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status (0 done, 1 bad input, 2 bad usage, 130 interrupted)."""
+    any_text()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        print(first_steps(Path.cwd()), end="")
+        return DONE
     options = parser().parse_args(arguments)
     try:
         with _warnings_in_one_line():
+            check_outputs(options)
             options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except (AxfiError, OSError) as error:
-        print(f"axfi-kc: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"axfi-kc: {one_line(error)}", file=sys.stderr)
+        return BAD_INPUT
+    except Exception as error:
+        # An estimator in a file may lack any of its attributes, and then its own code fails anywhere.
+        if getattr(getattr(options, "model", None), "suffix", "") != ".skops":
+            raise
+        found = f"{options.model} holds a model that does not work ({type(error).__name__}: {error}); save it again."
+        print(f"axfi-kc: {one_line(found)}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("axfi-kc: interrupted.", file=sys.stderr)
@@ -83,7 +100,7 @@ def _warnings_in_one_line() -> Iterator[None]:
             usual(message, category, *place, **more)
         elif str(message) not in told:
             told.add(str(message))
-            print(f"axfi-kc: {message}", file=sys.stderr)
+            print(f"axfi-kc: {one_line(message)}", file=sys.stderr)
 
     with warnings.catch_warnings():
         usual, warnings.showwarning = warnings.showwarning, show
@@ -91,9 +108,17 @@ def _warnings_in_one_line() -> Iterator[None]:
         yield
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with arguments without repeating the whole of them."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the command, in a line."""
+        super().error(one_line(message))
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
-    whole = argparse.ArgumentParser(
+    whole = _Parser(
         prog="axfi-kc",
         description="Exact contrastive explanations and AxFi feature scores.",
         epilog=_EPILOG,
@@ -103,4 +128,5 @@ def parser() -> argparse.ArgumentParser:
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in _COMMANDS:
         add(commands)
+    add_completion(commands, parser)
     return whole

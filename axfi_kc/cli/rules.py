@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 from axfi_kc.cli.inputs import add_command, add_json, read_table
+from axfi_kc.cli.outputs import add_output, file_path, written
 from axfi_kc.cli.text import print_json, text_table
 from axfi_kc.domain.measures import amount
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError
 
 __all__ = ["add_rules"]
@@ -26,11 +27,11 @@ def add_rules(commands: Any) -> None:
     """Add the command."""
     about = "propose constraints that no row of a table violates"
     command = add_command(commands, "rules", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("data", type=Path, help="a table, CSV or Parquet")
+    command.add_argument("data", type=file_path, help="a table, CSV or Parquet")
     command.add_argument("--target", metavar="COLUMN", help="a column of the data that is not a feature")
     command.add_argument("--max-size", type=int, choices=[2, 3], default=2, help="features of a rule [%(default)s]")
     command.add_argument("--min-support", type=int, default=20, metavar="N", help="rows it is about [%(default)s]")
-    command.add_argument("--out", type=Path, metavar="FILE", help="write them to a JSON file, for --rules")
+    add_output(command, "--out", kind="rules", metavar="FILE", help="write them to a JSON file, for --rules")
     add_json(command)
 
 
@@ -48,9 +49,10 @@ def _run(options: argparse.Namespace) -> None:
         ]
     }
     if options.out is not None:
-        options.out.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        with written(options.out, "rules", options) as file:
+            write_whole(file, json.dumps(document, indent=1) + "\n", what="The list of rules")
     if options.json:
-        print_json(document)
+        print_json(document, "rules")
         return
     rows = [(amount(rule.support), str(rule.constraint)) for rule in rules]
     print(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.cli.inputs import add_command, add_inputs, add_json, given
+from axfi_kc.cli.outputs import add_output, written
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import amount, shown
 
@@ -31,7 +31,7 @@ def add_sensitivity(commands: Any) -> None:
     which.add_argument("--radius", type=int, metavar="K", help="any features may change, at most K of them")
     command.add_argument("--by", metavar="COLUMN", help="also for each value of this feature")
     command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
-    command.add_argument("--save", type=Path, metavar="FILE", help="write the region as a circuit, such as .nnf")
+    add_output(command, "--save", kind="circuit", metavar="FILE", help="write the region as a circuit, such as .nnf")
     add_json(command)
 
 
@@ -48,10 +48,11 @@ def _run(options: argparse.Namespace) -> None:
         else:
             found = robustness(inputs.model, inputs.domain, radius=options.radius, **limits)
     if options.save is not None:
-        found.region.save(options.save)
+        with written(options.save, "circuit", options) as file:
+            found.region.save(file)
     rows = found.to_frame().to_dict("records")
     if options.json:
-        print_json(rows)
+        print_json({"rows": rows}, "sensitivity")
         return
     print(found)
     columns = ("of", "name", "share", "probability", "count", "points")

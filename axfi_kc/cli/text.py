@@ -8,13 +8,26 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from io import TextIOWrapper
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
+from axfi_kc.errors import shortened
 
-__all__ = ["as_json", "is_watched", "plain", "print_facts", "print_json", "print_written", "text_table", "working"]
+__all__ = [
+    "any_text",
+    "as_json",
+    "is_watched",
+    "one_line",
+    "plain",
+    "print_facts",
+    "print_json",
+    "print_written",
+    "text_table",
+    "working",
+]
 
 
 _WIDEST = 110
@@ -23,6 +36,18 @@ _WIDEST = 110
 def plain(value: Any) -> str:
     """Return a value or an output in a few letters, none of which can steer the terminal."""
     return _printable(shown(value))
+
+
+def any_text() -> None:
+    """Let the terminal show what it has no letters for as escapes: a name must not end the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def one_line(message: object) -> str:
+    """Return an error or a warning in one line of a length that people read, and that cannot steer the terminal."""
+    return _printable(shortened(" ".join(str(message).split())))
 
 
 def _printable(text: str) -> str:
@@ -80,9 +105,23 @@ def as_json(value: Any) -> Any:
     return value if isinstance(value, float) and value - value == 0 else str(value)
 
 
-def print_json(document: Any) -> None:
-    """Print a document for programs."""
-    print(json.dumps(as_json(document), indent=2, ensure_ascii=False))
+_JSON_VERSION = 1
+"""Of what ``--json`` prints: it grows when an entry goes or changes its meaning, and not when one is added."""
+
+
+def print_json(document: Mapping[str, Any], kind: str) -> None:
+    """Print a document for programs, with its format and version, unless it has its own.
+
+    ``docs/_static/axfi-kc.schema.json`` describes each kind. Where the stream has not all letters, JSON's own escapes
+    are printed.
+    """
+    made = as_json({"format": f"axfi-kc {kind}", "version": _JSON_VERSION, **document})
+    text = json.dumps(made, indent=2, ensure_ascii=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(made, indent=2)
+    print(text)
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -99,7 +138,7 @@ def _words(value: Any) -> str:
 def print_written(paths: Iterable[object], *, quiet: bool = False) -> None:
     """Say which files were written, unless only JSON may be printed."""
     for path in () if quiet else paths:
-        print(f"wrote {path}")
+        print(f"wrote {_printable(str(path))}")
 
 
 _PATIENCE = 1.0

@@ -31,7 +31,7 @@ def add_warm_up(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> None:
     seconds = warm_up()
     if options.json:
-        print_json(seconds)
+        print_json({"seconds": seconds}, "warm-up")
         return
     print(*text_table(("kind of model", "seconds"), [(kind, f"{s:.1f}") for kind, s in seconds.items()]), sep="\n")
 

@@ -60,14 +60,19 @@ def constraint_from_text(text: str) -> Constraint:
     >>> print(constraint_from_text("(feature('Marital Status') in [1, 2]) >> (not at_most_one('a', 'b'))"))
     if Marital Status in {1, 2} then not (at most 1 of: a = 1, b = 1)
     """
+    if len(text) > _LONGEST:
+        raise DomainError(
+            f"A constraint in text has at most {_LONGEST:,} characters, but {len(text):,} were given; give several."
+        )
     try:
-        tree = ast.parse(text[:_LONGEST], mode="eval").body
+        tree = ast.parse(text, mode="eval").body
         found = _read(tree)
     except SyntaxError as error:
         raise DomainError(
             f"Expected a constraint, such as age >= 18, but {text!r} stops making sense at character {error.offset}."
         ) from error
-    except (_Strange, RecursionError, TypeError, AttributeError) as error:
+    except (_Strange, RecursionError, TypeError, AttributeError, ValueError, MemoryError) as error:
+        # halves of characters and NUL are no text of Python's, and its parser runs out of memory where texts are deep
         raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} is none: {error}.") from error
     if not isinstance(found, Constraint):
         raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} compares nothing.")

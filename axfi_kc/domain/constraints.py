@@ -665,17 +665,32 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _said(document: Mapping[str, Any], key: str, kind: type = str) -> Any:
+    """Return an entry of a document, which must be of a kind: what was read may be anything."""
+    found = document[key]
+    if type(found) is not kind:
+        raise TypeError(f"{key} should be {kind.__name__}")
+    return found
+
+
+def _sign_said(document: Mapping[str, Any]) -> str:
+    sign: str = _said(document, "sign")
+    if sign not in _SIGNS:
+        raise ValueError(f"no sign: {sign}")
+    return sign
+
+
 CONSTRAINTS: dict[str, Callable[[Mapping[str, Any]], Constraint]] = {
     "all": lambda d: All(_parts(d)),
     "some": lambda d: Some(_parts(d)),
     "not": lambda d: Not(_parts(d)),
     "implies": lambda d: Implies(_parts(d)),
-    "between": lambda d: Between(_parts(d), int(d["least"]), int(d["most"])),
-    "compared": lambda d: Compared(d["name"], d["sign"], number_of(d["value"], "number")),
-    "member": lambda d: Member(d["name"], tuple(map(value_of, d["values"])), bool(d.get("negated", False))),
-    "ordered": lambda d: Ordered(d["left"], d["sign"], d["right"]),
+    "between": lambda d: Between(_parts(d), _said(d, "least", int), _said(d, "most", int)),
+    "compared": lambda d: Compared(_said(d, "name"), _sign_said(d), number_of(d["value"], "number")),
+    "member": lambda d: Member(_said(d, "name"), tuple(map(value_of, d["values"])), bool(d.get("negated", False))),
+    "ordered": lambda d: Ordered(_said(d, "left"), _sign_said(d), _said(d, "right")),
     "listed": lambda d: Listed(
-        tuple(d["names"]), frozenset(tuple(map(value_of, row)) for row in d["rows"]), about=d["about"]
+        tuple(d["names"]), frozenset(tuple(map(value_of, row)) for row in d["rows"]), about=_said(d, "about")
     ),
 }
 """How each kind of constraint is read back from what :meth:`Constraint.document` gives."""

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from axfi_kc.arguments import check_fields, checked, is_listable, number_array, quoted, whole
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Number, Uniform, abridged, exact, shown
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import ArgumentError, DomainError, ResultFileError
 from axfi_kc.json_text import distinct_keys, number_of, number_text, value_of, value_text
 
@@ -314,7 +315,7 @@ class Distribution(ABC):
     @checked("path")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a JSON file, which :func:`read_distribution` reads."""
-        Path(path).write_text(json.dumps(self.document(), indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(self.document(), indent=1) + "\n", what="The distribution")
 
     @checked("n", "seed")
     def sample(self, n: int, *, seed: int = 0) -> list[tuple[Any, ...]]:

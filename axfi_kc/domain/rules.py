@@ -135,7 +135,9 @@ class _Table:
                 kept.append(name)
                 values.append(distinct)
                 codes.append([place[v] for v in plain])
-        return cls(kept, values, np.array(codes, dtype=np.int64).reshape(len(kept), -1).T)
+        return cls(
+            kept, values, np.array(codes, dtype=np.int64).reshape(len(kept), len(columns[kept[0]]) if kept else 0).T
+        )
 
     def member(self, item: _Item) -> Constraint:
         return Member(self.names[item[0]], (self.values[item[0]][item[1]],))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from axfi_kc.compiled import kernel
 
 __all__ = ["add_pairs"]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_pairs(starts: Any, members: Any, limbs: Any, totals: Any) -> None:
     """Add the limbs of each set to the totals of each two of its members, the smaller one first.
 

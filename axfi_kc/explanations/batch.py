@@ -18,11 +18,12 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import counted
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators, fractions_of, nearest_floats
-from axfi_kc.errors import ResultFileError
+from axfi_kc.errors import IncompleteError, ResultFileError
 from axfi_kc.explanations.answers import stopped_words
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.document import class_names_of, data_of, stated_of
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
+from axfi_kc.explanations.files.labels import row_label
 from axfi_kc.explanations.files.stores import store_at
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
@@ -222,7 +223,7 @@ class SavedBatch(BatchViews):
             if not isinstance(scores, dict):
                 raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
             said = data.prediction, data.probability
-            found.append(_Record(record.get("index"), *said, cxps, scores, data.stopped_at))
+            found.append(_Record(row_label(record.get("index")), *said, cxps, scores, data.stopped_at))
         return found
 
     @cached_property
@@ -261,7 +262,7 @@ class SavedBatch(BatchViews):
     def skipped(self) -> dict[Any, str]:
         """The labels of the rows that were skipped, and why."""
         entries = [listed(entry, "skipped row", most=2) for entry in self._header.get("skipped") or ()]
-        return {value_of(label): text_of(why, "reason for skipping a row") for label, why in entries}
+        return {row_label(label): text_of(why, "reason for skipping a row") for label, why in entries}
 
     @property
     def cxp_counts(self) -> list[int]:
@@ -279,14 +280,19 @@ class SavedBatch(BatchViews):
         A score that was not written is computed from the CXps.
         """
         if isinstance(kind, str) and kind in self._header["kinds"]:
-            rows = [self._stated(record.scores, kind) for record in self._records]
+            rows = [self._stated(record, kind) for record in self._records]
         else:
             score = find_score(kind)
             rows = [list(e.scores(score.name).values()) for e in self]
         return over_one_denominator(rows, len(self.domain))
 
-    def _stated(self, scores: dict[str, Any], kind: str) -> list[Fraction]:
-        found = scores.get(kind)
+    def _stated(self, record: _Record, kind: str) -> list[Fraction]:
+        found = record.scores.get(kind)
+        if found is None and kind in record.scores and record.stopped_at is not None:
+            raise IncompleteError(
+                f"{kind} scores need all CXps, but the budget of row {record.label!r} was spent before; ask for "
+                "another score, or explain with a larger budget."
+            )
         # JSON Lines name the features; Parquet lists them in the domain's order.
         texts = [found.get(name) for name in self.domain.names] if isinstance(found, dict) else found
         if not isinstance(texts, list) or len(texts) != len(self.domain):

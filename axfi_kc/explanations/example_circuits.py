@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Real
 from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.grid import Axis, Cut, Grid
+from axfi_kc.durable_files import write_whole
 from axfi_kc.engines import BoxedEngine, boxed_engine_for
 from axfi_kc.engines.ball_weights import near_of
 from axfi_kc.engines.diagram.engine import DiagramEngine
@@ -192,11 +194,13 @@ class ExampleCircuit:
         weighted model count is the weight of the CXp, or the sum of all weights; under constraints it is still to be
         divided by the probability that a point is possible. Under a joint distribution literals have no weights.
         """
-        save_circuit(self.circuit, path)
-        file = Path(path)
-        if file.suffix == ".nnf":
-            lines = "".join(f"c p weight {literal} {weight} 0\n" for literal, weight in self.literal_weights().items())
-            file.write_bytes(lines.encode("ascii") + file.read_bytes())
+        if Path(path).suffix != ".nnf":
+            save_circuit(self.circuit, path)
+            return
+        lines = "".join(f"c p weight {literal} {weight} 0\n" for literal, weight in self.literal_weights().items())
+        with TemporaryDirectory() as folder:  # in one piece: without the weights it would be another circuit
+            save_circuit(self.circuit, plain := Path(folder, "circuit.nnf"))
+            write_whole(path, lines.encode("ascii") + plain.read_bytes(), what="The circuit")
 
     def literal_weights(self) -> dict[int, Fraction]:
         """Return what the literals of an ``.nnf`` weigh, where that is not 1; none under a joint distribution."""

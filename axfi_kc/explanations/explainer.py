@@ -57,6 +57,7 @@ from axfi_kc.models.own_predict import (
     check_predictions,
     column_names,
     import_readers,
+    model_name,
     own_predictor,
     own_probabilities,
 )
@@ -236,6 +237,7 @@ class Explainer(Manners):
         self.on_budget, self.on_interrupt = on_budget, on_interrupt
         self._model: Model = read_model(model, domain)
         self._predict = own_predictor(model, domain)
+        self._model_name = model_name(model)
         self._probabilities = own_probabilities(model, domain)
         self.class_names = named_classes(class_names, self._model) or None
         label = label_of(toward, self.class_names or {}, self._model)
@@ -312,7 +314,7 @@ class Explainer(Manners):
                 raise
         # After a spent budget it is only made an answer of.
         found.scale(account if self.on_budget == "raise" else Account(None, goal="explanation"))
-        own, names = OwnPredict(self._predict), self.class_names or {}
+        own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
         problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
         nodes, radius = None if found.nodes is None else found.nodes[0], found.radius(0)
@@ -365,7 +367,7 @@ class Explainer(Manners):
             self.max_size,
             self.budget,
             rows.labels[:n],
-            OwnPredict(self._predict),
+            OwnPredict(self._predict, self._model_name),
             class_names=self.class_names or {},
             skipped={**rows.skipped, **dict.fromkeys(rows.labels[n:], _LEFT_OUT)},
             _probabilities=self._probabilities,
@@ -413,6 +415,7 @@ class Explainer(Manners):
         n_jobs: int | None = None,
         progress: bool | None = None,
         on_error: str = "raise",
+        durable: bool = True,
     ) -> SavedBatch:
         """Explain the rows of a table into a file, going on where a stopped run was.
 
@@ -434,6 +437,8 @@ class Explainer(Manners):
             Whether the most general box of values is written as well, see :meth:`axfi_kc.Explanation.most_general`.
         n_jobs, progress, on_error
             As for :meth:`explain_batch`; the file, too, says which rows were skipped.
+        durable
+            Whether each block of rows is waited for until it is on the disk, so that not even a power cut takes it.
 
         Returns
         -------
@@ -444,11 +449,22 @@ class Explainer(Manners):
         Raises
         ------
         ResultFileError
-            If the file belongs to another run, is damaged, or is being written by another process.
+            If the file belongs to another run, or is being written by another process.
+        FileWriteError
+            If the file cannot be written, such as on a full disk; rows that are in it stay.
+        BudgetError
+            If the budget of a row was spent and `on_budget` is ``"raise"``; the rows before it are in the file.
         WeightError
             If there is no such score.
         IncompleteError
             If a score needs all CXps and there is a `max_size`.
+
+        Warns
+        -----
+        AxfiWarning
+            If rows of the file were damaged (each has a checksum), and are computed again; if the budget of rows was
+            spent. With ``on_budget="radius"`` such a row is written up to the radius that was reached, and if that is
+            none, as over budget with radius 0.
 
         Notes
         -----
@@ -465,6 +481,7 @@ class Explainer(Manners):
         rows = self._rows(X, on_error)
         run = Run(
             self._find,
+            self._outputs,
             self._model,
             self._similarity,
             target=self.target,
@@ -482,7 +499,11 @@ class Explainer(Manners):
         found = None if self._probabilities is None else self._probabilities(rows.codes)
         options: dict[str, Any] = {"probabilities": found, "n_jobs": n_jobs, "progress": progress}
         stops = self.on_interrupt == "radius"
-        return write_results(run, path, rows.codes, rows.labels, stops_at_interrupt=stops, **options)
+        options |= {"stops_at_interrupt": stops, "durable": durable}
+        return write_results(run, path, rows.codes, rows.labels, **options)
+
+    def _outputs(self, codes: Codes) -> Sequence[Any]:
+        return self._engine.locate(codes)[1]
 
     def output_probabilities(self) -> dict[Hashable, Fraction]:
         """Return the probability of each output over the whole domain, under its distribution.

@@ -1,4 +1,4 @@
-"""Explanations as HTML tables with bars, for notebooks.
+"""Explanations as HTML tables with bars, for notebooks: floats in sight, exact numbers folded away.
 
 Everything is inline, text is escaped, and colours are either inherited or readable on white and
 on black, so a table looks right in light and in dark notebooks.
@@ -6,7 +6,7 @@ on black, so a table looks right in light and in dark notebooks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
@@ -24,8 +24,11 @@ __all__ = ["batch_html", "explanation_html"]
 
 _MOST_FEATURES = 15
 _MOST_CXPS = 8
+_MOST_AXPS = 8
+_AXP_SECONDS = 1.0  # a cell that shows itself should not take longer than this for them
 _LONGEST = 48
 _MOST_BITS = 256  # of an exact number that is shown when the pointer rests on it
+_MOST_DIGITS = 1000  # of one that is folded away
 _CELL = "padding:2px 10px;border:0;background:transparent;color:inherit;text-align:"
 _RULE = "border-bottom:1px solid rgba(128,128,128,.5);"
 _NOTE = "opacity:.75;margin:4px 10px;"
@@ -55,7 +58,9 @@ def explanation_html(explained: Explanation | SavedExplanation, kind: str) -> st
     surety = surety_words(explained)
     title = f"Why {abridged(shown(explained.prediction_name), _LONGEST)}?{f' ({surety})' if surety else ''}"
     table = _table(("feature", "value", f"{kind} score", "", "share"), rows, right={1, 3, 4})
-    return _box(title, table + _note("; ".join(notes)) + _cxp_table(explained))
+    exact = {f"score of {n}": scores[n] for n in ranked[:_MOST_FEATURES]}
+    parts = [table, _note("; ".join(notes)), _cxp_table(explained), _axp_table(explained), _exact(explained, exact)]
+    return _box(title, "".join(parts))
 
 
 def _cxp_table(explained: Explanation | SavedExplanation) -> str:
@@ -66,6 +71,35 @@ def _cxp_table(explained: Explanation | SavedExplanation) -> str:
     hidden = f", {total - len(rows)} lighter ones not shown" if total > len(rows) else ""
     head = ("CXp", f"weight ({explained.weights})", "")
     return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit_words(explained)}{hidden}")
+
+
+def _axp_table(explained: Explanation | SavedExplanation) -> str:
+    """Return a table of AXps, smallest first, as far as they are found in a moment; nothing up to a radius."""
+    if explained.radius is not None:
+        return ""
+    axps, complete = explained.some_axps(seconds=_AXP_SECONDS)
+    if not axps:  # too many to begin with
+        return ""
+    rows = [(", ".join(a.features) or "nothing",) for a in axps[:_MOST_AXPS]]
+    more = "" if complete and len(axps) == len(rows) else ", not all of them shown"
+    does = "the output stays" if explained.toward is None else "the output is never that class"
+    number = f"{'' if complete else 'at least '}{len(axps)} AXps{more}"
+    return _table((f"AXp: keep these, and {does}",), rows, right=set()) + _note(number)
+
+
+def _exact(explained: Explanation | SavedExplanation, scores: Mapping[str, Fraction]) -> str:
+    """Return the exact numbers behind the floats, folded."""
+    weights = {f"weight of {', '.join(c.features)}": c.weight for c in explained.heaviest_cxps()[:_MOST_CXPS]}
+    lines = "".join(
+        f'<div style="{_NOTE}overflow-wrap:anywhere">{escape(name)} = {_in_full(value)}</div>'
+        for name, value in {**scores, **weights}.items()
+    )
+    return f'<details style="{_NOTE}"><summary>exact numbers</summary>{lines}</details>' if lines else ""
+
+
+def _in_full(value: Fraction | int) -> str:
+    text = shown(value, digits=None)
+    return escape(text if len(text) <= _MOST_DIGITS else f"a fraction of {len(text):,} digits; ask e.scores(), e.cxps")
 
 
 def batch_html(title: str, rows: Sequence[tuple[str, float, float]], kind: str) -> str:
@@ -91,10 +125,10 @@ class _Markup(str):
 
 
 def _bar(share: Fraction | float) -> str:
-    width = round(float(share) * 140, 1)
+    width = round(float(share) * 100, 1)
     return _Markup(
-        f'<div style="width:142px"><div style="width:{width}px;min-width:1px;height:11px;border-radius:2px;'
-        'background:#3d8bb8"></div></div>'
+        f'<div style="width:clamp(3em,12vw,142px)"><div style="width:{width}%;min-width:1px;height:11px;'
+        'border-radius:2px;background:#3d8bb8"></div></div>'
     )
 
 

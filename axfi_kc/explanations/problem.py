@@ -35,13 +35,16 @@ class OwnPredict:
     ----------
     ask
         From codes, a row per point, to outputs; None where there is nothing to ask but the neutral form.
+    name
+        What the model is, for people; see :func:`axfi_kc.models.own_predict.model_name`. Empty where none is known.
     """
 
     ask: Predict | None = None
+    name: str = ""
 
-    def __reduce__(self) -> tuple[type[OwnPredict], tuple[()]]:
+    def __reduce__(self) -> tuple[type[OwnPredict], tuple[None, str]]:
         """Return what a worker or a file gets: models may be large, and need not be picklable."""
-        return OwnPredict, ()
+        return OwnPredict, (None, self.name)
 
 
 @dataclass(frozen=True, eq=False)

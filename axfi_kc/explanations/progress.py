@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
@@ -50,6 +51,14 @@ def progress_words(progress: Progress) -> str:
     return ", ".join(parts)
 
 
+def _bar(**settings: Any) -> Any:
+    """Return a bar of tqdm: a widget where a notebook has them, else text, without a warning that it has none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+    return tqdm(**settings)
+
+
 class _Line:
     """A line that appears after a second and says how far a search is."""
 
@@ -62,9 +71,7 @@ class _Line:
         if seconds < self._patience:
             return
         if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(desc=progress_words(progress), unit=" nodes", unit_scale=True, leave=False)
+            self._bar = _bar(desc=progress_words(progress), unit=" nodes", unit_scale=True, leave=False)
         self._bar.set_description_str(progress_words(progress), refresh=False)
         if seconds > _LONG:
             self._bar.set_postfix_str(_ADVICE, refresh=False)
@@ -102,10 +109,8 @@ def with_progress(
     if not is_shown(progress):
         yield from (result for _, result in results)
         return
-    from tqdm.auto import tqdm
-
     delay = 0.0 if progress else _PATIENCE
-    with tqdm(total=total, initial=done, unit="row", desc="explaining", delay=delay) as bar:
+    with _bar(total=total, initial=done, unit="row", desc="explaining", delay=delay) as bar:
         for rows, result in results:
             yield result
             bar.update(rows)

@@ -206,7 +206,7 @@ def radius_path(
         budget or explainer.budget, goal="path of radii", advice="allow more, or look at smaller radii with up_to"
     )
     model, codes = explainer._model, explainer.domain.encode_point(x)
-    similarity, own = explainer._similarity, OwnPredict(explainer._predict)
+    similarity, own = explainer._similarity, OwnPredict(explainer._predict, explainer._model_name)
     output, names = model.outputs_at(codes[np.newaxis])[0], explainer.class_names or {}
     problem = Problem(model, codes, output, similarity, own, names)
     search = _Search(problem, region, explainer.weights, explainer.target, explainer.budget, account)

@@ -8,6 +8,7 @@ of a library turns up, and those modules register how ``predict`` is asked, wher
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,6 +38,7 @@ __all__ = [
     "import_readers",
     "library_class",
     "library_of",
+    "model_name",
     "named_columns",
     "numbers_of",
     "override_of",
@@ -117,6 +119,22 @@ def library_of(model: Any) -> str | None:
     """Return the top-level package of the library that a model is from, by the order in which methods are looked up."""
     kind = library_class(model)
     return None if kind is None else package_of(kind)
+
+
+def model_name(model: Any) -> str:
+    """Return a model's class, and its library with the version, for people; nothing for what no library made.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> model_name(DecisionTreeClassifier()).split(" ")[:3], model_name(print)
+    (['DecisionTreeClassifier', 'of', 'sklearn'], '')
+    """
+    library = library_of(model)
+    if library is None:
+        return ""
+    version = str(getattr(sys.modules.get(library), "__version__", ""))
+    return f"{type(model).__name__} of {library} {version}".rstrip()
 
 
 def import_readers(model: Any) -> None:

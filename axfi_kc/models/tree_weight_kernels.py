@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from axfi_kc.compiled import kernel, part
 
 __all__ = ["Numbers", "Tree", "weigh"]
 
 
-_inner = njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 _LIMB = np.uint64(32)
 _MASK = np.uint64(0xFFFFFFFF)
 
@@ -43,7 +43,7 @@ class Tree(NamedTuple):
     own: np.ndarray  # int64[m]
 
 
-@_inner
+@part
 def _multiplied(a, ao, an, b, bo, bn, z, zo):
     """Write a * b to z, which is neither; return its length."""
     if an == 0 or bn == 0:
@@ -74,7 +74,7 @@ def _multiplied(a, ao, an, b, bo, bn, z, zo):
     return n
 
 
-@_inner
+@part
 def _added(z, zo, zn, a, ao, an):
     """Add a to z; return its length."""
     n = max(zn, an)
@@ -93,14 +93,14 @@ def _added(z, zo, zn, a, ao, an):
     return n
 
 
-@_inner
+@part
 def _copied(a, ao, an, z, zo):
     for k in range(an):
         z[zo + k] = a[ao + k]
     return an
 
 
-@_inner
+@part
 def _fix(T, N, place, i, inside, base, base_length, width, L, tmp):
     """Write for each state of member i the product of the table entries between it and features that are fixed."""
     for s in range(T.size[i]):
@@ -123,7 +123,7 @@ def _fix(T, N, place, i, inside, base, base_length, width, L, tmp):
         base_length[i * width + s] = n
 
 
-@_inner
+@part
 def _is_alone(T, i, inside):
     """Tell whether everything next to member i is fixed."""
     parent = T.parent[i]
@@ -133,7 +133,7 @@ def _is_alone(T, i, inside):
     return alone
 
 
-@_inner
+@part
 def _weigh_box(T, N, R, Y, rows, members, inside, base, base_length, msg, msg_length, width, L, cur, cur_length,
                tmp, product):  # fmt: skip
     """Write what a box weighs to `product`; return its length. Members come children first.
@@ -184,7 +184,7 @@ def _weigh_box(T, N, R, Y, rows, members, inside, base, base_length, msg, msg_le
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weigh(T, N, R, full, places, owner, offsets, features, counts, spans, width, L, above, below):
     """Write for each set of features what its boxes weigh together, and what everything does.
 

@@ -10,6 +10,7 @@ or saved behind the caller's back. To add one:
 
 from axfi_kc.plots.circuit import circuit_dot, circuit_graph, plot_circuit
 from axfi_kc.plots.cxps import plot_cxps
+from axfi_kc.plots.force import plot_force
 from axfi_kc.plots.forest import plot_forest
 from axfi_kc.plots.interactions import plot_interactions
 from axfi_kc.plots.overlaps import plot_rbo
@@ -23,6 +24,7 @@ __all__ = [
     "plot_batch",
     "plot_circuit",
     "plot_cxps",
+    "plot_force",
     "plot_forest",
     "plot_interactions",
     "plot_radius_path",

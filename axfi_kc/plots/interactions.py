@@ -6,11 +6,9 @@ from fractions import Fraction
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
-from axfi_kc.domain.measures import amount
-from axfi_kc.errors import DomainError
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import ABSENT, BAR, INK, LABEL, PRESENT, SMALL, caption, label, own_axes
+from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, signed, text_width
 from axfi_kc.scores import shares_of
 from axfi_kc.scores.interactions import find_interaction
 
@@ -23,10 +21,14 @@ __all__ = ["plot_interactions"]
 _WIDEST = 7.0  # points of the strongest line
 _LARGEST = 900.0  # square points of the disc of a feature with all of the score
 _NUMBERED = 6  # lines that carry their number
+_NAME = 22  # letters of a name
+_INCH = 2.0  # inches of the circle's radius
+_LINE = 0.13  # a line of small letters, in radii
+# Not in the middle first, where lines through the centre meet, nor near the ends, where discs and names are.
+_SHARES = (0.38, 0.62, 0.5, 0.3, 0.7, 0.44, 0.56, 0.25, 0.75)
 _Pairs = list[tuple[tuple[str, ...], Fraction]]
 
 
-@checked("explanation", "max_features", "max_pairs", "ax")
 def plot_interactions(
     explanation: Explanation,
     kind: str = "shapley",
@@ -61,32 +63,39 @@ def plot_interactions(
     DomainError
         If a limit is less than two features or one line.
     """
-    if max_features < 2 or max_pairs < 1:
-        raise DomainError(
-            f"A network needs room for two features and a line, but {max_features} and {max_pairs} were given."
-        )
+    check_limit("max_features", max_features, least=2)
+    check_limit("max_pairs", max_pairs)
     about, found = find_interaction(kind).about, explanation.interactions(kind)
     names, pairs = _strongest(found, explanation, max_features, max_pairs)
-    ax = own_axes(ax, width=7.2, height=6.2)
     places = {n: _place(k, len(names)) for k, n in enumerate(names)}
-    _draw_lines(ax, pairs, places)
+    left, right = _margins(places)
+    ax = own_axes(ax, width=max(_INCH * (left + right) + 0.3, 6.0), height=_INCH * 2.5 + 0.8)
     shares = shares_of(explanation.scores("banzhaf" if kind == "banzhaf" else "shapley"))
-    ax.scatter(
-        [places[n][0] for n in names],
-        [places[n][1] for n in names],
-        s=[60 + _LARGEST * float(shares[n]) for n in names],
-        color=INK,
-        zorder=3,
-    )
     for n in names:
         _draw_name(ax, n, places[n])
-    # Room for names to the left and right: these are as wide as they are long, whatever the circle's size.
-    ax.set(xlim=(-2.0, 2.0), ylim=(-1.35, 1.35), xticks=[], yticks=[], aspect="equal")
+    _draw_lines(ax, pairs, places)
+    sizes = [60 + _LARGEST * float(shares[n]) for n in names]
+    x, y = zip(*(places[n] for n in names), strict=True)
+    ax.scatter(x, y, s=sizes, color=palette(ax).ink, zorder=3)
+    ax.set(xlim=(-left, right), ylim=(-1.25, 1.25), xticks=[], yticks=[], aspect="equal")
     ax.spines[:].set_visible(False)
     hidden = len(found) - len(pairs)
     words = "discs: share of the score; lines: interaction, solid below 0, dashed above"
-    caption(ax, f"{about} of two features", words + (f" ({hidden} weaker ones not shown)" if hidden else ""))
+    caption(
+        ax, f"{about} of two features", words + (f" ({counted(hidden, 'weaker pair')} not shown)" if hidden else "")
+    )
     return ax
+
+
+def _margins(places: dict[str, tuple[float, float]]) -> tuple[float, float]:
+    """Return how far the picture goes to the left and to the right of the circle's middle, in its radii."""
+    ends = {-1: 1.0, 1: 1.0}
+    for name, (x, _) in places.items():
+        wide = text_width(label(name, _NAME)) / _INCH
+        for side in (-1, 1):
+            reach = wide / 2 if abs(x) < 0.1 else wide + 0.12 if x * side > 0 else 0.0
+            ends[side] = max(ends[side], side * x + reach)
+    return ends[-1] + 0.05, ends[1] + 0.05
 
 
 def _strongest(
@@ -112,36 +121,40 @@ def _place(k: int, n: int) -> tuple[float, float]:
 
 def _draw_lines(ax: Axes, pairs: _Pairs, places: dict[str, tuple[float, float]]) -> None:
     most = max((abs(value) for _, value in pairs), default=Fraction(1))
+    taken: list[tuple[float, float, float]] = []
     for rank, ((a, b), value) in enumerate(pairs):
         strength = float(abs(value) / most)
         (x, y), (u, v) = places[a], places[b]
         # The strongest on top, and light where weak: many lines cross.
-        style: dict[str, Any] = {"color": BAR, "linestyle": "-"} if value < 0 else {"color": PRESENT, "linestyle": "--"}
+        below = {"color": palette(ax).bar, "linestyle": "-"}
+        style: dict[str, Any] = below if value < 0 else {"color": palette(ax).against, "linestyle": "--"}
         ax.plot([x, u], [y, v], linewidth=0.5 + _WIDEST * strength, alpha=0.25 + 0.6 * strength, zorder=1, **style)
         if rank < _NUMBERED:
-            # Not in the middle, where lines through the centre meet.
-            at = (0.62 * x + 0.38 * u, 0.62 * y + 0.38 * v)
-            ax.annotate(
-                amount(value, digits=2),
-                at,
-                ha="center",
-                va="center",
-                fontsize=SMALL,
-                color=INK,
-                zorder=4,
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": ABSENT, "linewidth": 0.5},
-            )
+            _number_line(ax, signed(amount(value, digits=2)), places[a], places[b], taken)
+
+
+def _number_line(ax: Axes, text: str, start: Any, end: Any, taken: list[tuple[float, float, float]]) -> None:
+    """Write a number on a line, where no other stands yet; nowhere if there is no such place."""
+    half = text_width(text, "small") / 2 / _INCH + 0.04
+    for share in _SHARES:
+        x, y = (start[k] + share * (end[k] - start[k]) for k in (0, 1))
+        if all(abs(x - u) > half + other or abs(y - v) > _LINE for u, v, other in taken):
+            taken.append((x, y, half))
+            frame = {"facecolor": palette(ax).paper, "edgecolor": palette(ax).soft, "linewidth": 0.5}
+            box = {"boxstyle": "round,pad=0.15", **frame}
+            ax.text(x, y, text, ha="center", va="center", fontsize=letters("small"), zorder=4, bbox=box)
+            return
 
 
 def _draw_name(ax: Axes, name: str, place: tuple[float, float]) -> None:
     x, y = place
     side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
     ax.annotate(
-        label(name, 22),
+        label(name, _NAME),
         (x, y),
         xytext=(14 * x, 16 * y),
         textcoords="offset points",
         ha=side,
         va="bottom" if y > 0.9 else "top" if y < -0.9 else "center",
-        fontsize=LABEL,
+        fontsize=letters("label"),
     )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from axfi_kc.arguments import checked
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import BAR, FAINT, INK, LABEL, bare, caption, label, own_axes
+from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["plot_rbo"]
 
 
-@checked("values_by_pair", "most", "ax")
 def plot_rbo(
     values_by_pair: Mapping[Any, Iterable[Any]],
     *,
@@ -58,23 +56,23 @@ def plot_rbo(
         positions=range(len(pairs)),
         widths=0.5,
         showfliers=False,
-        medianprops={"color": INK, "linewidth": 2},
-        boxprops={"color": INK},
-        whiskerprops={"color": INK},
-        capprops={"color": INK},
+        medianprops={"color": palette(ax).ink, "linewidth": 2},
+        boxprops={"color": palette(ax).ink},
+        whiskerprops={"color": palette(ax).ink},
+        capprops={"color": palette(ax).ink},
     )
     for row, values in enumerate(pairs.values()):
         # an even spread, not a random one: the same numbers make the same picture
         offsets = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.4
-        ax.scatter(values, row + offsets, s=8, color=BAR, alpha=0.45, linewidths=0, zorder=1)
+        ax.scatter(values, row + offsets, s=8, color=palette(ax).bar, alpha=0.45, linewidths=0, zorder=1)
     ax.set_yticks(range(len(pairs)), list(pairs))
     ax.set_ylim(len(pairs) - 0.4, -0.6)
     ax.set_xlim(-0.03, most * 1.03)
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel("rank-biased overlap (0: nothing in common)", fontsize=LABEL)
-    caption(ax, title, _counts([len(v) for v in pairs.values()]))
-    return bare(ax)
+    ax.set_xlabel("rank-biased overlap (0: nothing in common)", fontsize=letters("label"))
+    caption(bare(ax), label(title, 120), _counts([len(v) for v in pairs.values()]))
+    return ax
 
 
 def _name(pair: Any) -> str:

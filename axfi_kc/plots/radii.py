@@ -5,10 +5,9 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import ABSENT, FAINT, INK, LABEL, PRESENT, SMALL, bare, caption, label, own_axes
+from axfi_kc.plots.style import bare, caption, check_limit, label, laid_out, letters, own_axes, palette, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +20,6 @@ __all__ = ["plot_radius_path"]
 _LINE, _MOST_LINES = 44, 4
 
 
-@checked("path", "most", "title", "ax")
 def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: Axes | None = None) -> Axes:
     """Draw for each CXp the radii at which it is one, from where it appears to where a smaller one replaces it.
 
@@ -47,6 +45,7 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     >>> [t.get_text() for t in plot_radius_path(path).get_yticklabels()]
     ['{a, b}', '{a}', '{b}']
     """
+    check_limit("most", most)
     lives = _lives(path)
     if not lives:
         raise DomainError("There is no CXp at any radius of this path, so there is nothing to draw; look further.")
@@ -60,14 +59,13 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
             _draw_life(ax, row, float(start), last if end is None else float(end), is_open, goes_on=end is None)
     ax.set_yticks(range(len(names)), labels)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    first = min(float(ends[0][0]) for ends in spans)
-    ax.set_xlim(max(0.0, first - 0.6 * (last - first)), last)  # of what lies before the first CXp, a little is enough
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
     unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
-    ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=LABEL)
-    caption(ax, title or "CXps as the radius grows", _note(path, len(lives) - len(names)))
-    return bare(ax)
+    ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=letters("label"))
+    caption(bare(ax), label(title, 120) if title else "CXps as the radius grows", _note(path, len(lives) - len(names)))
+    _begin(ax, min(float(ends[0][0]) for ends in spans), last)
+    return ax
 
 
 def _lives(path: RadiusPath) -> dict[tuple[str, ...], list[list[Any]]]:
@@ -97,15 +95,33 @@ def _right_end(path: RadiusPath) -> float:
     return float(path[-1].start) * 1.15 or 1.0
 
 
+def _begin(ax: Axes, first: float, last: float) -> None:
+    """Begin the axis a little before the first CXp, with room for the number to the left of it."""
+    share = min((text_width(amount(first), "small") + 0.2) / laid_out(ax), 0.5)
+    left = min(max(0.0, first - 0.6 * (last - first)), (first - share * last) / (1 - share))
+    ax.set_xlim(left, last)
+    if left < 0:  # no radius is
+        ax.set_xticks([tick for tick in ax.get_xticks() if 0 <= tick <= last])
+
+
 def _draw_life(ax: Axes, row: int, start: float, end: float, is_open: bool, *, goes_on: bool) -> None:
-    ax.plot([start, end], [row, row], color=INK, linewidth=3.5, solid_capstyle="butt")
-    face = "white" if is_open else PRESENT
-    ax.plot([start], [row], "o", markersize=6, markerfacecolor=face, markeredgecolor=PRESENT, clip_on=False, zorder=3)
+    ax.plot([start, end], [row, row], color=palette(ax).ink, linewidth=3.5, solid_capstyle="butt")
+    face = palette(ax).paper if is_open else palette(ax).against
+    ax.plot(
+        [start],
+        [row],
+        "o",
+        markersize=6,
+        markerfacecolor=face,
+        markeredgecolor=palette(ax).against,
+        clip_on=False,
+        zorder=3,
+    )
     if not goes_on:
-        ax.plot([end], [row], "|", markersize=11, markeredgewidth=2, color=ABSENT, clip_on=False)
+        ax.plot([end], [row], "|", markersize=11, markeredgewidth=2, color=palette(ax).soft, clip_on=False)
     ax.annotate(
         amount(start), (start, row), xytext=(-7, 0), textcoords="offset points", ha="right", va="center",
-        fontsize=SMALL, color=ABSENT,
+        fontsize=letters("small"), color=palette(ax).soft,
     )  # fmt: skip
 
 

@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.plots.style import BAR, FAINT, LABEL, LOW_TO_HIGH, SMALL, TITLE, bare, caption, label, own_axes, value
+from axfi_kc.plots.style import (
+    bare,
+    caption,
+    check_limit,
+    label,
+    label_bars,
+    letters,
+    own_axes,
+    palette,
+    shades,
+    text_width,
+    value,
+)
+from axfi_kc.plots.titles import change_words, moves_of, nearest_of_all, output_words, why
 from axfi_kc.scores import find_score, shares_of
 
 if TYPE_CHECKING:
@@ -25,14 +37,20 @@ __all__ = ["plot_batch", "plot_scores"]
 
 _BINS = 60  # points of one feature whose scores fall into one of so many bins are drawn side by side
 _SPREAD = 0.4
-_UNORDERED = "#4c956c"
 
 
-@checked("explanation", "max_features", "ax")
 def plot_scores(
-    explanation: Explanation, kind: str = "shapley", *, max_features: int = 15, ax: Axes | None = None
+    explanation: Explanation,
+    kind: str = "shapley",
+    *,
+    max_features: int = 15,
+    nearest: bool = True,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the score of each feature as a horizontal bar, largest on top, with its share of all scores.
+
+    Above stand the output and the nearest change of it; the features that take part in that change say which way they
+    go: up, down, or to another category.
 
     Parameters
     ----------
@@ -42,34 +60,48 @@ def plot_scores(
         Which score: a name in :data:`axfi_kc.scores.SCORES`.
     max_features
         How many features to show at most; the rest is counted in a note.
+    nearest
+        Whether the nearest change is looked for and shown. It is not where that takes long, or where an explanation was
+        read without its model.
     ax
         Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import matplotlib as mpl
+    >>> import axfi_kc
+    >>> mpl.use("Agg")
+    >>> domain = axfi_kc.Domain([axfi_kc.Integer("age", 0, 99), axfi_kc.Integer("smokes", 0, 1)])
+    >>> e = axfi_kc.Explainer(lambda p: p[0] > 60 and p[1] == 1, domain).explain((70, 1))
+    >>> [text.get_text() for text in plot_scores(e).texts][:2]
+    ['0.305 (55%)   ▼ to 60', '0.25 (45%)']
     """
+    check_limit("max_features", max_features)
     scores = explanation.scores(kind)
     ranked, shares = sorted(scores.items(), key=lambda item: -item[1]), shares_of(scores)
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
-    ax = own_axes(ax, width=6.4, height=1.3 + 0.34 * len(shown))
-    values = explanation.instance
-    bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=BAR, height=0.7)
-    ax.set_yticks(range(len(shown)), [f"{label(name)} = {value(values[name])}" for name, _ in shown])
+    change = nearest_of_all(explanation) if nearest else None
+    values, moves = explanation.instance, moves_of(change)
+    names = [f"{label(name)} = {value(values[name])}" for name, _ in shown]
+    words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})   {moves.get(name, '')}".rstrip() for name, s in shown]
+    room = max(map(text_width, names)) + max(map(text_width, words))
+    ax = own_axes(ax, width=3.4 + room, height=1.5 + 0.34 * len(shown))
+    bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=palette(ax).bar, height=0.7)
+    ax.set_yticks(range(len(shown)), names)
     ax.invert_yaxis()
-    words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})" for name, s in shown]
-    ax.bar_label(bars, words, padding=3, fontsize=LABEL)
-    ax.margins(x=0.24)
-    ax.set_xlim(left=0)
     _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
-    ax.set_title(f"Why {value(explanation.prediction_name)}?", fontsize=TITLE)
-    return bare(ax)
+    label_bars(bare(ax), bars, words)
+    caption(ax, why(explanation), "\n".join(filter(None, (output_words(explanation), change_words(change)))))
+    return ax
 
 
 def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "") -> None:
     """Say what is drawn to the right, and how many features are left out."""
     left_out = f"   ({hidden} more features not shown)" if hidden else ""
-    ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=LABEL)
+    ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=letters("label"), wrap=True)
     ax.locator_params(axis="x", nbins=ticks)
 
 
-@checked("batch", "max_features", "max_points", "shares", "ax")
 def plot_batch(
     batch: Sequence[Explanation] | SavedBatch,
     kind: str = "shapley",
@@ -104,6 +136,8 @@ def plot_batch(
     -----
     The mean is that of the instances drawn. Linear in instances times features.
     """
+    check_limit("max_features", max_features)
+    check_limit("max_points", max_points)
     if not len(batch):
         raise DomainError("The batch has no explanation to draw; explain at least one row.")
     wanted = _spaced(len(batch), max_points)
@@ -113,7 +147,7 @@ def plot_batch(
     table = np.array([[float(s) for s in row.values()] for row in rows])
     ranked = np.argsort(-table.mean(axis=0), kind="stable")
     shown = [int(i) for i in ranked if table[:, i].any()][:max_features] or [int(ranked[0])]
-    ax = own_axes(ax, width=6.8, height=1.7 + 0.42 * len(shown))
+    ax = own_axes(ax, width=7.8, height=1.7 + 0.42 * len(shown))
     for row, i in enumerate(shown):
         _swarm(ax, table[:, i], _colours(chosen, i), row=row)
     ax.set_yticks(range(len(shown)), [label(names[i]) for i in shown])
@@ -121,7 +155,7 @@ def plot_batch(
     _score_axis(ax, kind, hidden=len(names) - len(shown), ticks=6, what=", share of the sum" if shares else "")
     of = "" if len(chosen) == len(batch) else f" of {len(batch)}"
     title, mean = ("Shares of scores", "mean share") if shares else ("Scores", "mean score")
-    caption(ax, f"{title} over {len(chosen)}{of} instances", f"sorted by {mean}, which the black line marks")
+    caption(ax, f"{title} over {len(chosen)}{of} instances", f"sorted by {mean}, which the long stroke marks")
     features = [chosen[0].domain.features[i] for i in shown]
     _legend(ax, unordered=any(isinstance(f, Categorical) for f in features), missing=any(f.missing for f in features))
     return bare(ax)
@@ -145,20 +179,18 @@ def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
     values = np.array([e.instance[feature.name] for e in chosen], dtype=np.float64)  # NaN where one is missing
     present = values[~np.isnan(values)]
     spread = float(np.ptp(present)) if len(present) else 0.0
-    return (values - present.min()) / spread if spread else np.where(np.isnan(values), np.nan, 0.5)
+    low, high = (present.min(), present.max()) if spread else (float(feature.low), float(feature.high))
+    return (values - low) / ((high - low) or 1.0)  # one value alone: where it is in the domain
 
 
 def _swarm(ax: Axes, scores: npt.NDArray[np.float64], colours: Any, *, row: int) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    ax.axhline(row, color=FAINT, linewidth=1, zorder=0)
-    paint: dict[str, Any] = {"color": _UNORDERED}
+    ax.axhline(row, color=palette(ax).faint, linewidth=1, zorder=0)
+    paint: dict[str, Any] = {"color": palette(ax).unordered}
     if colours is not None:
-        shades = LinearSegmentedColormap.from_list("low_to_high", LOW_TO_HIGH).with_extremes(bad=_UNORDERED)
         # A missing value has no place between low and high, but its point is shown.
-        paint = {"c": colours, "cmap": shades, "vmin": 0, "vmax": 1, "plotnonfinite": True}
+        paint = {"c": colours, "cmap": shades(palette(ax)), "vmin": 0, "vmax": 1, "plotnonfinite": True}
     ax.scatter(scores, row + _offsets(scores), s=9, alpha=0.75, linewidths=0, zorder=2, **paint)
-    ax.plot([scores.mean()] * 2, [row - _SPREAD, row + _SPREAD], color="black", linewidth=1.4, zorder=3)
+    ax.plot([scores.mean()] * 2, [row - _SPREAD, row + _SPREAD], color=palette(ax).ink, linewidth=1.4, zorder=3)
 
 
 def _offsets(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -178,9 +210,10 @@ def _offsets(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _legend(ax: Axes, *, unordered: bool, missing: bool) -> None:
     """Say what the colours mean, in the words of a legend; a colour bar would take room from the axes."""
-    for colour, text in zip(LOW_TO_HIGH, ("low value", "middle", "high value"), strict=True):
+    for colour, text in zip(palette(ax).low_to_high, ("low value", "middle", "high value"), strict=True):
         ax.scatter([], [], s=22, color=colour, linewidths=0, label=text)
     if unordered or missing:
         words = " or ".join(["a category"] * unordered + ["missing"] * missing)
-        ax.scatter([], [], s=22, color=_UNORDERED, linewidths=0, label=words)
-    ax.legend(loc="lower right", fontsize=SMALL, frameon=True, framealpha=0.9, edgecolor=FAINT, handletextpad=0.2)
+        ax.scatter([], [], s=22, color=palette(ax).unordered, linewidths=0, label=words)
+    # Beside the axes, where no point can be hidden.
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=letters("small"), frameon=False, handletextpad=0.2)

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import ABSENT, BAR, FAINT, LABEL, SECOND, SMALL, TITLE, bare, label, own_axes
+from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,10 +18,10 @@ __all__ = ["plot_sizes"]
 
 
 _NAMED_BY = ("model", "target", "code", "order", "vtree")
+_FEW_DECADES = 5  # so many fit in full below the axis
 _MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 
-@checked("frame", "measures", "ax")
 def plot_sizes(
     frame: pd.DataFrame | Sequence[Mapping[str, Any]],
     *,
@@ -51,6 +50,7 @@ def plot_sizes(
     >>> [t.get_text() for t in plot_sizes(rows).get_yticklabels()]
     ['mdd', 'obdd']
     """
+    measures = (measures,) if isinstance(measures, str) else tuple(measures)
     rows: list[Any] = list(frame) if isinstance(frame, Sequence) else frame.to_dict("records")
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
@@ -58,20 +58,20 @@ def plot_sizes(
             f"A picture of sizes needs at least one row with one or two of {', '.join(_MEASURES)}, but "
             f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
         )
-    ax = own_axes(ax, width=6.8, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
-    for k, (measure, colour) in enumerate(zip(measures, (BAR, SECOND), strict=False)):
+    ax = own_axes(ax, width=7.4, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
+    for k, (measure, colour) in enumerate(zip(measures, (palette(ax).bar, palette(ax).second), strict=False)):
         _draw_measure(ax, [_number(r[measure]) for r in rows], measure, colour, shift=(k - (len(measures) - 1) / 2))
     ax.set_xscale("log")
     ax.set_yticks(range(len(rows)), [_name(r) for r in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     _whole_decades(ax, [s for r in rows for m in measures if (s := _number(r[m]))])
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
+    ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=LABEL)
+    ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=letters("label"))
     if len(measures) > 1:
-        ax.legend(fontsize=SMALL, frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
-    ax.set_title(title, fontsize=TITLE, loc="left" if len(measures) > 1 else "center")
-    return bare(ax)
+        ax.legend(fontsize=letters("small"), frameon=False, loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
+    caption(bare(ax), label(title, 120))
+    return ax
 
 
 def _number(found: Any) -> float | None:
@@ -94,7 +94,7 @@ def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str
     rows = [row + 0.38 * shift for row in range(len(sizes))]
     known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
     bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=measure)
-    ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=SMALL)
+    ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=letters("small"))
     for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
         ax.annotate(
             "not within the budget" if shift <= 0 else "",
@@ -103,15 +103,23 @@ def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            fontsize=SMALL,
-            color=ABSENT,
+            fontsize=letters("small"),
+            color=palette(ax).soft,
         )
 
 
 def _whole_decades(ax: Axes, sizes: list[float]) -> None:
-    """Begin at a power of ten below all sizes, end with room for the numbers, and label powers of ten only."""
-    from matplotlib.ticker import NullFormatter
+    """Begin at a power of ten below all sizes, end with room for the numbers, and label powers of ten in full.
+
+    Between two powers of ten alone, 2 and 5 are labelled too: one number makes no scale.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     least, most = min(sizes, default=1.0), max(sizes, default=1.0)
-    ax.set_xlim(10.0 ** floor(log10(least) - 0.01), most * 10 ** (0.12 * max(1.0, log10(most / least) + 1)))
+    start = floor(log10(least) - 0.01)
+    ax.set_xlim(10.0**start, most * 10 ** (0.12 * max(1.0, log10(most / least) + 1)))
     ax.xaxis.set_minor_formatter(NullFormatter())
+    decades = log10(most) - start
+    if decades <= _FEW_DECADES:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades <= 1.5 else (1.0,)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: amount(tick)))

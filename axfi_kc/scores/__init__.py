@@ -19,6 +19,7 @@ import numpy as np
 from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.engines import CxpSets, Found, Numerators, Share
+from axfi_kc.engines.radius import naming_row
 from axfi_kc.errors import IncompleteError, WeightError
 from axfi_kc.scores.forest import CXpForest
 
@@ -246,10 +247,10 @@ def score_numerators(
     for score in scores:
         if score.share is None:
             radii = (max_size if found.radius(n) is None else found.radius(n) for n in range(len(found)))
-            rows = (
-                scores_of(sets, names, score, max_size=radius, budget=budget).values()
-                for sets, radius in zip(known, radii, strict=True)
-            )
+            rows = []
+            for n, (sets, radius) in enumerate(zip(known, radii, strict=True)):
+                with naming_row(n):
+                    rows.append(scores_of(sets, names, score, max_size=radius, budget=budget).values())
             made.append(over_one_denominator(rows, len(names)))
         else:
             made.append(found.mean(score.share))

@@ -8,17 +8,21 @@ to list, the trees share one DAG.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.from_tables import FeatureNames, feature_names, unknown
 from axfi_kc.domain.measures import Number, exact
+from axfi_kc.durable_files import write_whole, writing
 from axfi_kc.engines import LISTED, CxpSets, ListedCxps
 from axfi_kc.errors import BudgetError, UnknownFeatureError, WeightError
 from axfi_kc.families import WeightedDag
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["CXpForest"]
+
+# Control characters, which XML cannot hold even escaped, and halves of characters, which no file can.
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -294,10 +301,17 @@ class CXpForest:
         ------
         BudgetError
             If the forest's budget was spent; writing itself is not interrupted.
+        FileWriteError
+            If the file cannot be written.
         """
         import networkx as nx
 
-        nx.write_graphml(self._plain_graph(), path)
+        graph = self._plain_graph()
+        # networkx writes it step by step, and packs it if the name says so: beforehand, elsewhere.
+        with writing(path, "The forest"), TemporaryDirectory() as folder:
+            made = Path(folder, Path(path).name)
+            nx.write_graphml(graph, made)
+            write_whole(path, made.read_bytes(), what="The forest")
 
     def _plain_graph(self) -> nx.DiGraph:
         """Return the graph with attributes that a file can hold."""
@@ -305,7 +319,7 @@ class CXpForest:
 
         account = self._account()
         # n as text: the widest integer of GraphML has 64 bits, and a shared forest may have far more CXps.
-        plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=" ".join(self.graph.graph["features"]))
+        plain = nx.DiGraph(n=str(self.graph.graph["n"]), features=_text(tuple(self.graph.graph["features"])))
         for node, data in account.paced(self.graph.nodes(data=True)):
             plain.add_node(node, **_plain(data))
         for a, b, data in account.paced(self.graph.edges(data=True)):
@@ -320,21 +334,22 @@ class CXpForest:
         ------
         BudgetError
             If the forest's budget was spent.
+        FileWriteError
+            If the file cannot be written.
         """
         account = self._account()
         lines = ["digraph cxp_forest {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
         for node, data in account.paced(self.graph.nodes(data=True)):
             shape = "ellipse" if data["kind"] in ("feature", "branch") else "box"
             note = f"\\nw = {data['weight']}" if "weight" in data else ""
-            label = data["label"].replace("\\", "\\\\").replace('"', '\\"')
+            label = _text(data["label"]).replace("\\", "\\\\").replace('"', '\\"')
             lines.append(f'  {node} [shape={shape}, label="{label}{note}"];')
         for a, b, data in account.paced(self.graph.edges(data=True)):
             style = "bold" if data.get("member") or data.get("feature") else "dashed"
             lines.append(f'  {a} -> {b} [style={style}, label="{data["label"]}"];')
         text = "\n".join([*lines, "}"]) + "\n"
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            write_whole(path, text, what="The forest")
         return text
 
 
@@ -355,4 +370,5 @@ def _plain(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def _text(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return _NOT_IN_XML.sub("\ufffd", text)

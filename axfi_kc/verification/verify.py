@@ -269,7 +269,7 @@ def _free_sets(searches: Searches) -> Iterator[Check]:
     claim = searches.claim
     m, cxps = len(claim.domain), [claim.mask(s) for s in claim.cxps]
     # Freeing more features never makes a point similar, so the largest sets speak for all smaller ones.
-    size = min(claim.max_size or m, m)
+    size = m if claim.max_size is None else min(claim.max_size, m)
     every = comb(m, size) <= _SETS_TRIED and claim.is_bounded
     sets = _all_sets(m, size, cxps) if every else _some_sets(m, size, cxps, searches.allowance)
     for mask in sorted(set(sets)):

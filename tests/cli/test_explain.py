@@ -38,7 +38,7 @@ def test_command_line_explains_a_row(saved, capsys) -> None:
     assert "prediction: 0" in output
     assert "worst" in output
     assert {p.name for p in (saved / "out").iterdir()} == {
-        "banzhaf.png", "cxps.png", "forest.dot", "forest.graphml", "forest.png", "shapley.png",
+        "banzhaf.png", "cxps.png", "force.png", "forest.dot", "forest.graphml", "forest.png", "shapley.png",
     }  # fmt: skip
     assert main([arguments[0], str(saved / "tree.joblib"), *arguments[2:], "--allow-pickle", "--max-size", "1"]) == 0
 

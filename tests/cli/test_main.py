@@ -81,7 +81,7 @@ def test_explain(files: Path, capsys, explained) -> None:
     for axp in explained.axps:
         assert ", ".join(axp.features) in text
     best = max(explained.scores("shapley").values())
-    assert f"{float(best):.6f}" in text.split("\n")[4]
+    assert f"{float(best):.6f}" in text.split("\n")[6]
 
 
 def test_csv_and_parquet_say_the_same(files: Path, capsys) -> None:
@@ -103,8 +103,18 @@ def test_explain_writes_pictures_and_a_report(files: Path, capsys, tmp_path) -> 
     more = ["--pictures", str(tmp_path / "out"), "--report", str(tmp_path / "report.html")]
     text = printed(capsys, files, "explain", "tree.skops", "iris.csv", *more)
     written = [Path(line.removeprefix("wrote ")) for line in text.split("\n") if line.startswith("wrote ")]
-    assert len(written) == 7
+    assert len(written) == 8
     assert all(path.stat().st_size > 100 for path in written)
+
+
+def test_batch_draws_each_score_over_all_rows(files: Path, capsys, tmp_path) -> None:
+    more = ["--rows", "20", "--score", "banzhaf", "ffa", "--pictures", str(tmp_path / "out")]
+    text = printed(capsys, files, "batch", "tree.skops", "iris.csv", *more)
+    paths = [tmp_path / "out" / f"{kind}_batch.png" for kind in ("banzhaf", "ffa")]
+    assert text.split("\n")[-3:-1] == [f"wrote {path}" for path in paths]
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert run(files, "compile", "tree.skops", "iris.csv", "--picture", str(tmp_path / "c.docx")) == 1
+    assert "A picture's file should end in one of" in capsys.readouterr().err
 
 
 def test_domain_options(files: Path, capsys) -> None:
@@ -169,7 +179,7 @@ def test_compile_into_languages(files: Path, capsys, language: str) -> None:
 
 def test_sizes(files: Path, capsys, tmp_path) -> None:
     arguments = ["sizes", "binary.skops", "iris.csv", "--to", "mdd", "obdd", "--orders", "influence", "given"]
-    rows = json.loads(printed(capsys, files, *arguments, "--json"))
+    rows = json.loads(printed(capsys, files, *arguments, "--json"))["rows"]
     assert [(r["target"], r["order"]) for r in rows] == [
         ("mdd", "influence"), ("mdd", "given"), ("obdd", "influence"), ("obdd", "given"),
     ]  # fmt: skip
@@ -193,7 +203,7 @@ def test_sizes_as_a_study(files: Path, capsys, tmp_path) -> None:
         "sift",
         "window",
     ]
-    rows = json.loads(printed(capsys, files, *arguments, "--seeds", "0", "1", "--json"))
+    rows = json.loads(printed(capsys, files, *arguments, "--seeds", "0", "1", "--json"))["rows"]
     assert [(r["order"], r["seed"]) for r in rows][:4] == [
         ("given", None), ("given, sifted", None), ("given, window", None), ("random", 0),
     ]  # fmt: skip
@@ -205,7 +215,7 @@ def test_sizes_as_a_study(files: Path, capsys, tmp_path) -> None:
 def test_sizes_with_and_without_constraints(files: Path, capsys) -> None:
     arguments = ["sizes", "binary.skops", "iris.csv", "--to", "mdd", "--orders", "given"]
     rule = f"feature({pd.read_csv(files / 'iris.csv').columns[0]!r}) <= 6"
-    rows = json.loads(printed(capsys, files, *arguments, "--where", rule, "--json"))
+    rows = json.loads(printed(capsys, files, *arguments, "--where", rule, "--json"))["rows"]
     assert [row["constraints"] for row in rows] == ["with", "without"]
     assert all(row["agrees"] for row in rows)
     assert "constraints" in printed(capsys, files, *arguments, "--where", rule).splitlines()[0].split()
@@ -221,6 +231,31 @@ def test_report(files: Path, capsys, tmp_path, rows: list[str]) -> None:
         run(files, "report", "tree.skops", "iris.csv", "--row", "60", "--out", str(tmp_path / "none" / "r.html")) == 1
     )
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_page_to_explore(files: Path, capsys, tmp_path) -> None:
+    out, common = (
+        tmp_path / "e.html",
+        ("report", "tree.skops", "iris.csv", "--explore", "--out", str(tmp_path / "e.html")),
+    )
+    printed(capsys, files, *common, "--rows", "3", "--radii")
+    text = out.read_text(encoding="utf-8")
+    assert "Freeze features" in text
+    assert "of each range (linf)" in text
+    printed(capsys, files, *common, "--row", "60")
+    assert "of each range (linf)" not in out.read_text(encoding="utf-8")
+    results = str(tmp_path / "results.jsonl")
+    printed(capsys, files, "batch", "tree.skops", "iris.csv", "--rows", "3", "--out", results)
+    printed(capsys, files, "report", results, "--explore", "--out", str(out))
+    for wrong, words in {
+        ("--interactions", "shapley"): "--interactions was given",
+        ("--score", "ffa"): "'ffa' is none",
+        ("--max-size", "2", "--radii"): "max_size=2",
+    }.items():
+        assert run(files, *common, "--row", "60", *wrong) == 1
+        assert words in capsys.readouterr().err
+    assert run(files, "report", results, "--explore", "--radii", "--out", str(out)) == 1
+    assert "--radii are for --explore" in capsys.readouterr().err
 
 
 def test_batch(files: Path, capsys, iris) -> None:
@@ -349,7 +384,7 @@ def test_examples_in_the_help_are_valid(capsys) -> None:
             parser().parse_args(line)
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["explain"], ["explain", "a", "b", "--weights", "heavy"]])
+@pytest.mark.parametrize("arguments", [["dance"], ["explain"], ["explain", "a", "b", "--weights", "heavy"]])
 def test_bad_usage(arguments: list[str], capsys) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
@@ -376,7 +411,8 @@ def test_a_spent_budget_leaves_what_is_certain(files: Path, monkeypatch, capsys,
     captured = capsys.readouterr()
     assert captured.err == "axfi-kc: The budget was spent.\n"
     if extra:
-        assert json.loads(captured.out) == {"complete": False, "cxps": [["a", "b"], ["c"]]}
+        document = json.loads(captured.out)
+        assert (document["complete"], document["cxps"]) == (False, [["a", "b"], ["c"]])
     else:
         assert captured.out.split("\n")[2:] == ["a, b", "c", ""]
 
@@ -447,5 +483,5 @@ def test_more_cxps_than_can_be_listed(tmp_path) -> None:
     assert text.count("x0") >= 3
     assert f"{count:,}" in report_html(e, max_rows=5)
     assert {p.name for p in write_pictures(e, tmp_path)} == {
-        "banzhaf.png", "cxps.png", "forest.dot", "forest.graphml", "shapley.png",
+        "banzhaf.png", "cxps.png", "force.png", "forest.dot", "forest.graphml", "shapley.png",
     }  # fmt: skip

@@ -27,7 +27,7 @@ def test_a_network_in_a_file_is_asked(files: tuple[Path, Path], capsys: pytest.C
     model, data = files
     given = [str(data), "--target", "label"]
     assert main(["sensitivity", str(model), *given, "--features", "x1,x2", "--by", "x3", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["rows"]
     domain = ax.Domain([ax.Categorical(f"x{k}", ["s0", "s1"]) for k in (1, 2, 3)])
     found = ax.sensitivity(ax.read_network(model), domain, ["x1", "x2"], by="x3")
     assert [row["count"] for row in rows] == [found.count, *(p.count for p in (*found.outputs, *found.groups))]
@@ -68,7 +68,7 @@ def test_a_network_in_a_file_is_a_distribution(files: tuple[Path, Path], capsys:
     model, data = files
     given = [str(model), str(data), "--target", "label", "--features", "x1", "--json"]
     assert main(["sensitivity", *given, "--distribution", str(model.with_suffix(".net"))]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = json.loads(capsys.readouterr().out)["rows"]
     network = ax.read_network(model)
     domain = ax.Domain([ax.Categorical(f"x{k}", ["s0", "s1"]) for k in (1, 2, 3)]).with_distribution(network)
     found = ax.sensitivity(network, domain, ["x1"])

@@ -94,7 +94,7 @@ def test_altered_scores_are_refused_at_once(folder: Path, capsys: pytest.Capture
 
 def test_batches_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "tree.jsonl", "tree.skops", "--rows", "3", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)["reports"]
     assert len(found) == 3
     assert all(report["ok"] and report["complete"] for report in found)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.cli.inputs import load_skops
+from axfi_kc.cli.skops_files import load_skops
 from axfi_kc.errors import ConstantModelError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import LinearModel, TableModel, TreeSum
 from axfi_kc.models.own_predict import library_of

@@ -324,3 +324,7 @@ def test_a_model_that_is_constant_where_points_can_exist() -> None:
     domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)]).where(ax.feature("a") <= 0)
     with pytest.raises(ConstantModelError, match=r"at every point that can exist.*loosen the constraints"):
         ax.Explainer(lambda p: int(p[0] > 0), domain).explain([0, 1])
+
+
+def test_a_table_of_measurements_has_no_rules() -> None:
+    assert ax.mine_rules(np.arange(300.0).reshape(100, 3)) == []

@@ -7,15 +7,17 @@ from base64 import b64decode
 from fractions import Fraction
 from hashlib import sha256
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, FileWriteError
 from axfi_kc.explanations.further import Further
 from axfi_kc.explanations.page import report_html, write_report
+from axfi_kc.explanations.page.elements import readable
 from axfi_kc.explanations.tables import Views
 
 HOSTILE = [
@@ -94,16 +96,17 @@ def hostile() -> ax.Explanation:
 def test_one_explanation(explainer: ax.Explainer, cancer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
     page = Page(report_html(e))
-    scores, cxps, axps = page.tables
+    scores, cxps, axps, features = page.tables
     shapley = e.scores("shapley")
     ranked = sorted(e.relevant, key=lambda n: -shapley[n])
     assert [row[0] for row in scores[1:]] == ranked
-    assert [float(row[2]) for row in page.keys[0][1:]] == [float(shapley[n]) for n in ranked]
-    assert all(str(shapley[n]) in row[4] for n, row in zip(ranked, scores[1:], strict=True))
+    assert [float(row[3]) for row in page.keys[0][1:]] == [float(shapley[n]) for n in ranked]
+    assert all(row[3] == readable(shapley[n]) + str(shapley[n]) for n, row in zip(ranked, scores[1:], strict=True))
     heavy = sorted(e.cxps, key=lambda c: -c.weight)
     assert [tuple(row[0].split(", ")) for row in cxps[1:]] == [c.features for c in heavy]
-    assert [float(row[1]) for row in page.keys[1][1:]] == [float(c.weight) for c in heavy]
+    assert [float(row[2]) for row in page.keys[1][1:]] == [float(c.weight) for c in heavy]
     assert [tuple(row[0].split(", ")) for row in axps[1:]] == [a.features for a in e.axps]
+    assert [row[0] for row in features[1:]] == list(cancer.data.columns)
     text = " ".join(page.words)
     assert "Why malignant?" in text
     assert f"{len(e.relevant)} of 30" in text
@@ -157,7 +160,7 @@ def test_saved_results(explainer: ax.Explainer, cancer, tmp_path) -> None:
 def test_changes_in_words() -> None:
     domain = ax.Domain([ax.Integer("age", 18, 90), ax.Categorical("race", ["a", "b", "c"])])
     e = ax.Explainer(lambda p: p[0] > 60 and p[1] == "b", domain).explain((70, "b"))
-    words = {row[0]: row[3] for row in Page(report_html(e)).tables[1][1:]}
+    words = {row[0]: row[1] for row in Page(report_html(e)).tables[1][1:]}
     assert words["age"] == "age <= 60. Nearest: age from 70 to 60 gives False."
     assert words["race"].startswith("race = ")
 
@@ -165,7 +168,7 @@ def test_changes_in_words() -> None:
 def test_nearest_changes_can_be_typed_in(explainer: ax.Explainer, cancer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
     for row in Page(report_html(e)).tables[1][1:]:
-        moves, _, output = row[3].partition("Nearest: ")[2].rstrip(".").rpartition(" gives ")
+        moves, _, output = row[1].partition("Nearest: ")[2].rstrip(".").rpartition(" gives ")
         point = dict(e.instance)
         for name, new in re.findall(r"([a-z ]+) from [^ ]+ to ([^ ,]+)", moves):
             point[name.strip()] = float(new)
@@ -175,7 +178,7 @@ def test_nearest_changes_can_be_typed_in(explainer: ax.Explainer, cancer) -> Non
 def test_limits_are_said(explainer: ax.Explainer, cancer) -> None:
     e = explainer.explain(cancer.data.iloc[78])
     page = Page(report_html(e, max_rows=2))
-    assert [len(t) for t in page.tables] == [3, 3, 3]
+    assert [len(t) for t in page.tables] == [3, 3, 3, 31]
     assert f"{len(e.cxps) - 2} CXps more, not listed." in page.words
     assert f"{len(e.axps) - 2} AXps more, not listed." in page.words
     with pytest.raises(DomainError, match="max_rows"):
@@ -218,10 +221,15 @@ def test_hostile_names_are_text(hostile, tmp_path) -> None:
 
 def test_keyboard_and_screen_readers(hostile) -> None:
     elements = Page(report_html(hostile)).elements
-    heads = sum(tag == "th" for tag, _ in elements)
+    heads = sum(tag == "th" and a["scope"] == "col" for tag, a in elements)
     assert sum(tag == "button" for tag, _ in elements) == heads
     assert all(a["type"] == "button" for tag, a in elements if tag == "button")
-    assert all(a["scope"] == "col" for tag, a in elements if tag == "th")
+    assert all(a["scope"] in ("col", "row") for tag, a in elements if tag == "th")
+    assert all(a["aria-sort"] in ("none", "descending") for tag, a in elements if a.get("scope") == "col")
+    levels = [int(tag[1]) for tag, _ in elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(below <= above + 1 for above, below in pairwise(levels))
+    assert {"header", "nav", "main", "footer"} <= {tag for tag, _ in elements}
     assert ("html", {"lang": "en"}) in elements
     pictures = [a for tag, a in elements if tag == "svg"]
     assert all(a.get("aria-hidden") == "true" or a.get("role") == "img" for a in pictures)
@@ -248,6 +256,7 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
 
         max_size, weights, prediction = None, "ratio", 1
         class_names, probability, margin, toward, further = {}, None, None, None, Further()
+        delta, model_kind = None, "TreeSum"
         instance = dict.fromkeys(domain.names, 0)
         relevant, cxp_count, cxp_sizes = domain.names, n, {2: n}
         cxps = tuple(ax.CXp(c, w) for c, w in forest.weights.items())
@@ -261,5 +270,5 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
 
 
 def test_a_path_that_cannot_be_written(hostile, tmp_path) -> None:
-    with pytest.raises(DomainError, match="cannot be written"):
+    with pytest.raises(FileWriteError, match="cannot be written"):
         write_report(hostile, tmp_path / "none" / "report.html")

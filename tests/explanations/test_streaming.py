@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import axfi_kc as ax
-from axfi_kc.errors import DomainError, MissingExtraError, ResultFileError
+from axfi_kc.errors import AxfiWarning, DomainError, MissingExtraError, ResultFileError
 from axfi_kc.explanations import workers as sharing
 from axfi_kc.explanations.files.streaming import fingerprint
 
@@ -234,7 +234,13 @@ def test_damage_is_noticed(tmp_path, suffix: str) -> None:
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:10] + lines[20:]))
     with pytest.raises(ResultFileError, match="damaged"):
-        explainer().explain_to(path, pd.concat([X] * 3))
+        list(ax.read_results(path))
+    made = explainer()
+    seen = counting(made)
+    with pytest.warns(AxfiWarning, match=r"was damaged at rows (9 to 18|0 to 63): computed again"):
+        made.explain_to(path, pd.concat([X] * 3))
+    assert sum(seen) == (10 if suffix == "jsonl" else 64)
+    assert [row["row"] for row in contents(path)] == list(range(3 * len(X)))
     with pytest.raises(ResultFileError):
         list(ax.read_results(tmp_path / "absent.jsonl"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from random import Random
 
@@ -16,10 +17,11 @@ from axfi_kc.cli.inputs import load_model, read_table
 from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnsupportedModelError
 from benchmarks import fuzz
-from tests.support.fuzz_readers import MODEL_DOMAIN, READERS
+from tests.support.fuzz_all import READERS
+from tests.support.fuzz_readers import MODEL_DOMAIN
 from tests.support.large_circuits import conjunction_chain
 
-SAMPLE = {"csv": 100, "csv-command": 15}
+SAMPLE = {"csv": 100, "csv-command": 15, "skops": 40}
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -52,6 +54,20 @@ def test_the_harness_notices_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     found = fuzz.run("vtree", inputs=5, seed=0, quiet=True)
     assert found["failures"] == 5
     assert found["kinds"] == {"CRASH KeyError": 5}
+
+
+def test_the_harness_survives_its_children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "child.py"
+    script.write_text(
+        "import os, sys\nfrom benchmarks import fuzz\nread = fuzz.READERS['vtree'].read\nseen = []\n"
+        "def deadly(file):\n    seen.append(1)\n    if len(seen) == 4: os.abort()\n    return read(file)\n"
+        "fuzz.READERS['vtree'].read = deadly\nfuzz.main()\n"
+    )
+    monkeypatch.setattr(fuzz, "__file__", str(script))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]))
+    found = fuzz.run_apart("vtree", inputs=5, seed=0)
+    assert found["failures"] >= 1
+    assert any(kind.startswith("DEAD") for kind in found["kinds"])
 
 
 def test_a_damaged_text_of_lightgbm_never_reaches_its_parser(tmp_path: Path) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from axfi_kc.errors import AxfiError
+from axfi_kc.domain.constraint_text import constraint_from_text
+from axfi_kc.domain.constraints import constraint_of
+from axfi_kc.errors import AxfiError, DomainError
 from tests.support.fuzz_readers import READERS, ubjson
 
 HUGE = str(2**70)
@@ -187,3 +189,27 @@ def test_tables_with_infinite_numbers(value: str, tmp_path: Path) -> None:
 
 def test_hostile_cases_name_every_reader_of_circuits() -> None:
     assert {case[0] for case in CASES} == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": "between", "parts": [], "least": float("inf"), "most": 1},
+        {"kind": "between", "parts": [], "least": 0.5, "most": 1},
+        {"kind": "compared", "name": "a", "sign": float("inf"), "value": 1},
+        {"kind": "compared", "name": "a", "sign": "=<", "value": 1},
+        {"kind": "compared", "name": 7, "sign": "<", "value": 1},
+        {"kind": "ordered", "left": "a", "sign": "likes", "right": "c"},
+        {"kind": "listed", "names": ["a"], "rows": [[1]], "about": 7},
+    ],
+    ids=str,
+)
+def test_constraints_that_cannot_be(document: Any) -> None:
+    with pytest.raises(DomainError):
+        constraint_of(document)
+
+
+@pytest.mark.parametrize("text", ["a >= 1 \udc96", "a\0", "(" * 3_000, "a >= 1 or " * 2_000 + "a >= 1"])
+def test_texts_that_are_no_constraints(text: str) -> None:
+    with pytest.raises(DomainError):
+        constraint_from_text(text)

@@ -39,6 +39,16 @@ def test_forest_files(explainer: ax.Explainer, cancer, tmp_path) -> None:
     assert text.count("->") == forest.graph.number_of_edges()
 
 
+def test_names_that_no_xml_can_hold(tmp_path) -> None:
+    names = ("a\x00b\x1b\x0b", "c<&>\"'\n", "d\ud800\uffff", "größe 😀")
+    forest = ax.CXpForest.of({names[:2]: 1, names[1:]: 2}, features=names)
+    forest.to_graphml(tmp_path / "forest.graphml")
+    read = nx.read_graphml(tmp_path / "forest.graphml", node_type=int)
+    assert read.graph["features"].startswith("a\ufffdb\ufffd\ufffd c<&>\"'")
+    assert set(read.edges) == set(forest.graph.edges)
+    assert "\x00" not in forest.to_dot(tmp_path / "forest.dot")
+
+
 def test_a_forest_of_masks_and_numerators() -> None:
     forest = ax.CXpForest(("x1", "x2", "x3"), (0b011, 0b101, 0b110), (1, 4, 2), 3)
     assert forest.weights == {("x1", "x2"): Fraction(1, 3), ("x1", "x3"): Fraction(4, 3), ("x2", "x3"): Fraction(2, 3)}

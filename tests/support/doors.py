@@ -69,7 +69,7 @@ def _page(html: str, rows: int) -> list[dict[str, Fraction]]:
     found: Rows = []
     for table in re.findall(r"<caption>Scores of the relevant features</caption>.*?</table>", html, re.DOTALL):
         row = dict.fromkeys(DOMAIN.names, Fraction(0))
-        for line in re.findall(r"<tr>(<td.*?)</tr>", table, re.DOTALL):
+        for line in re.findall(r'<tr role="row">(<th scope="row".*?)</tr>', table, re.DOTALL):
             name, *_ = re.findall(r"<bdi>(\w+)</bdi>", line)
             row[name] = Fraction(re.findall(r"<code>(.*?)</code>", line)[0])
         found.append(row)

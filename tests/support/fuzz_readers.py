@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
 import tempfile
 from collections.abc import Callable
@@ -434,8 +435,13 @@ def _json_lines() -> list[bytes]:
             file = Path(folder, f"{k}.jsonl")
             rows = rng.sample(list(DOMAIN.points()), 2)
             ax.Explainer(lambda p, ones=ones: int(p in ones), DOMAIN).explain_to(file, rows, progress=False)
-            found.append(file.read_bytes())
+            found.append(file.read_bytes() if k % 3 == 0 else _without_checks(file.read_bytes()))
     return found
+
+
+def _without_checks(lines: bytes) -> bytes:
+    """Return a stream as version 1 has it: damage of what is behind the checksums reaches its readers."""
+    return re.sub(rb', "check": "[0-9a-f]{16}"}', b"}", lines).replace(b'"version": 2', b'"version": 1', 1)
 
 
 def _tables() -> list[bytes]:
@@ -568,11 +574,16 @@ def _model_file() -> Path:
 
 
 def _run_command(file: Path) -> int:
-    """Explain the first row through the command line, which must end with a status."""
+    """Explain the first row of a table."""
+    return run_command(["explain", str(_model_file()), str(file), "--target", "s", "--json"])
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run the command line, which must end with a status."""
     from axfi_kc.cli import main
 
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        status = main(["explain", str(_model_file()), str(file), "--target", "s", "--json"])
+        status = main(arguments)
     if status not in (0, 1):
         raise RuntimeError(f"the command ended with {status}")
     if status:

@@ -3,7 +3,8 @@
 A node has ``kind`` (``"decision"``, ``"literal"``, ``"and"``, ``"or"``, ``"not"``, ``"true"``, ``"false"``) and
 ``label``;
 a decision and a literal have ``feature``, a literal has ``cells``; an edge of a decision has ``cells``, what takes
-it, and ``label``, the same in the user's terms. Cells on no edge lead to false. The graph has ``root`` and ``domain``.
+it, and ``label``, the same in the user's terms. A node that stands for a bit has ``meaning``, the values for which
+it is true. Cells on no edge lead to false. The graph has ``root`` and ``domain``.
 """
 
 from __future__ import annotations
@@ -101,7 +102,9 @@ def _obdd_graph(obdd: Obdd) -> nx.DiGraph:
     for node, fork in obdd.forks.items():
         bit = obdd.bits[fork.level]
         feature, everything = obdd.grid.domain.names[bit.feature], range(obdd.grid.n_cells[bit.feature])
-        graph.add_node(node, kind="decision", label=names[fork.level], feature=feature, level=fork.level)
+        meaning = _values(obdd.grid.axes[bit.feature], tuple(sorted(bit.cells)))
+        node_of = {"kind": "decision", "label": names[fork.level], "feature": feature, "meaning": meaning}
+        graph.add_node(node, **node_of, level=fork.level)
         low = tuple(c for c in everything if c not in bit.cells)
         for end, cells, text in ((fork.low, low, "0"), (fork.high, tuple(bit.cells), "1")):
             if end:  # as in every graph here, what leads to false is left out
@@ -135,7 +138,9 @@ def _literal(grid: Grid, bit: Bit, literal: int, names: list[str]) -> dict[str, 
     everything = range(grid.n_cells[bit.feature])
     cells = tuple(c for c in everything if (c in bit.cells) == (literal > 0))
     text = ("" if literal > 0 else "~") + names[abs(literal) - 1]
-    return {"kind": "literal", "label": text, "feature": grid.domain.names[bit.feature], "cells": cells}
+    meaning = _values(grid.axes[bit.feature], cells)
+    named = {"label": text, "feature": grid.domain.names[bit.feature], "meaning": meaning}
+    return {"kind": "literal", **named, "cells": cells}
 
 
 def _empty(grid: Grid, root: int) -> nx.DiGraph:

@@ -34,6 +34,7 @@ from axfi_kc.circuits.files.sdd import load_sdd, read_sdd, read_vtree, write_sdd
 from axfi_kc.circuits.files.text_lines import FilePath
 from axfi_kc.circuits.files.variables import Variables
 from axfi_kc.domain.domain import Domain
+from axfi_kc.durable_files import check_place
 from axfi_kc.errors import CircuitError, ModelFileError
 
 __all__ = [
@@ -216,7 +217,9 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     Raises
     ------
     ModelFileError
-        If the suffix is unknown, or the folder does not exist.
+        If the suffix is unknown.
+    FileWriteError
+        If the folder does not exist, or the file cannot be written.
     CircuitError
         If this format cannot hold this circuit.
 
@@ -231,11 +234,7 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     known = next((known for known in FORMATS[file.suffix] if known.write is not None), None)
     if known is None or known.write is None:
         raise CircuitError(f"{file.name}: files of this format are only read; save as {_for_any()}.")
-    if not file.parent.is_dir() or file.is_dir():
-        raise ModelFileError(
-            f"A circuit is saved as a file in a folder that exists, but {str(path)!r} is "
-            f"{'a folder' if file.is_dir() else 'in none'}; make the folder, or give another path."
-        )
+    check_place(file, "The circuit")
     found = getattr(circuit, "language", "circuit")
     if known.language not in (None, found):
         raise CircuitError(

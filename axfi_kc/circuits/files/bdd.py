@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from axfi_kc.arguments import checked
@@ -20,6 +19,7 @@ from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
 from axfi_kc.circuits.files.variables import Variables, boolean_domain, outer_names
 from axfi_kc.circuits.targets.obdd import Obdd
 from axfi_kc.domain.domain import Domain
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError
 from axfi_kc.json_text import distinct_keys
 
@@ -212,7 +212,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     # CUDD wants the position among the variables that occur, not the level.
     position = {level: k for k, level in enumerate(levels)}
     body = [f"{k} {bdd.names[i]} {position[i]} {high} {low}" for k, (i, low, high) in enumerate(bdd.nodes, 2)]
-    Path(path).write_text("\n".join([*head, *body, ".end", ""]), encoding="ascii", newline="\n")
+    write_whole(path, "\n".join([*head, *body, ".end", ""]), what="The diagram")
 
 
 @checked("path", "domain", "variables", "code", "budget")
@@ -375,7 +375,7 @@ def write_dd_json(obdd: Obdd, path: FilePath) -> None:
         f'"{k}": [{level}, {end.get(low, low)}, {end.get(high, high)}]'
         for k, (level, low, high) in enumerate(bdd.nodes, 2)
     ]
-    Path(path).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="ascii", newline="\n")
+    write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n", what="The diagram")
 
 
 @checked("path", "domain", "variables", "code", "budget")

@@ -23,6 +23,7 @@ from axfi_kc.circuits.files.variables import Variables, described_variables, des
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFileError
 
 __all__ = [
@@ -115,7 +116,7 @@ def write_cnf(
         lines.append(" ".join(["c p show", *map(str, shown), "0"]))
     for variable, (one, zero) in shares.items():
         lines += [f"c p weight {variable} {one} 0", f"c p weight -{variable} {zero} 0"]
-    Path(path).write_text("\n".join(lines + clauses.lines) + "\n", encoding="ascii", newline="\n")
+    write_whole(path, "\n".join(lines + clauses.lines) + "\n", what="The circuit")
     return variables.with_auxiliary(clauses.n_variables)
 
 

@@ -6,7 +6,6 @@ d4 numbers its nodes, and gives arcs lines of their own that carry literals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NoReturn
 
 from axfi_kc.arguments import checked, quoted
@@ -27,6 +26,7 @@ from axfi_kc.circuits.files.nnf_nodes import (
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, is_comment
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.domain.domain import Domain
+from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError
 
 __all__ = ["DIALECTS", "d4_lines", "parse_d4", "parse_nnf", "read_nnf", "write_nnf"]
@@ -368,7 +368,7 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
         text = _text(d4_lines(nnf_of(circuit, code=code)))
     else:
         text = _text(description(circuit.grid, code)) + _c2d_text(circuit, code)
-    Path(path).write_bytes(text)
+    write_whole(path, text, what="The circuit")
 
 
 def _text(lines: Iterable[str]) -> bytes:

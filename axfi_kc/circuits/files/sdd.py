@@ -24,6 +24,7 @@ from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.domain import Domain
+from axfi_kc.durable_files import write_pair, write_whole
 from axfi_kc.errors import ArgumentError
 
 __all__ = ["load_sdd", "parse_vtree", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
@@ -54,7 +55,7 @@ def write_vtree(vtree: Vtree, path: FilePath) -> None:
     <BLANKLINE>
     Vtree(left=(-1, -1, 0), right=(-1, -1, 1), leaves=(0, 1, -1))
     """
-    Path(path).write_text(vtree.text, encoding="ascii", newline="\n")
+    write_whole(path, vtree.text, what="The vtree")
 
 
 @checked("path", "budget")
@@ -367,5 +368,5 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
         else:
             elements = [number[end] for pair in ends[offsets[node] : offsets[node + 1]] for end in pair]
             lines.append(" ".join(map(str, ["D", k, places[node], len(elements) // 2, *elements])))
-    Path(path).write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
-    write_vtree(sdd.vtree, Path(path).with_suffix(".vtree") if vtree is None else vtree)
+    beside = Path(path).with_suffix(".vtree") if vtree is None else vtree
+    write_pair(path, "\n".join(lines) + "\n", beside, sdd.vtree.text, what="The SDD")

@@ -26,7 +26,7 @@ from axfi_kc.engines.ensemble.search_kernels import LAST, MAX_SIZE, N_SETS, SCOR
 from axfi_kc.engines.ensemble.set_kernels import DEPTH, SIZE, Deviations, Walk
 from axfi_kc.engines.found import masks_of_words, words_of_masks
 
-__all__ = ["CxpSearch", "find_cxps", "find_witness"]
+__all__ = ["CxpSearch", "find_cxps", "find_witness", "minimal"]
 
 
 Cells = npt.NDArray[np.int32]
@@ -37,7 +37,7 @@ _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
 _FEW_SETS = 4096  # not worth thinning out
 _FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
-_ROUND = 1 << 15  # nodes of each thread until they share what they have found: some hundredths of a second
+_ROUND = 1 << 12  # nodes of each thread until they share what they have found: some thousandths of a second
 
 
 def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> list[int]:
@@ -125,7 +125,7 @@ def _new_family(m: int, rows: int = _FIRST_SETS) -> Family:
     return Family(member, np.zeros((m, m, columns), np.uint64), held, *np.empty((2, columns), np.uint64))
 
 
-def _minimal(sets: Words, m: int) -> Words:
+def minimal(sets: Words, m: int) -> Words:
     """Return the sets that have no other one inside, as they come."""
     size, order, rarest = np.empty((3, len(sets)), np.int64)
     often, place, start, end = np.zeros(m + 1, np.int64), np.zeros(m + 2, np.int64), *np.empty((2, m + 1), np.int64)
@@ -174,7 +174,7 @@ class _Worker:
     def make_room(self, more: int) -> None:
         """Leave out sets that hold others, if there are many, and make the family larger if there still are."""
         m, old = len(self.family.held), self.sets
-        sets = _minimal(old, m) if len(old) >= _FEW_SETS else old
+        sets = minimal(old, m) if len(old) >= _FEW_SETS else old
         rows = len(self.family.member)
         while len(sets) + more > rows - rows // 4:
             rows *= 2
@@ -378,7 +378,7 @@ class CxpSearch:
         sets = self._sweep.workers[0].sets
         if self.radius < len(self._around.v):
             sets = sets[np.bitwise_count(sets).sum(axis=1) <= self.radius]
-        return masks_of_words(_minimal(sets, len(self._around.v)))
+        return masks_of_words(minimal(sets, len(self._around.v)))
 
     def radii(self, *, climbing: bool) -> Iterator[int]:
         """Search, and yield each radius as it is finished; the last is `max_size`.

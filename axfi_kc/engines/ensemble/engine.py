@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Cut
+from axfi_kc.engines.compiling_beside import SecondProcess
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import Positive, TreeNodes, TreeSum
@@ -25,27 +26,58 @@ if TYPE_CHECKING:
 __all__ = ["EnsembleEngine", "compile_kernels", "sorted_totals"]
 
 
-@cache
-def compile_kernels(question: str) -> None:
-    """Compile the kernels of a question on two stumps, or load them from disk, before a budget's clock starts."""
-    from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness
-    from axfi_kc.engines.ensemble.search import lay_out_trees, weigh
+def compile_kernels(*questions: str) -> None:
+    """Compile the kernels of questions on two stumps, or load them from disk, before a budget's clock starts."""
+    from axfi_kc.compiled import number_compiled
+
+    new = [question for question in questions if question not in _compiled]
+    if not new:
+        return
+    first, *others = new
+    with SecondProcess(_KERNELS) as second:
+        # Where something had to be compiled, so have these to be, most likely: it may begin to import.
+        before = number_compiled()
+        if others and before:
+            second.start()
+        stumps = _two_stumps()
+        if others and number_compiled() > before:
+            second.start()
+            second.call(_ask, stumps, others)
+        _ask(stumps, [first])
+    _ask(stumps, others)
+    _compiled.update(new)
+
+
+_compiled: set[str] = set()  # questions whose kernels are there
+_KERNELS = "axfi_kc.engines.ensemble.search"  # the module that imports those of kernels
+
+
+def _two_stumps() -> Ensemble:
+    from axfi_kc.engines.ensemble.search import lay_out_trees
 
     domain = Domain([Integer("x", 0, 1)])
     children = np.array([1, -1, -1]), np.array([2, -1, -1])
     values = np.array([[0.0], [0.0], [1.0]])
     stump = TreeNodes(np.array([0, -1, -1]), [Cut(0.0, closed=True), None, None], *children, values)
     model = TreeSum.of(domain, [stump, stump], rule=Positive((0, 1)))
-    ensemble = lay_out_trees(model, *Margins.of(model, 0, None).limbs())
+    return lay_out_trees(model, *Margins.of(model, 0, None).limbs())
+
+
+def _ask(ensemble: Ensemble, questions: Sequence[str]) -> None:
+    """Answer questions about two stumps."""
+    from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness, minimal
+    from axfi_kc.engines.ensemble.search import weigh
+
     v, meter = np.zeros(1, np.int32), Meter()
-    if question == "all CXps":
-        find_cxps(ensemble, v, max_size=1, meter=meter)
-    elif question == "CXps by size":
-        list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1))
-    elif question == "a witness":
-        find_witness(ensemble, v, 1, meter=meter)
-    else:
-        weigh(ensemble, v, [(0,)], [[1, 1]], meter=meter)
+    answers: dict[str, Callable[[], Any]] = {
+        "all CXps": lambda: find_cxps(ensemble, v, max_size=1, meter=meter),
+        "CXps by size": lambda: list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1)),
+        "a witness": lambda: find_witness(ensemble, v, 1, meter=meter),
+        "weights": lambda: weigh(ensemble, v, [(0,)], [[1, 1]], meter=meter),
+        "minimal sets": lambda: minimal(np.zeros((1, 1), np.uint64), 1),
+    }
+    for question in questions:
+        answers[question]()
 
 
 class EnsembleEngine(InstanceEngine):
@@ -71,8 +103,7 @@ class EnsembleEngine(InstanceEngine):
         return self._model.decide(anywhere)[0]
 
     def _prepare(self, *, by_size: bool = False) -> None:
-        for question in ("all CXps", "weights", *(["CXps by size"] if by_size else [])):
-            compile_kernels(question)
+        compile_kernels("all CXps", "minimal sets", "weights", *(["CXps by size"] if by_size else []))
 
     def _explain_one(
         self, v: Cells, searched: Ensemble, weights: Weighting, max_size: int, meter: Meter

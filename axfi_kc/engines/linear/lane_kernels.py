@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from axfi_kc.compiled import kernel
 
 __all__ = ["LANES", "add_windows"]
 
@@ -141,7 +143,7 @@ def _lane_window(
     return types.void(out, whole, powers, whole, table, whole, whole, whole, prime, inverse), generate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_subsets(losses: Any, factors: Any, one: Any, prime: Any, inverse: Any, sums: Any, products: Any) -> None:
     """Set the sum of the losses, and the product of the factors, of every subset of one half."""
     for lane in range(LANES):
@@ -155,7 +157,7 @@ def _fill_subsets(losses: Any, factors: Any, one: Any, prime: Any, inverse: Any,
             _lane_multiply(products, (half + k) * LANES, products, k * LANES, factors, i * LANES, prime, inverse)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_table(
     rows: Any, depth: int, sums: Any, products: Any, reciprocals: Any, prime: Any, inverse: Any, table: Any
 ) -> None:
@@ -179,7 +181,7 @@ def _fill_table(
                 _lane_multiply(term, 0, term, 0, step, 0, prime, inverse)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fold(
     n: int,
     n_slots: int,
@@ -220,7 +222,7 @@ def _fold(
                     _lane_add(spare, here, spare, here, spare, there, prime)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_windows(
     own: Any,
     other: Any,

@@ -25,10 +25,13 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators, check_weights
-from axfi_kc.errors import AxfiError, DomainError, IncompleteError, MissingExtraError, ResultFileError
+from axfi_kc.engines.radius import naming_row
+from axfi_kc.errors import AxfiError, IncompleteError, MissingExtraError, ResultFileError
 from axfi_kc.explanations.answers import UpToRadius, radius_words
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in, named_axps
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
+from axfi_kc.explanations.files.labels import label_text
+from axfi_kc.explanations.files.seals import plain_line, sealed
 from axfi_kc.explanations.further import Further
 from axfi_kc.families.masks import features_of
 from axfi_kc.json_text import distinct_keys, number_of, number_text, ratio_text, value_of, value_text
@@ -52,7 +55,6 @@ __all__ = [
     "explanation_of",
     "interaction_entries",
     "json_block",
-    "label_text",
     "label_type",
     "names_entry",
     "parquet_block",
@@ -78,6 +80,7 @@ _READ = (
     "max_size",
     "radius",
     "completeness",
+    "over_budget",
     "cxps",
     "axps",
     "within",
@@ -171,10 +174,10 @@ def _rows(domain: Domain, document: Any) -> dict[str, dict[str, Any]]:
     """Return a table of scores: each row has names, or the domain's features in their order."""
     if document is None:
         return {}
-    if not isinstance(document, dict) or not all(isinstance(row, dict | list) for row in document.values()):
+    if not isinstance(document, dict) or not all(isinstance(row, dict | list | None) for row in document.values()):
         raise ResultFileError("The scores must be an object, a kind of score per key.")
     found = {}
-    for kind, row in document.items():
+    for kind, row in ((kind, row) for kind, row in document.items() if row is not None):
         if isinstance(row, list) and len(row) != len(domain):
             raise ResultFileError(f"There must be {len(domain)} {kind} scores, but {len(row)} were found.")
         found[str(kind)] = row if isinstance(row, dict) else dict(zip(domain.names, row, strict=True))
@@ -577,8 +580,8 @@ def _stopped_at(document: Mapping[str, Any], max_size: int | None) -> int | None
     radius, words = document.get("radius"), document.get("completeness")
     if radius is None and words is None:
         return None
-    if type(radius) is not int or radius < 1 or (max_size is not None and radius >= max_size):
-        raise ResultFileError("The radius must be a positive integer, below max_size if there is one; leave both out.")
+    if type(radius) is not int or radius < 0 or (max_size is not None and radius >= max_size):
+        raise ResultFileError("The radius must be a number of features, below max_size if there is one; leave it out.")
     if words is not None and words != radius_words(radius):
         raise ResultFileError(
             f"With radius {radius} it must say {radius_words(radius)!r}, but {quoted(words)} was found."
@@ -683,13 +686,13 @@ def pyarrow_for(purpose: str) -> Any:
     return pa
 
 
-def _scores(scored: Numerators) -> tuple[list[list[int | str]], list[list[float]]]:
-    """Return each instance's scores, exact and as floats."""
+def _scores(scored: Numerators) -> tuple[list[list[int | str] | None], list[list[float] | None]]:
+    """Return each instance's scores, exact and as floats; None where they are not known."""
     numerators, denominators = scored
     rows = list(zip(numerators.tolist(), denominators, strict=True))
-    exact = [score_entries(row, repeat(d)) for row, d in rows]
+    exact = [score_entries(row, repeat(d)) if d else None for row, d in rows]
     # Python rounds int / int once, correctly, at any size; float(t) / float(d) rounds three times and may overflow.
-    return exact, [[t / d for t in row] for row, d in rows]
+    return exact, [[t / d for t in row] if d else None for row, d in rows]
 
 
 def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterator[dict[str, Any]]:
@@ -697,26 +700,20 @@ def _cxp_entries(found: Found, names: tuple[str, ...], budget: Budget) -> Iterat
     # Instances have most of their CXps in common, so each set is looked at once.
     place = cache(lambda mask: (mask.bit_count(), features_of(mask)))
     named = cache(lambda mask: [names[i] for i in features_of(mask)])
-    for sets in found:
+    for n, sets in enumerate(found):
         listed = sets.listed(0)
         if sets.count > _MOST_SETS or (listed is None and sets.dag is None):
             yield unlisted_entries(sets.sizes, [names[i] for i in features_of(sets.support)])
             continue
         if listed is None:
             account = Account(budget, goal="list of CXps", advice="allow more, or limit max_size")
-            yield {"cxps": _named_cxp_entries(cxps_in(sets, names, account=account))}
+            with naming_row(n):
+                entries = _named_cxp_entries(cxps_in(sets, names, account=account))
+            yield {"cxps": entries}
             continue
         whole = listed.denominator
         ordered = sorted(zip(map(place, listed.masks), listed.masks, listed.numerators, strict=True))
         yield {"cxps": cxp_entries((named(mask), numerator, whole) for _, mask, numerator in ordered)}
-
-
-def label_text(label: Any) -> Any:
-    """Return a row's label as JSON can hold it; labels are for people, so text will do."""
-    try:
-        return value_text(label)
-    except DomainError:
-        return str(label)
 
 
 def _instances(domain: Domain, codes: npt.NDArray[np.float64]) -> list[list[Any]]:
@@ -739,6 +736,8 @@ def json_block(
     budget: Budget,
     interactions: Sequence[Mapping[str, Any]] = (),
     further: Sequence[Further] = (),
+    over_budget: str | None = None,
+    key: bytes | None = None,
 ) -> bytes:
     """Return a block of explanations as JSON Lines, a line each.
 
@@ -749,7 +748,7 @@ def json_block(
     start, labels
         The number of the first row, and the name of each.
     scores
-        What :func:`axfi_kc.scores.score_numerators` gives, by the scores' names.
+        What :func:`axfi_kc.scores.score_numerators` gives, by the scores' names; a denominator of 0: not known.
     answers
         What :func:`answer_entries` gives of each instance.
     budget
@@ -758,6 +757,10 @@ def json_block(
         What :func:`interaction_entries` gives of each instance, by kind; empty: none.
     further
         What else was asked of each instance; empty: nothing.
+    over_budget
+        Why nothing is known of these instances: the budget was spent; None: it was not.
+    key
+        What the checksums of the run depend on; None: lines have none.
 
     Notes
     -----
@@ -776,14 +779,19 @@ def json_block(
             "prediction": value_text(found.outputs[n]),
             **answers[n],
             **radius_entries(found.radius(n)),
+            **({} if over_budget is None else {"over_budget": over_budget}),
             **cxps,
-            "scores": {kind: dict(zip(names, exact[n], strict=True)) for kind, (exact, _) in texts.items()},
-            "floats": {kind: dict(zip(names, near[n], strict=True)) for kind, (_, near) in texts.items()},
+            "scores": {kind: _by_name(names, exact[n]) for kind, (exact, _) in texts.items()},
+            "floats": {kind: _by_name(names, near[n]) for kind, (_, near) in texts.items()},
             **({"interactions": interactions[n]} if interactions else {}),
             **(further[n].entries() if further else {}),
         }
-        lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
-    return "".join(f"{line}\n" for line in lines).encode()
+        lines.append(plain_line(line) if key is None else sealed(line, key))
+    return b"".join(lines)
+
+
+def _by_name(names: Sequence[str], numbers: Sequence[Any] | None) -> dict[str, Any] | None:
+    return None if numbers is None else dict(zip(names, numbers, strict=True))
 
 
 def label_type(outputs: Sequence[Any] | None) -> str:
@@ -805,11 +813,12 @@ def label_type(outputs: Sequence[Any] | None) -> str:
     return "double" if kinds <= {int, float, Fraction} else "json"
 
 
-def _schema(pa: Any, names: Sequence[str], kinds: Sequence[str], prediction: str) -> Any:
+def _schema(pa: Any, names: Sequence[str], kinds: Sequence[str], prediction: str, version: int) -> Any:
     text = pa.string()
     cxp = pa.struct([("features", pa.list_(text)), ("weight", text)])
     types = {"string": text, "bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "json": text}
     columns = [("row", pa.int64()), ("index", text), ("instance", text), ("prediction", types[prediction])]
+    columns += [] if version == 1 else [("index_exact", text), ("over_budget", text)]
     columns += [("prediction_exact", text), ("prediction_name", text), ("probability", pa.float64()), ("margin", text)]
     columns += [("radius", pa.int64()), ("completeness", text), ("cxps", pa.list_(cxp))]
     columns += [("unlisted", text), ("interactions", text), *((name, text) for name in _FURTHER)]
@@ -831,8 +840,10 @@ def parquet_block(
     prediction: str,
     interactions: Sequence[Mapping[str, Any]] = (),
     further: Sequence[Further] = (),
+    over_budget: str | None = None,
+    key: bytes | None = None,
 ) -> bytes:
-    """Return a block of explanations as one Parquet file.
+    """Return a block of explanations as one Parquet file, whose name is to have the checksum.
 
     Parameters are those of :func:`json_block`, and `prediction`, a :func:`label_type`.
 
@@ -849,6 +860,8 @@ def parquet_block(
     columns: dict[str, Any] = {
         "row": range(start, start + len(found)),
         "index": [_text(label_text(label)) for label in labels],
+        "index_exact": [json.dumps(label_text(label)) for label in labels],
+        "over_budget": [over_budget] * len(found),
         "instance": [json.dumps(row) for row in _instances(domain, codes)],
         "prediction": [_prediction(y, text, prediction) for y, text in zip(found.outputs, exact, strict=True)],
         "prediction_exact": exact,
@@ -866,9 +879,12 @@ def parquet_block(
         columns[name] = [json.dumps(own[name]) if name in own else None for own in asked]
     for kind, scored in scores.items():
         texts, floats = _scores(scored)
-        columns[f"{kind}_exact"] = [list(map(str, row)) for row in texts]
-        columns |= {f"{kind}:{name}": [row[i] for row in floats] for i, name in enumerate(domain.names)}
-    table = pa.table(columns, schema=_schema(pa, domain.names, tuple(scores), prediction))
+        columns[f"{kind}_exact"] = [None if row is None else list(map(str, row)) for row in texts]
+        columns |= {
+            f"{kind}:{name}": [None if row is None else row[i] for row in floats] for i, name in enumerate(domain.names)
+        }
+    schema = _schema(pa, domain.names, tuple(scores), prediction, 1 if key is None else 2)
+    table = pa.table({name: columns[name] for name in schema.names}, schema=schema)
     sink = io.BytesIO()
     pa.parquet.write_table(table, sink)
     return sink.getvalue()

@@ -8,11 +8,15 @@ models, domains, options and data have equal ones.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from fractions import Fraction
+from functools import cache, partial
 from time import perf_counter
 from typing import Any
 
@@ -21,28 +25,30 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.region import Region
-from axfi_kc.engines import Found
+from axfi_kc.engines import Found, Numerators
+from axfi_kc.engines.radius import naming_row
+from axfi_kc.errors import AxfiWarning, BudgetError
 from axfi_kc.explanations.answers import margins_at, naming_rows, warn_of_radii
 from axfi_kc.explanations.batch import SavedBatch, read_results
 from axfi_kc.explanations.files.document import (
     answer_entries,
     interaction_entries,
     json_block,
-    label_text,
     label_type,
     names_entry,
     parquet_block,
     toward_entry,
 )
 from axfi_kc.explanations.files.domain_document import domain_document
-from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, store_at
+from axfi_kc.explanations.files.labels import label_text
+from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, rows_words, store_at
 from axfi_kc.explanations.further import Asked, Further, answered
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import with_progress
 from axfi_kc.explanations.workers import in_workers, is_parallel
 from axfi_kc.json_text import number_text
 from axfi_kc.models import Model, Similarity
-from axfi_kc.scores import Score, score_numerators
+from axfi_kc.scores import Score, over_one_denominator, score_numerators, scores_of
 from axfi_kc.scores.interactions import Interaction, interactions_of
 
 __all__ = ["Run", "fingerprint", "write_results"]
@@ -129,6 +135,8 @@ class Run:
     ----------
     find
         From codes to what an engine finds.
+    locate
+        From codes to the outputs there.
     model, similarity, target, weights, max_size
         What the results depend on; not on the target, but rows that two targets made are kept apart all the same.
     scores
@@ -150,6 +158,7 @@ class Run:
     """
 
     find: Callable[[Codes], Found]
+    locate: Callable[[Codes], Sequence[Any]]
     model: Model
     similarity: Similarity
     target: str
@@ -164,12 +173,12 @@ class Run:
     interactions: tuple[Interaction, ...] = ()
     asked: Asked = field(default_factory=Asked)
 
-    def header(self, codes: Codes, labels: Sequence[Any]) -> dict[str, Any]:
+    def header(self, codes: Codes, labels: Sequence[Any], version: int = VERSION) -> dict[str, Any]:
         """Return what the file says about the run over these rows."""
         delta = self.similarity.delta
         document = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": version,
             "rows": len(codes),
             "model": type(self.model).__name__,
             "domain": domain_document(self.model.domain),
@@ -186,14 +195,57 @@ class Run:
             **({} if self.within is None else {"within": self.within.document()}),
             **({"skipped": [[label_text(label), why] for label, why in self.skipped.items()]} if self.skipped else {}),
         }
-        # Without the budget, so that a run may go on with more: it decides whether there is a result, or up to which
-        # radius, and then the row itself says so.
+        # Without the budget, so that a run may go on with more, or with another choice of what a spent one means: it
+        # decides whether there is a result, or up to which radius, and then the row itself says so.
         # Labels may be any objects, whose pickles two processes need not agree on; hence their text.
-        return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
+        if version == 1:
+            return {**document, "fingerprint": fingerprint(document, self.model, codes, list(map(str, labels)))}
+        asked = {name: entry for name, entry in document.items() if name != "on_budget"}
+        texts = [json.dumps(label_text(label)) for label in labels]
+        return {**document, "fingerprint": fingerprint(asked, self.model, codes, texts)}
 
     def outputs(self) -> Sequence[Any] | None:
         """Return all outputs the model may have; None for the numbers of a regression."""
         return None if self.model.is_regression else self.model.labels
+
+
+@dataclass(slots=True)
+class _Made:
+    """What was made of a block.
+
+    Attributes
+    ----------
+    pieces
+        First and last row and the bytes, of one or several pieces in order.
+    radii
+        Up to how many features each row is complete; None: all that was asked for.
+    seconds
+        How long it took.
+    error
+        Why there are no further pieces: the budget of a row was spent, and that is an error.
+    """
+
+    pieces: list[tuple[int, int, bytes]] = field(default_factory=list)
+    radii: list[int | None] = field(default_factory=list)
+    seconds: float = 0.0
+    error: BudgetError | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of a block."""
+
+    start: int
+    codes: Codes
+    labels: Sequence[Any]
+    probabilities: Sequence[dict[Any, float]] | None
+
+    def part(self, begin: int, end: int) -> _Rows:
+        given = None if self.probabilities is None else self.probabilities[begin:end]
+        return _Rows(self.start + begin, self.codes[begin:end], self.labels[begin:end], given)
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,42 +254,98 @@ class _Block:
 
     run: Run
     parquet: str | None  # the type of the predictions; None: JSON Lines
+    key: bytes | None = None
 
     def __call__(
         self, start: int, codes: Codes, labels: Sequence[Any], probabilities: Sequence[dict[Any, float]] | None
-    ) -> tuple[bytes, float, list[int | None]]:
-        begin = perf_counter()
-        run = self.run
-        with naming_rows(labels):
-            found, domain = run.find(codes), run.model.domain
-        numerators = score_numerators(found, run.scores, domain.names, max_size=run.max_size, budget=run.budget)
-        scores = {score.name: scored for score, scored in zip(run.scores, numerators, strict=True)}
-        answers = self._answers(found.outputs, codes, probabilities)
-        common: dict[str, Any] = {"start": start, "labels": labels, "scores": scores, "answers": answers}
-        common |= {"budget": run.budget, "interactions": self._interactions(found)}
-        common |= {"further": self._further(found.outputs, codes)}
+    ) -> _Made:
+        begin, made = perf_counter(), _Made()
+        # What is still to be done, in reverse, and why not, where that is known already.
+        left: list[tuple[_Rows, BudgetError | None]] = [(_Rows(start, codes, labels, probabilities), None)]
+        while left and made.error is None:
+            rows, spent = left.pop()
+            if not len(rows):
+                continue
+            try:
+                if spent is None:
+                    with naming_rows(rows.labels):
+                        self._add(made, rows, self.run.find(rows.codes))
+                elif self.run.on_budget == "raise":
+                    made.error = spent
+                else:
+                    self._add_unknown(made, rows, spent)
+            except BudgetError as error:
+                left += reversed(_around(rows, error))
+        made.seconds = perf_counter() - begin
+        return made
+
+    def _add_unknown(self, made: _Made, rows: _Rows, spent: BudgetError) -> None:
+        """Add a row of which nothing but the prediction is known: it is complete up to no feature at all."""
+        names = self.run.model.domain.names
+        outputs = self.run.locate(rows.codes)
+        none = Found.of_instances(outputs, [((), ())], wholes=(1,) * len(names), kind=self.run.weights, radii=[0])
+        self._add(made, rows, none, over_budget=str(spent))
+
+    def _add(self, made: _Made, rows: _Rows, found: Found, over_budget: str | None = None) -> None:
+        run, domain = self.run, self.run.model.domain
+        answers = self._answers(found.outputs, rows.codes, rows.probabilities)
+        common: dict[str, Any] = {"start": rows.start, "labels": rows.labels, "answers": answers, "budget": run.budget}
+        common |= {"scores": self._scores(found), "interactions": self._interactions(found), "key": self.key}
+        common |= {"over_budget": over_budget}
+        common |= {"further": [] if over_budget else self._further(found.outputs, rows.codes)}
         if self.parquet is None:
-            made = json_block(found, domain, codes, **common)
+            content = json_block(found, domain, rows.codes, **common)
         else:
-            made = parquet_block(found, domain, codes, prediction=self.parquet, **common)
-        return made, perf_counter() - begin, [found.radius(n) for n in range(len(found))]
+            content = parquet_block(found, domain, rows.codes, prediction=self.parquet, **common)
+        made.pieces.append((rows.start, rows.start + len(rows), content))
+        made.radii += [found.radius(n) for n in range(len(found))]
+
+    def _scores(self, found: Found) -> dict[str, Numerators]:
+        names = self.run.model.domain.names
+        options: dict[str, Any] = {"max_size": self.run.max_size, "budget": self.run.budget}
+        if found.is_complete or not any(score.needs_all for score in self.run.scores):
+            numerators = score_numerators(found, self.run.scores, names, **options)
+        else:
+            numerators = [
+                self._where_complete(found, score)
+                if score.needs_all
+                else score_numerators(found, [score], names, **options)[0]
+                for score in self.run.scores
+            ]
+        return {score.name: scored for score, scored in zip(self.run.scores, numerators, strict=True)}
+
+    def _where_complete(self, found: Found, score: Score) -> Numerators:
+        """Return a score that needs all CXps, over a denominator of 0 where a budget ended before they were found."""
+        names, rows = self.run.model.domain.names, list[Sequence[Fraction]]()
+        for n, sets in enumerate(found):
+            with naming_row(n):
+                known = scores_of(sets, names, score, budget=self.run.budget) if found.radius(n) is None else {}
+            rows.append(list(known.values()) or [Fraction(0)] * len(names))
+        numerators, denominators = over_one_denominator(rows, len(names))
+        return numerators, [d if found.radius(n) is None else 0 for n, d in enumerate(denominators)]
 
     def _further(self, outputs: Sequence[Any], codes: Codes) -> list[Further]:
         run = self.run
         if run.asked == Asked():
             return []
-        posed = (Problem(run.model, code, y, run.similarity) for code, y in zip(codes, outputs, strict=True))
-        region = run.within
-        return [answered(p if region is None else p.within(region), run.asked, budget=run.budget) for p in posed]
+        found: list[Further] = []
+        for n, (code, output) in enumerate(zip(codes, outputs, strict=True)):
+            posed = Problem(run.model, code, output, run.similarity)
+            posed = posed if run.within is None else posed.within(run.within)
+            with naming_row(n):
+                found.append(answered(posed, run.asked, budget=run.budget))
+        return found
 
     def _interactions(self, found: Found) -> list[dict[str, Any]]:
         kinds, names = self.run.interactions, self.run.model.domain.names
         if not kinds:
             return []
-        return [
-            {k.name: interaction_entries(interactions_of(s, names, k.name, budget=self.run.budget)) for k in kinds}
-            for s in found
-        ]
+        made: list[dict[str, Any]] = []
+        for n, sets in enumerate(found):
+            with naming_row(n):
+                pairs = {k.name: interactions_of(sets, names, k.name, budget=self.run.budget) for k in kinds}
+            made.append({name: interaction_entries(own) for name, own in pairs.items()})
+        return made
 
     def _answers(
         self, outputs: Sequence[Any], codes: Codes, probabilities: Sequence[dict[Any, float]] | None
@@ -250,21 +358,34 @@ class _Block:
         ]
 
 
-class _Pace:
-    """Cuts rows into blocks of about half a second, as seen from the blocks done so far."""
+def _around(rows: _Rows, spent: BudgetError) -> list[tuple[_Rows, BudgetError | None]]:
+    """Return what to do about rows of which one is over budget: those before it, the one, and those after it."""
+    n, total = spent.row, len(rows)
+    if n is None and total > 1:  # it does not say which
+        return [(rows.part(0, total // 2), None), (rows.part(total // 2, total), None)]
+    n = n or 0
+    if spent.row is None:
+        spent.row = 0
+        with suppress(BudgetError), naming_rows(rows.labels):
+            raise spent
+    return [(rows.part(0, n), None), (rows.part(n, n + 1), spent), (rows.part(n + 1, total), None)]
 
-    def __init__(self, start: int, total: int, n_jobs: int) -> None:
-        self._start, self._total = start, total
-        self._most = max(_LEAST_ROWS, min(_MOST_ROWS, (total - start) // (4 * n_jobs)))
+
+class _Pace:
+    """Cuts the missing rows into blocks of about half a second, as seen from the blocks done so far."""
+
+    def __init__(self, missing: Sequence[tuple[int, int]], n_jobs: int) -> None:
+        self._missing = missing
+        self._most = max(_LEAST_ROWS, min(_MOST_ROWS, sum(b - a for a, b in missing) // (4 * n_jobs)))
         self._rows = min(64, self._most)
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Yield first and last row of each block, lazily."""
-        start = self._start
-        while start < self._total:
-            stop = min(start + self._rows, self._total)
-            yield start, stop
-            start = stop
+        for start, end in self._missing:
+            while start < end:
+                stop = min(start + self._rows, end)
+                yield start, stop
+                start = stop
 
     def note(self, rows: int, seconds: float) -> None:
         """Choose the size of the blocks to come."""
@@ -283,6 +404,7 @@ def write_results(
     n_jobs: int | None = None,
     progress: bool | None = None,
     stops_at_interrupt: bool = False,
+    durable: bool = True,
 ) -> SavedBatch:
     """Write the results of a run to a file as they are made, going on where it was stopped.
 
@@ -302,41 +424,53 @@ def write_results(
         True: a bar. None: a bar after one second, if there is a terminal or a notebook.
     stops_at_interrupt
         Whether Ctrl-C ends the run with what is in the file, instead of an error.
+    durable
+        Whether each block is waited for until it is on the disk, so that a power cut cannot take it.
 
     Raises
     ------
     ResultFileError
-        If the file belongs to another run, is damaged, or is being written by another process.
+        If the file belongs to another run, or is being written by another process.
+    FileWriteError
+        If the file cannot be written; what is in it stays.
+    BudgetError
+        If the budget of a row was spent and that is an error; the rows before it are in the file.
+
+    Warns
+    -----
+    AxfiWarning
+        If rows of the file were damaged, and are computed again; if the budget of rows was spent.
 
     Notes
     -----
     Holds a few blocks at a time, however many rows there are.
     """
-    store, header = store_at(path), run.header(codes, labels)
+    store = store_at(path, durable=durable)
     kind = label_type(run.outputs()) if isinstance(store, ParquetParts) else None
+    stopped: dict[Any, int] = {}
     try:
-        done = store.resume(header)
-        pace = _Pace(done, len(codes), _workers(n_jobs))
-        # Workers draw blocks ahead of the results, which come in the same order: spans remember what each one covers.
-        spans: list[tuple[int, int]] = []
-        stopped: dict[Any, int] = {}
+        resumed = store.resume(cache(partial(run.header, codes, labels)))
+        _warn_of_damage(path, resumed.damaged)
+        pace, block = _Pace(resumed.missing, _workers(n_jobs)), _Block(run, kind, resumed.key)
 
         def blocks() -> Iterator[tuple[Any, ...]]:
             for start, stop in pace.spans():
-                spans.append((start, stop))
                 given = None if probabilities is None else probabilities[start:stop]
                 yield start, codes[start:stop], list(labels[start:stop]), given
 
         def written() -> Iterator[tuple[int, None]]:
-            block = _Block(run, kind)
-            for position, (made, seconds, radii) in enumerate(in_workers(block, blocks(), n_jobs=n_jobs)):
-                start, stop = spans[position]
-                store.append(made, start, stop)
-                reached = zip(labels[start:stop], radii, strict=True)
+            for made in in_workers(block, blocks(), n_jobs=n_jobs):
+                for start, stop, content in made.pieces:
+                    store.append(content, start, stop)
+                if made.error is not None:
+                    raise made.error
+                start, stop = made.pieces[0][0], made.pieces[-1][1]
+                reached = zip(labels[start:stop], made.radii, strict=True)
                 stopped.update((label, radius) for label, radius in reached if radius is not None)
-                pace.note(stop - start, seconds)
+                pace.note(stop - start, made.seconds)
                 yield stop - start, None
 
+        done = len(codes) - sum(b - a for a, b in resumed.missing)
         for _ in with_progress(written(), total=len(codes), done=done, progress=progress):
             pass
     except KeyboardInterrupt:
@@ -346,6 +480,16 @@ def write_results(
         store.close()
     warn_of_radii(stopped, len(codes), stacklevel=4)  # whoever called explain_to
     return read_results(path)
+
+
+def _warn_of_damage(path: str | os.PathLike[str], damaged: list[tuple[int, int]]) -> None:
+    if damaged:
+        warnings.warn(
+            f"{os.fspath(path)} was damaged at {rows_words(damaged)}: computed again, so the file is whole afterwards; "
+            "look after the disk, or whoever else writes there.",
+            AxfiWarning,
+            stacklevel=4,  # whoever called explain_to
+        )
 
 
 def _workers(n_jobs: int | None) -> int:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
-from axfi_kc._version import __version__
 from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
-from axfi_kc.explanations.page.elements import Markup, element
+from axfi_kc.explanations.page.document import page, write_page
+from axfi_kc.explanations.page.explore import explore_html, write_explore
 from axfi_kc.explanations.page.sections import (
-    batch_facts,
+    about_section,
+    batch_head,
     batch_sections,
-    explanation_facts,
+    explanation_head,
     explanation_sections,
+    share_columns,
     skipped_section,
 )
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.scores import DEFAULT_SCORES, find_scores
 from axfi_kc.scores.interactions import find_interactions
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["explore_html", "report_html", "write_explore", "write_report"]
 
 
 @checked("explained", "path", "title", "inflate", "max_rows", "max_details")
@@ -45,8 +45,9 @@ def write_report(
 ) -> None:
     """Write one explanation, or a batch, as a single HTML file.
 
-    The file loads nothing from outside and needs no server: tables that sort, bars, the CXp-Forest, and
-    what can change the output in words. It reads well on a phone and on paper.
+    The file loads nothing from outside and needs no server: tables that sort, bars, the CXp-Forest, what can change
+    the output in words, and of which model, in which space, when and with what versions. Numbers are rounded for
+    reading, and unfold to the exact fraction. It reads well on a phone, on paper, and by a screen reader.
 
     Parameters
     ----------
@@ -70,8 +71,10 @@ def write_report(
 
     Raises
     ------
+    FileWriteError
+        If the file cannot be written.
     DomainError
-        If the file cannot be written, no score is named, or a limit is negative.
+        If no score is named, or a limit is negative.
     WeightError
         If there is no such score.
     IncompleteError
@@ -83,12 +86,7 @@ def write_report(
     """
     options: dict[str, Any] = {"kinds": kinds, "interactions": interactions}
     options |= {"min_precision": min_precision, "inflate": inflate}
-    text = report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details)
-    try:
-        with open(path, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except OSError as error:
-        raise DomainError(f"The report cannot be written to {path} ({error.strerror}); give another path.") from error
+    write_page(report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details), path)
 
 
 @checked("explained", "title", "inflate", "max_rows", "max_details")
@@ -129,15 +127,17 @@ def report_html(
             for e in batch.first:
                 e.ask(**asked)
         labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
-        sections = batch_sections(
-            batch, labels, scores=scores, interactions=shown_pairs, rows=max_rows, details=max_details
-        )
+        shares = share_columns(batch, scores[0].name)
+        limits: dict[str, Any] = {"rows": max_rows, "details": max_details}
+        sections = batch_sections(batch, labels, shares, scores=scores, interactions=shown_pairs, **limits)
         sections |= skipped_section(getattr(explained, "skipped", {}), rows=max_rows)
-        return _page(title or "Explanations of a batch", batch_facts(batch), sections)
+        sections |= about_section(batch[0]) if len(batch) else {}
+        return page(title or "Explanations of a batch", batch_head(batch, shares), sections, style=STYLE, script=SCRIPT)
     explained.ask(**asked)
-    head = explanation_facts(explained)
-    sections = explanation_sections(explained, scores=scores, interactions=shown_pairs, rows=max_rows)
-    return _page(title or f"Why {shown(explained.prediction_name)}?", head, sections)
+    head, changes = explanation_head(explained, max_rows)
+    sections = explanation_sections(explained, changes, scores=scores, interactions=shown_pairs, rows=max_rows)
+    sections |= about_section(explained)
+    return page(title or f"Why {shown(explained.prediction_name)}?", head, sections, style=STYLE, script=SCRIPT)
 
 
 class _Told(Sequence[Any]):
@@ -155,42 +155,3 @@ class _Told(Sequence[Any]):
             return [self[n] for n in range(*k.indices(len(self)))]
         n = range(len(self))[k]
         return self.first[n] if n < len(self.first) else self._batch[n]
-
-
-def _page(title: str, head: Markup, sections: dict[str, Markup]) -> str:
-    links = [element("li", element("a", t, href=f"#{t.lower().replace(' ', '-')}")) for t in sections]
-    body = element(
-        "body",
-        element("a", "Skip to the content", href="#content", class_="skip"),
-        element("header", element("h1", title), head),
-        element("nav", element("ul", *links), aria_label="Sections"),
-        element("main", *sections.values(), id="content"),
-        _footer(),
-        element("script", Markup(SCRIPT)),
-    )
-    return f"<!DOCTYPE html>\n{element('html', _head(title), body, lang='en')}\n"
-
-
-def _head(title: str) -> Markup:
-    # the browser itself then refuses to load anything, and to run any script but ours
-    policy = f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; base-uri 'none'"
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=Markup(policy)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", title),
-        element("style", Markup(STYLE)),
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _footer() -> Markup:
-    words = (
-        "Every number was computed exactly; where a column does not say so, it is rounded for reading. "
-        "Probabilities of predictions are the model's own."
-    )
-    return element("footer", element("p", f"Made by axfi_kc {__version__}. {words}", class_="note"))

@@ -6,6 +6,7 @@ Whatever is not :class:`Markup` is text and gets escaped, so that forgetting to 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,9 +18,10 @@ from axfi_kc.domain.measures import abridged, amount, counted, shown
 __all__ = [
     "Cell",
     "Markup",
-    "bar_cell",
+    "allowed",
+    "bar",
     "element",
-    "exact_cell",
+    "exact_number",
     "forest",
     "histogram",
     "joined",
@@ -28,15 +30,18 @@ __all__ = [
     "names",
     "note",
     "number_cell",
+    "percent",
+    "readable",
+    "share_cell",
     "table",
 ]
 
 
 # not allowed in HTML, or not writable as UTF-8 (lone surrogates)
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_EMPTY = frozenset({"meta", "rect", "path", "line"})
-_LONGEST = 20  # letters of an exact number that are shown at once
-_FOLDED = 10  # of a longer one
+_EMPTY = frozenset({"input", "meta", "rect", "path", "line"})
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LEAST_POWER = -6  # of numbers that are written with all their zeros
 
 
 class Markup(str):
@@ -45,8 +50,19 @@ class Markup(str):
     __slots__ = ()
 
 
+def allowed(text: str) -> str:
+    """Return a text with a mark in place of each character that no page may have.
+
+    Examples
+    --------
+    >>> allowed("age" + chr(0))
+    'age�'
+    """
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
 def _text(content: object) -> str:
-    return content if isinstance(content, Markup) else escape(_FORBIDDEN.sub("\ufffd", str(content)), quote=True)
+    return content if isinstance(content, Markup) else escape(allowed(str(content)), quote=True)
 
 
 def element(tag: str, *content: object, **attributes: object) -> Markup:
@@ -90,12 +106,45 @@ def more(left: int, noun: str, *, what: str = "listed") -> Markup | str:
     return note(f"{counted(left, noun)} more, not {what}.") if left > 0 else ""
 
 
-def _exact(value: Fraction | int) -> Markup:
-    """Return an exact number; a long one unfolds when it is clicked."""
-    text = shown(value, digits=None)
-    if len(text) <= _LONGEST:
-        return element("code", text)
-    return element("details", element("summary", abridged(text, _FOLDED)), element("code", text))
+def readable(value: Fraction | float) -> str:
+    """Return a number to four digits as people write it, without an ``e``.
+
+    Examples
+    --------
+    >>> readable(Fraction(1, 3)), readable(0.0000123456), readable(Fraction(2, 10**9)), readable(10**58)
+    ('0.3333', '0.00001235', '2 × 10⁻⁹', 'about 10⁵⁸')
+    """
+    digits, _, power = amount(value).partition("e")
+    if not power:
+        head, raised, exponent = digits.partition("^")
+        return head + exponent.translate(_RAISED) if raised else digits
+    if int(power) < _LEAST_POWER or int(power) > 0:
+        return f"{digits} \N{MULTIPLICATION SIGN} 10{str(int(power)).translate(_RAISED)}"
+    return f"{float(f'{digits}e{power}'):.{len(digits.strip('-').replace('.', '')) - 1 - int(power)}f}"
+
+
+def percent(share: Fraction | float) -> str:
+    """Return a share in hundredths; what is not 0 is never shown as 0.
+
+    Examples
+    --------
+    >>> percent(Fraction(1, 3)), percent(0), percent(1e-9), percent(1)
+    ('33.3%', '0%', '< 0.1%', '100%')
+    """
+    if share in (0, 1):
+        return f"{int(share):.0%}"
+    return f"{float(share):.1%}" if share >= Fraction(1, 2000) else "< 0.1%"
+
+
+def exact_number(value: Fraction | float) -> Markup | str:
+    """Return a number as people read it; where digits are missing, the exact one unfolds when it is clicked."""
+    text = readable(value)
+    if isinstance(value, float):
+        return text
+    exact = element("code", shown(value, digits=None))
+    if value == int(value) and abs(value) < 10**15:
+        return exact
+    return element("details", element("summary", text, title="show the exact number"), exact, class_="exact")
 
 
 _STEP, _LEAN, _RIGHT, _LETTER = 46, 22, 84, 7.2
@@ -134,7 +183,7 @@ def forest(trees: Sequence[tuple[tuple[str, ...], Fraction | int]], *, left: int
 
 def _figure(cxp: tuple[str, ...], weight: Fraction | int) -> Markup:
     words = f"Tree of the CXp {', '.join(cxp)}: 1 if one of them is in S, else 0."
-    return element("figure", _tree(cxp, words), element("figcaption", f"weight {amount(weight)}"))
+    return element("figure", _tree(cxp, words), element("figcaption", f"weight {readable(weight)}"))
 
 
 def _tree(cxp: tuple[str, ...], words: str) -> Markup:
@@ -180,27 +229,39 @@ class Cell:
     class_: str | None = None
 
 
-def number_cell(value: Fraction | float) -> Cell:
-    """Return a cell with a rounded number, sorted by its value."""
-    return Cell(amount(value), float(value), "number")
+def number_cell(value: Fraction | float, *, most: Fraction | float | None = None) -> Cell:
+    """Return a cell with a number, sorted by its value; with a bar that shows it as a share of `most`, if given."""
+    content = exact_number(value)
+    return Cell(content if most is None else joined([content, bar(value, most)]), _key(value), "number")
 
 
-def exact_cell(value: Fraction | int) -> Cell:
-    """Return a cell with an exact number, sorted by its value."""
-    return Cell(_exact(value), float(value))
+def _key(value: Fraction | float) -> float:
+    """Return what a number is sorted by: itself, or the largest float where none is so large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return sys.float_info.max if value > 0 else -sys.float_info.max
 
 
-def bar_cell(value: Fraction | float, most: Fraction | float) -> Cell:
-    """Return a cell with a bar: `value` as a share of `most`."""
-    share = float(value) / float(most) if most else 0.0
+def share_cell(value: Fraction | float, most: Fraction | float) -> Cell:
+    """Return a cell with a share in hundredths, and a bar that shows it as a share of `most`."""
+    return Cell(joined([percent(value), bar(value, most)]), float(value), "number")
+
+
+def bar(value: Fraction | float, most: Fraction | float) -> Markup:
+    """Return a bar that shows a number as a share of `most`; of 0 there is none."""
+    if not value:
+        return Markup()
+    share = float(Fraction(value) / Fraction(most)) if most else 0.0  # of two numbers that may be no floats
     width = f"{100 * min(max(share, 0.0), 1.0):.6g}"
-    return Cell(_strip(element("rect", x="0", y="1", width=width, height="8"), 100, "bar"), float(value), "bars")
+    return _strip(element("rect", x="0", y="1", width=width, height="8"), 100, "bar")
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], *, sorted_by: int | None = None) -> Markup:
-    """Return a sortable table, with a caption that screen readers read first.
+    """Return a sortable table, with a caption that screen readers read first; the first cell names its row.
 
-    By the column `sorted_by` the rows are sorted already, largest first.
+    By the column `sorted_by` the rows are sorted already, largest first. Roles are written out because on a phone rows
+    are laid out as cards, which some browsers take for no table.
     """
     body = [list(row) for row in rows]
     heads = [
@@ -208,19 +269,29 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], *, 
             "th",
             element("button", title, type="button"),
             scope="col",
+            role="columnheader",
             class_="number" if body and body[0][k].class_ == "number" else None,
             data_first="ascending" if not body or body[0][k].key is None else "descending",
-            aria_sort="descending" if k == sorted_by else None,
+            aria_sort="descending" if k == sorted_by else "none",
         )
         for k, title in enumerate(head)
     ]
-    lines = [element("tr", *(_cell(cell) for cell in row)) for row in body]
+    lines = [
+        element("tr", *(_cell(cell, head[k], is_first=k == 0) for k, cell in enumerate(row)), role="row")
+        for row in body
+    ]
     whole = element(
-        "table", element("caption", caption), element("thead", element("tr", *heads)), element("tbody", *lines)
+        "table",
+        element("caption", caption),
+        element("thead", element("tr", *heads, role="row"), role="rowgroup"),
+        element("tbody", *lines, role="rowgroup"),
+        role="table",
     )
     return element("div", whole, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
-def _cell(cell: Cell) -> Markup:
+def _cell(cell: Cell, title: str, *, is_first: bool) -> Markup:
     attributes: dict[str, Any] = {"class_": cell.class_, "data_key": None if cell.key is None else repr(cell.key)}
-    return element("td", cell.content, **attributes)
+    if is_first:
+        return element("th", cell.content, scope="row", role="rowheader", **attributes)
+    return element("td", cell.content, role="cell", data_label=title, **attributes)

@@ -20,15 +20,17 @@ from axfi_kc.explanations.answers import (
     stopped_words,
     toward_words,
 )
-from axfi_kc.explanations.counterfactuals import nearest_change
-from axfi_kc.explanations.cxps import CXp, UnlistedCXps
+from axfi_kc.explanations.counterfactuals import Counterfactual, nearest_change
+from axfi_kc.explanations.cxps import UnlistedCXps
 from axfi_kc.explanations.inspection import grouped_rows
+from axfi_kc.explanations.page.about import about, named_list
+from axfi_kc.explanations.page.document import section_id
 from axfi_kc.explanations.page.elements import (
     Cell,
     Markup,
-    bar_cell,
+    bar,
     element,
-    exact_cell,
+    exact_number,
     forest,
     histogram,
     joined,
@@ -37,30 +39,65 @@ from axfi_kc.explanations.page.elements import (
     names,
     note,
     number_cell,
+    percent,
+    share_cell,
     table,
 )
 from axfi_kc.scores import Score, shares_of
 from axfi_kc.scores.interactions import Interaction
 
-__all__ = ["batch_facts", "batch_sections", "explanation_facts", "explanation_sections", "skipped_section"]
+__all__ = [
+    "about_section",
+    "batch_head",
+    "batch_sections",
+    "change_words",
+    "explanation_head",
+    "explanation_sections",
+    "share_columns",
+    "skipped_section",
+    "titled",
+    "values_shown",
+]
 
 
-def _change_words(explanation: Any, cxp: CXp) -> Markup:
+Changes = Mapping[tuple[str, ...], Counterfactual | None]
+"""The nearest change of each CXp that has words, by its features; see :func:`nearest_change`."""
+
+
+def _nearest_changes(explanation: Any, rows: int) -> Changes:
+    """Return the nearest change of each of the heaviest CXps; each is the result of a search of its own."""
+    shown_cxps = explanation.heaviest_cxps()[: min(rows, _MOST_WORDS)]
+    return {c.features: nearest_change(explanation, c) for c in shown_cxps}
+
+
+def change_words(explanation: Any, features: Sequence[str], found: Counterfactual | None) -> Markup:
     """Return the nearest change of a CXp's features that changes the output.
 
     Without the model (a saved explanation), or when the search takes too long, only what can be changed.
     """
-    found = nearest_change(explanation, cxp)
     if found is None:
         instance = explanation.instance
-        parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in cxp.features]
+        parts = [joined([name(n), " (now ", name(shown(instance[n])), ")"]) for n in features]
         return joined(["Change ", joined(parts, " and "), "; keep all else."])
     if found.printed is None:
         return name(found.words)
+    return joined([name(found.words), ". Nearest: ", _moves(explanation, found), "."])
+
+
+def _moves(explanation: Any, found: Counterfactual) -> Markup:
+    """Return a change from value to value, and what it gives."""
     moves = [joined([name(n), " from ", name(old), " to ", name(new)]) for n, old, new in found.moves]
-    output = name_of(found.printed.output, explanation.class_names)
-    nearest = joined([joined(moves, ", "), " gives ", name(shown(output))])
-    return joined([name(found.words), ". Nearest: ", nearest, "."])
+    output = name_of(found.printed.output if found.printed else None, explanation.class_names)
+    return joined([joined(moves, ", "), " gives ", name(shown(output))])
+
+
+def values_shown(explanation: Any, changes: Changes) -> dict[str, str]:
+    """Return the instance's values with as many digits as the words about its changes have."""
+    texts = {n: shown(value) for n, value in explanation.instance.items()}
+    for found in changes.values():
+        for n, old, _ in [] if found is None else found.moves:
+            texts[n] = max(texts[n], old, key=len)
+    return texts
 
 
 _MOST_OUTPUTS = 8  # that stand side by side
@@ -71,25 +108,40 @@ _WEIGHTS = {
 }
 _SHARES = (
     "Scores are divided by the number of CXps, so those of two instances cannot be compared; shares, which add up to "
-    "1, can."
+    "100%, can."
 )
+_BATCH_WORDS = "Below are all features over all instances, then each instance, and the first of them in full."
 _AXP_SECONDS = 5.0
 _MOST_TREES = 12
-_MOST_WORDS = 50  # each is the result of a search of its own
+_MOST_WORDS = 50
 
 
-def _facts(pairs: dict[str, object]) -> Markup:
-    """Return a row of figures with their names."""
-    return element(
-        "dl",
-        *(element("div", element("dt", key), element("dd", value)) for key, value in pairs.items()),
-        class_="facts",
-    )
+def explanation_lead(explanation: Any, changes: Changes) -> Markup:
+    """Return in a sentence or two what the model says, and what would change it."""
+    says = joined(["The model gives ", element("strong", name(answer_words(explanation))), ". "])
+    if not explanation.cxp_count:
+        return element("p", says, no_cxp_words(explanation), class_="lead")
+    relevant = f"{amount(len(explanation.relevant))} of {counted(len(explanation.domain), 'feature')}"
+    does = "change that" if explanation.toward is None else "lead to " + _asked_class(explanation)
+    count = counted(explanation.cxp_count, "smallest set")
+    sets = f"{count} of features{limit_words(explanation)}, made of {relevant}, can {does}."
+    nearest = min((c for c in changes.values() if c and c.printed), key=lambda c: c.distance, default=None)
+    example = joined([" For example, ", _moves(explanation, nearest), "."]) if nearest else ""
+    return element("p", says, sets, example, class_="lead")
 
 
-def explanation_facts(explanation: Any) -> Markup:
-    """Return the figures at the top of an explanation."""
-    return _facts(
+def _asked_class(explanation: Any) -> str:
+    return str(name_of(explanation.toward, explanation.class_names))
+
+
+def explanation_head(explanation: Any, rows: int) -> tuple[Markup, Changes]:
+    """Return the words and the figures at the top of an explanation, and the nearest changes in words."""
+    changes = _nearest_changes(explanation, rows)
+    return joined([explanation_lead(explanation, changes), _explanation_facts(explanation)]), changes
+
+
+def _explanation_facts(explanation: Any) -> Markup:
+    return named_list(
         {
             "output": name(answer_words(explanation)),
             **_question(explanation),
@@ -97,8 +149,9 @@ def explanation_facts(explanation: Any) -> Markup:
             "relevant features": f"{amount(len(explanation.relevant))} of {amount(len(explanation.domain))}",
             **_necessary(explanation),
             **_whole_value(explanation),
-            **space_words(explanation),
-        }
+            **{what: name(words) for what, words in space_words(explanation).items()},
+        },
+        kind="facts",
     )
 
 
@@ -118,11 +171,12 @@ def _whole_value(explanation: Any) -> dict[str, object]:
     """Return the value of fixing everything, if the CXps are known."""
     if isinstance(explanation.cxps, UnlistedCXps):
         return {}
-    return {"value of fixing everything": amount(explanation.forest.value(explanation.domain.names))}
+    return {"value of fixing everything": exact_number(explanation.forest.value(explanation.domain.names))}
 
 
 def explanation_sections(
     explanation: Any,
+    changes: Changes,
     *,
     scores: Sequence[Score],
     rows: int,
@@ -132,43 +186,45 @@ def explanation_sections(
 ) -> dict[str, Markup]:
     """Return the sections of an explanation by their titles, sorted by the first of the scores.
 
-    Ids begin with `prefix`, and headings are of that level.
+    The nearest `changes` are those of its head. Ids begin with `prefix`, and headings are of that level.
     """
     pairs = [_pairs(explanation, kind, rows) for kind in interactions]
     sections = {
-        "Scores": _scores(explanation, scores, rows),
+        "Scores": _scores(explanation, changes, scores, rows),
         **({"Interactions": joined(pairs)} if pairs else {}),
-        "What can change the output": _cxps(explanation, rows),
+        "What can change the output": _cxps(explanation, changes, rows),
         "What keeps the output": _axps(explanation, rows),
         **_further(explanation, rows),
         "CXp-Forest": _forest(explanation),
     }
-    return _titled(sections, prefix=prefix, level=level)
+    return titled(sections, prefix=prefix, level=level)
 
 
-def _titled(sections: dict[str, Markup], *, prefix: str = "", level: int = 2) -> dict[str, Markup]:
+def titled(sections: dict[str, Markup], *, prefix: str = "", level: int = 2) -> dict[str, Markup]:
     """Return contents with their titles above, to which the page's head links."""
     return {
-        title: element("section", element(f"h{level}", title, id=prefix + title.lower().replace(" ", "-")), content)
+        title: element("section", element(f"h{level}", title, id=prefix + section_id(title)), content)
         for title, content in sections.items()
     }
 
 
-def _scores(explanation: Any, scores: Sequence[Score], rows: int) -> Markup:
+def _scores(explanation: Any, changes: Changes, scores: Sequence[Score], rows: int) -> Markup:
     found = [explanation.scores(score.name) for score in scores]
-    instance, relevant = explanation.instance, set(explanation.relevant)
-    ranked = sorted((n for n in instance if n in relevant), key=lambda n: [-values[n] for values in found])
-    lines = [(Cell(name(n)), Cell(name(shown(instance[n]))), *_score_cells(n, found)) for n in ranked[:rows]]
-    head = ["feature", "value"]
-    for k, score in enumerate(scores):
-        head += [score.about, "bar", "exactly"] if k == 0 else [score.about, "exactly"]
+    values, relevant = values_shown(explanation, changes), set(explanation.relevant)
+    ranked = sorted((n for n in values if n in relevant), key=lambda n: [-own[n] for own in found])
     shares = shares_of(found[0])
-    lines = [(*line, number_cell(shares[n])) for line, n in zip(lines, ranked, strict=False)]
-    head.append(f"share of the {scores[0].about}")
-    others = [n for n in instance if n not in relevant]
+    most = max(shares.values(), default=Fraction(0))
+    lines = [
+        (Cell(name(n)), Cell(name(values[n])), share_cell(shares[n], most), *(number_cell(own[n]) for own in found))
+        for n in ranked[:rows]
+    ]
+    head = ("feature", "value", "share", *(score.about for score in scores))
+    others = [n for n in values if n not in relevant]
     return joined(
         [
-            element("p", "How much each feature counts for this output. ", _SHARES),
+            element(
+                "p", f"How much each feature counts for this output, by its share of the {scores[0].about}. ", _SHARES
+            ),
             table("Scores of the relevant features", head, lines, sorted_by=2),
             more(len(ranked) - rows, "feature"),
             note(_absence(explanation), ", with score 0: ", names(others[:rows]), ".") if others else "",
@@ -181,14 +237,14 @@ def _pairs(explanation: Any, kind: Interaction, rows: int) -> Markup:
     found = sorted(explanation.interactions(kind.name).items(), key=lambda item: -abs(item[1]))
     most = max((abs(value) for _, value in found), default=Fraction(1))
     lines = [
-        (Cell(names(pair)), number_cell(value), bar_cell(abs(value), most), exact_cell(value))
+        (Cell(names(pair)), Cell(joined([exact_number(value), bar(abs(value), most)]), float(value), "number"))
         for pair, value in found[:rows]
     ]
     words = (
         f"{kind.about} of two features: below 0, they stand in for each other, as fixing the second of a CXp adds "
         "nothing. Pairs that are not listed have 0."
     )
-    listed = table(f"{kind.about} of pairs", ("features", kind.about, "bar", "exactly"), lines, sorted_by=1)
+    listed = table(f"{kind.about} of pairs", ("features", kind.about), lines)
     return joined([element("p", words), listed, more(len(found) - rows, "pair")])
 
 
@@ -198,16 +254,7 @@ def _absence(explanation: Any) -> str:
     return "In no CXp, so irrelevant" if most is None else f"In no CXp of at most {counted(most, 'feature')}"
 
 
-def _score_cells(feature: str, found: Sequence[dict[str, Fraction]]) -> list[Cell]:
-    """Return a feature's scores, rounded and exact, the first with a bar."""
-    cells = []
-    for k, values in enumerate(found):
-        bars = [bar_cell(values[feature], max(values.values()))] if k == 0 else []
-        cells += [number_cell(values[feature]), *bars, exact_cell(values[feature])]
-    return cells
-
-
-def _cxps(explanation: Any, rows: int) -> Markup:
+def _cxps(explanation: Any, changes: Changes, rows: int) -> Markup:
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count
     if isinstance(explanation.cxps, UnlistedCXps) and total:
         return note(_unlisted_words(total))
@@ -217,22 +264,20 @@ def _cxps(explanation: Any, rows: int) -> Markup:
     lines = [
         (
             Cell(names(c.features)),
-            number_cell(c.weight),
-            bar_cell(c.weight, most),
-            Cell(_change_words(explanation, c) if k < _MOST_WORDS else "", class_="wide"),
+            Cell(change_words(explanation, c.features, changes.get(c.features)), class_="words"),
+            number_cell(c.weight, most=most),
             number_cell(len(c.features)),
-            exact_cell(c.weight),
         )
-        for k, c in enumerate(cxps[:rows])
+        for c in cxps[:rows]
     ]
     toward = explanation.toward
     does = "change the output" if toward is None else f"lead to {name_of(toward, explanation.class_names)}"
     words = f"Each CXp is a smallest set of features whose change alone can {does}. Its weight is "
-    head = ("CXp", "weight", "bar", "in words", "features", "exactly")
+    head = ("CXp", "in words", "weight", "features")
     return joined(
         [
             element("p", words, _weight_words(explanation), "."),
-            table("Contrastive explanations (CXps)", head, lines, sorted_by=1),
+            table("Contrastive explanations (CXps)", head, lines, sorted_by=2),
             more(total - min(rows, len(cxps)), "CXp"),
         ]
     )
@@ -260,7 +305,7 @@ def _axps(explanation: Any, rows: int) -> Markup:
     if isinstance(explanation.cxps, UnlistedCXps):
         return note(_unlisted_words(explanation.cxp_count))
     found, complete = explanation.some_axps(seconds=_AXP_SECONDS)
-    lines = [(Cell(names(a.features), class_="wide"), number_cell(len(a.features))) for a in found[:rows]]
+    lines = [(Cell(names(a.features)), number_cell(len(a.features))) for a in found[:rows]]
     toward = explanation.toward
     does = "keep the output" if toward is None else f"rule out {name_of(toward, explanation.class_names)},"
     words = f"Each AXp is a smallest set of features that, kept as they are, {does} whatever the others do."
@@ -275,11 +320,8 @@ def _further(explanation: Any, rows: int) -> dict[str, Markup]:
     further = explanation.further
     sets = [(least, found) for least, found in further.local_paxps.items()]
     sets += [(least, found) for least, listed in further.paxps.items() for found in listed]
-    lines = [
-        (Cell(names(p.features), class_="wide"), number_cell(p.precision), exact_cell(p.precision), exact_cell(least))
-        for least, p in sets[:rows]
-    ]
-    head = ("features", "precision", "exactly", "at least")
+    lines = [(Cell(names(p.features)), number_cell(p.precision), number_cell(least)) for least, p in sets[:rows]]
+    head = ("features", "precision", "at least")
     words = "Each set of features, kept as they are, keeps the output with this probability, the others drawn anew."
     probable = [element("p", words), table("Probabilistic AXps", head, lines), more(len(sets) - rows, "set")]
     boxes = _boxes(explanation)
@@ -300,10 +342,9 @@ def _boxes(explanation: Any) -> Markup | None:
         return None
     lines = [
         (
-            Cell(name(str(box)), class_="wide"),
+            Cell(name(str(box))),
             Cell(what),
             number_cell(box.coverage),
-            exact_cell(box.coverage),
             Cell("yes" if box.is_largest else "not proved"),
         )
         for what, box in listed
@@ -312,7 +353,7 @@ def _boxes(explanation: Any) -> Markup | None:
         "Whatever values are taken from these ranges and sets, and none can be made larger. The coverage is the "
         "probability of such a point."
     )
-    head = ("values", "what it does", "coverage", "exactly", "largest of all")
+    head = ("values", "what it does", "coverage", "largest of all")
     return joined([element("p", words), table("Inflated explanations", head, lines)])
 
 
@@ -329,26 +370,40 @@ def _forest(explanation: Any) -> Markup:
     return joined([element("p", words), forest(trees, left=explanation.cxp_count - len(trees))])
 
 
-def batch_facts(batch: Sequence[Any]) -> Markup:
-    """Return the figures at the top of a batch."""
+def batch_head(batch: Sequence[Any], shares: Mapping[str, Sequence[float]]) -> Markup:
+    """Return the words and the figures at the top of a batch; `shares` are those of :func:`share_columns`."""
     outputs = Counter(shown(e.prediction_name) for e in batch)
     common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
-    return _facts(
-        {
-            **_question(batch),
-            "instances": amount(len(batch)),
-            "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
-            "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
-            "CXps, most": amount(max(cxps, default=0)),
-            **({"budgets that ended": stopped} if stopped else {}),
-        }
-    )
+    facts = {
+        **_question(batch),
+        "instances": amount(len(batch)),
+        "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
+        "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
+        "CXps, most": amount(max(cxps, default=0)),
+        **({"budgets that ended": stopped} if stopped else {}),
+    }
+    return joined([element("p", *_batch_words(shares), class_="lead"), named_list(facts, kind="facts")])
+
+
+def _batch_words(shares: Mapping[str, Sequence[float]]) -> list[object]:
+    """Return which features count most over all instances."""
+    means = {n: fsum(own) / len(own) for n, own in shares.items() if any(own)}
+    top = sorted(means, key=lambda n: -means[n])[:3]
+    listed = joined([joined([name(n), f" ({percent(means[n])})"]) for n in top], ", ")
+    first = ["The features that count most, by their mean share: ", listed, ". "] if top else []
+    return [*first, _BATCH_WORDS]
+
+
+def about_section(explained: Any) -> dict[str, Markup]:
+    """Return the section on the model, the space and the making of the page."""
+    return titled({"Model and space": about(explained)})
 
 
 def batch_sections(
     batch: Sequence[Any],
     labels: Sequence[str],
+    shares: Mapping[str, Sequence[float]],
     *,
     scores: Sequence[Score],
     rows: int,
@@ -361,9 +416,8 @@ def batch_sections(
     """
     if not len(batch):
         return {"Instances": element("section", element("p", "The batch has no instance."))}
-    shares = _share_columns(batch, scores[0].name)
     outputs = _rows_by_output(batch)
-    return _titled(
+    return titled(
         {
             "Features": _importance(shares, scores[0], rows),
             **({"Features by output": _by_output(shares, outputs, scores[0], rows)} if outputs else {}),
@@ -377,14 +431,14 @@ def skipped_section(skipped: Mapping[Any, str], *, rows: int) -> dict[str, Marku
     """Return the rows that were not explained, and why, if there are any."""
     if not skipped:
         return {}
-    lines = [(Cell(name(shown(label))), Cell(why, class_="wide")) for label, why in skipped.items()]
+    lines = [(Cell(name(shown(label))), Cell(why, class_="words")) for label, why in skipped.items()]
     listed = table("Rows that were not explained", ("row", "why"), lines[:rows])
-    return _titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
+    return titled({"Skipped rows": joined([listed, more(len(lines) - rows, "row")])})
 
 
-def _share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
+def share_columns(batch: Sequence[Any], kind: str) -> dict[str, list[float]]:
     """Return the shares of each feature of a score, a number per instance."""
-    columns: dict[str, list[float]] = {n: [] for n in batch[0].domain.names}
+    columns: dict[str, list[float]] = {n: [] for n in (batch[0].domain.names if len(batch) else ())}
     for e in batch:
         for n, value in e.shares(kind).items():
             columns[n].append(float(value))
@@ -404,8 +458,9 @@ def _by_output(
 ) -> Markup:
     """Return for each feature the mean of its shares of a score over the instances of each output."""
     means = {n: [fsum(own[k] for k in some) / len(some) for some in outputs.values()] for n, own in columns.items()}
-    ranked = sorted(means, key=lambda n: -max(means[n]))
-    lines = [(Cell(name(n)), *map(number_cell, means[n])) for n in ranked[:rows]]
+    ranked = sorted((n for n in means if any(means[n])), key=lambda n: -max(means[n]))
+    most = max(map(max, means.values()))
+    lines = [(Cell(name(n)), *(share_cell(mean, most) for mean in means[n])) for n in ranked[:rows]]
     head = ("feature", *(f"{output} ({counted(len(own), 'row')})" for output, own in outputs.items()))
     words = f"The mean share of each feature of the {score.about}, over the instances of each output, rounded."
     listed = table("Mean shares by output", head, lines)
@@ -415,27 +470,28 @@ def _by_output(
 def _importance(columns: Mapping[str, Sequence[float]], score: Score, rows: int) -> Markup:
     """Return for each feature the mean and the distribution of its shares of a score."""
     means = {n: fsum(values) / len(values) for n, values in columns.items()}
-    ranked = sorted(means, key=lambda n: -means[n])
+    ranked = sorted((n for n in means if means[n]), key=lambda n: -means[n])
+    others = [n for n in means if not means[n]]
     most, top = max(max(values) for values in columns.values()), max(means.values())
     lines = [
         (
             Cell(name(n)),
-            number_cell(means[n]),
-            bar_cell(means[n], top),
-            number_cell(median(columns[n])),
-            number_cell(max(columns[n])),
+            share_cell(means[n], top),
+            Cell(percent(median(columns[n])), median(columns[n]), "number"),
+            Cell(percent(max(columns[n])), max(columns[n]), "number"),
             Cell(f"{sum(v > 0 for v in columns[n]) / len(columns[n]):.0%}", sum(v > 0 for v in columns[n]), "number"),
             Cell(histogram(columns[n], most), max(columns[n]), "bars"),
         )
         for n in ranked[:rows]
     ]
-    head = ("feature", "mean", "bar", "median", "largest", "above 0", "all shares")
+    head = ("feature", "mean", "median", "largest", "above 0", "all shares")
     words = (
         f"The share of each feature of the {score.about} over all instances, rounded; the last column shows how it is "
         f"spread, from 0 up. {_SHARES}"
     )
     listed = table("Shares over the batch", head, lines, sorted_by=1)
-    return joined([element("p", words), listed, more(len(ranked) - rows, "feature")])
+    never = note("With share 0 at every instance: ", names(others[:rows]), ".") if others else ""
+    return joined([element("p", words), listed, more(len(ranked) - rows, "feature"), never])
 
 
 def _instances(batch: Sequence[Any], labels: Sequence[str], kind: str, *, rows: int, details: int) -> Markup:
@@ -484,8 +540,10 @@ def _details(
     for k in range(min(details, len(batch))):
         e = batch[k]
         prefix = f"instance-{k}-"
-        sections = explanation_sections(e, scores=scores, rows=rows, interactions=interactions, prefix=prefix, level=3)
+        head, changes = explanation_head(e, rows)
+        options: dict[str, Any] = {"scores": scores, "rows": rows, "interactions": interactions}
+        sections = explanation_sections(e, changes, **options, prefix=prefix, level=3)
         title = joined(["Row ", name(labels[k]), ": output ", name(shown(e.prediction_name))])
-        content = [element("summary", title), explanation_facts(e), *sections.values()]
+        content = [element("summary", title), head, *sections.values()]
         parts.append(element("details", *content, class_="instance", id=f"instance-{k}"))
     return joined([*parts, more(len(batch) - details, "instance", what="shown in full")])

@@ -1,0 +1,158 @@
+"""Files that commands write: never over one that they read, and the old one stays until the new one is whole."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from axfi_kc.circuits.files import FORMATS
+from axfi_kc.errors import DomainError
+
+__all__ = ["add_force", "add_output", "check_outputs", "file_path", "written"]
+
+
+_HEAD = 4096
+_COMPANIONS = {".sdd": ".vtree", ".psdd": ".vtree"}  # what is read and written beside a file of that suffix
+_FORCE = "replace files that this command did not write; never the ones it reads"
+
+
+def _begins(*marks: bytes) -> Callable[[Path, bytes], bool]:
+    return lambda path, head: head.lstrip().lower().startswith(marks)
+
+
+def _is_circuit(path: Path, head: bytes) -> bool:
+    """Tell whether a file is a circuit: by its suffix, where this is no other's, else by its marks."""
+    known = FORMATS.get(path.suffix, ())
+    suits = any(not form.marks or any(mark in head for mark in form.marks) for form in known)
+    return suits and b'"learner"' not in head
+
+
+def _is_study(path: Path, head: bytes) -> bool:
+    return b"model" in head and b"target" in head and b"nodes" in head and b"agrees" in head
+
+
+_KINDS: dict[str, Callable[[Path, bytes], bool]] = {
+    "page": _begins(b"<!doctype html"),
+    "circuit": _is_circuit,
+    "picture": _begins(b"\x89png", b"<?xml", b"<svg", b"%pdf", b"%!ps", b"\xff\xd8", b"digraph"),
+    "rules": lambda path, head: b'"rules"' in head,
+    "study": _is_study,
+}
+"""What commands write, and how an existing file is known to be such a one, by its path and its first bytes."""
+
+
+def file_path(text: str) -> Path:
+    """Return the path that an argument names."""
+    if "\0" in text:
+        raise argparse.ArgumentTypeError(f"a path holds no character NUL, but {text[:60]!r} does; give another")
+    return Path(text)
+
+
+def add_force(command: argparse.ArgumentParser) -> None:
+    """Add ``--force``, for commands whose outputs :func:`add_output` does not name."""
+    command.add_argument("--force", action="store_true", help=_FORCE)
+
+
+def add_output(command: argparse.ArgumentParser, flag: str, *, kind: str, **settings: Any) -> None:
+    """Add an option that names a file to write; `kind` is one of those above, "folder" of pictures, or "results"."""
+    known: dict[str, str] = command.get_default("outputs") or {}
+    if not known:
+        add_force(command)
+    made = command.add_argument(flag, type=file_path, **settings)
+    command.set_defaults(outputs={**known, made.dest: kind})
+
+
+def check_outputs(options: argparse.Namespace) -> None:
+    """Raise if a file that would be written is one that is read, or one of another kind, before any work is done."""
+    seen: dict[Path, str] = {}
+    for dest, kind in (getattr(options, "outputs", None) or {}).items():
+        path = getattr(options, dest)
+        if path is None:
+            continue
+        _check_inputs(path, options)
+        if kind in _KINDS:
+            _check_place(path, kind, force=options.force)
+        if seen.setdefault(path.resolve(), dest) != dest:
+            raise DomainError(
+                f"{path} is named for two outputs, --{seen[path.resolve()]} and --{dest}; name two files."
+            )
+
+
+def _inputs(options: argparse.Namespace) -> Iterator[Path]:
+    """Yield the files that a command reads."""
+    outputs = getattr(options, "outputs", None) or {}
+    for dest, given in vars(options).items():
+        if dest not in outputs:
+            for path in given if isinstance(given, list | tuple) else (given,):
+                if isinstance(path, Path):
+                    yield from _with_companion(path)
+    if getattr(options, "distribution", None) is not None:
+        yield from _with_companion(Path(options.distribution))
+
+
+def _with_companion(path: Path) -> Iterator[Path]:
+    yield path
+    if path.suffix in _COMPANIONS:
+        yield path.with_suffix(_COMPANIONS[path.suffix])
+
+
+def _check_inputs(path: Path, options: argparse.Namespace) -> None:
+    for target in _with_companion(path):
+        read = next((other for other in _inputs(options) if _is_same(target, other)), None)
+        if read is not None:
+            raise DomainError(
+                f"{target} would be written over {read}, which this command reads; name another file to write."
+            )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them does not exist, and cannot be overwritten
+        return False
+
+
+def _check_place(path: Path, kind: str, *, force: bool) -> None:
+    """Raise if there is no folder to write to, or a file that is not what would be written there, unless forced."""
+    if not path.parent.is_dir():
+        raise DomainError(f"{path} cannot be written: there is no folder {path.parent}; make it, or name another.")
+    if force or not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not _KINDS[kind](path, head):
+        raise DomainError(
+            f"{path} exists and is no {kind} that this command writes; name another file, or add --force to replace it."
+        )
+
+
+@contextmanager
+def written(path: Path, kind: str, options: argparse.Namespace | None = None) -> Iterator[Path]:
+    """Give a path to write to; what is written there takes the place of `path` once the block has ended well.
+
+    It is in a folder of its own beside `path`, with the same name, as is what formats write along with it.
+    """
+    if options is not None:
+        _check_inputs(path, options)
+    _check_place(path, kind, force=options is not None and options.force)
+    target = path.resolve()  # a link stays, and what it leads to is replaced
+    if target.exists() and not target.is_file():  # a terminal or a pipe; a folder raises an error of its own
+        yield path
+        return
+    folder: str | None = None
+    try:
+        folder = tempfile.mkdtemp(prefix=".axfi-kc-", dir=target.parent)
+        yield Path(folder, target.name)
+        for made in sorted(Path(folder).iterdir()):
+            os.replace(made, target.parent / made.name)
+    except OSError as error:
+        raise DomainError(f"{path} cannot be written ({error.strerror or error}); name another file.") from error
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,72 @@
+"""A whole page: head, policy, landmarks and footer around the sections. It loads nothing, and runs our script only."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+
+from axfi_kc.durable_files import write_whole
+from axfi_kc.explanations.page.about import made_words
+from axfi_kc.explanations.page.elements import Markup, element
+
+__all__ = ["page", "section_id", "write_page"]
+
+
+_EXACT = (
+    "Every number was computed exactly and is rounded for reading; those with a small triangle unfold to the exact "
+    "fraction. Probabilities of predictions are the model's own."
+)
+
+
+def section_id(title: str) -> str:
+    """Return what links to a section say.
+
+    Examples
+    --------
+    >>> section_id("Model and space")
+    'model-and-space'
+    """
+    return title.lower().replace(" ", "-")
+
+
+def page(
+    title: str, head: Markup, sections: Mapping[str, Markup], *, style: str, script: str, data: Markup | str = ""
+) -> str:
+    """Return a page with one section per title, and `data`, if given, for its script."""
+    links = [element("li", element("a", t, href=f"#{section_id(t)}")) for t in sections]
+    body = element(
+        "body",
+        element("a", "Skip to the content", href="#content", class_="skip"),
+        element("header", element("h1", title), head),
+        element("nav", element("ul", *links), aria_label="Sections"),
+        element("main", *sections.values(), id="content", tabindex="-1"),
+        element("footer", element("p", f"Made {made_words()}. {_EXACT}", class_="note")),
+        data,
+        element("script", Markup(script)),
+    )
+    return f"<!DOCTYPE html>\n{element('html', _head(title, style, script), body, lang='en')}\n"
+
+
+def _head(title: str, style: str, script: str) -> Markup:
+    # the browser itself then refuses to load anything, and to run any script but ours
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=Markup(policy)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def write_page(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a page; an error says where it cannot be written."""
+    write_whole(path, text, what="The report")

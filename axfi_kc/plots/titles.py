@@ -1,0 +1,81 @@
+"""What stands above a picture of one explanation: the output, and the nearest change of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axfi_kc.budget import Budget
+from axfi_kc.errors import AxfiError
+from axfi_kc.explanations.answers import answer_words, name_of
+from axfi_kc.explanations.counterfactuals import Counterfactual, nearest_counterfactual
+from axfi_kc.plots.style import label, value
+
+__all__ = ["change_words", "moves_of", "nearest_of_all", "output_words", "why"]
+
+
+_MOST_CXPS = 2_000  # to look through for the nearest change
+_LIMIT = Budget(nodes=100_000, seconds=2.0)  # a picture should not take longer than its explanation did
+
+
+def why(explanation: Any) -> str:
+    """Return the question that scores answer: why this output, and not another, if one was asked about.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> explainer = Explainer(lambda p: "xyz"[min(p[0], 2)], Domain([Integer("a", 0, 3)]))
+    >>> why(explainer.explain([0])), why(explainer.explain([0], toward="z"))
+    ('Why x?', 'Why x and not z?')
+    """
+    toward = getattr(explanation, "toward", None)
+    other = "" if toward is None else f" and not {value(name_of(toward, explanation.class_names))}"
+    return f"Why {value(explanation.prediction_name)}{other}?"
+
+
+def output_words(explanation: Any) -> str:
+    """Return the model's output at the instance, as short as a picture needs it, with how sure the model is."""
+    return f"output {label(answer_words(explanation), 60)}"
+
+
+def nearest_of_all(explanation: Any) -> Counterfactual | None:
+    """Return the nearest change of the output; None without the model, without a CXp, or where it takes long to find.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> e = Explainer(lambda p: p[0] > 3, Domain([Integer("a", 0, 9)])).explain([5])
+    >>> change_words(nearest_of_all(e))
+    'nearest change: a <= 3 → False'
+    """
+    problem, cxps = getattr(explanation, "problem", None), explanation.cxps
+    if problem is None or not isinstance(cxps, tuple) or not 0 < len(cxps) <= _MOST_CXPS:
+        return None
+    masks = [explanation.domain.mask(cxp.features) for cxp in cxps]
+    try:
+        found = nearest_counterfactual(problem, masks, budget=_LIMIT)
+    except AxfiError:  # it says why there is none, or none in time; the scores are drawn all the same
+        return None
+    return found if found.moves else None
+
+
+def change_words(change: Counterfactual | None) -> str:
+    """Return the nearest change in words; nothing without one."""
+    if change is None:
+        return ""
+    return f"nearest change: {label(change.words, 90)} → {value(name_of(change.output, change.class_names))}"
+
+
+def moves_of(change: Counterfactual | None) -> dict[str, str]:
+    """Return for each feature of a change which way it goes, and where to."""
+    moves = change.moves if change else []
+    return {name: f"{_way(*change.changes[name])} to {value(new)}" for name, _, new in moves} if change else {}
+
+
+def _way(old: Any, new: Any) -> str:
+    """Return an arrow up or down, or a sign for what has no order: categories, and what is missing."""
+    if isinstance(old, str) or isinstance(new, str):
+        return "◆"
+    try:
+        return "▲" if new > old else "▼"
+    except TypeError:
+        return "◆"

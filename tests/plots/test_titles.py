@@ -1,0 +1,127 @@
+"""What stands above a picture: the output by name, how sure the model is, and the nearest change."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import pytest
+from matplotlib import pyplot as plt
+
+import axfi_kc as ax
+from axfi_kc.errors import CircuitError, DomainError, MissingExtraError
+from axfi_kc.plots import (
+    plot_batch,
+    plot_circuit,
+    plot_cxps,
+    plot_force,
+    plot_forest,
+    plot_interactions,
+    plot_scores,
+)
+
+mpl.use("Agg")
+
+DOMAIN = ax.Domain(
+    [ax.Integer("age", 0, 99), ax.Categorical("home", ["rents", "owns", "lodges"]), ax.Integer("x", 0, 1)]
+)
+
+
+def model(point) -> int:
+    return int(point[0] > 60 and point[1] == "owns")
+
+
+@pytest.fixture
+def explained() -> ax.Explanation:
+    explainer = ax.Explainer(model, DOMAIN, class_names=["refused", "granted"])
+    yield explainer.explain((70, "owns", 1))
+    plt.close("all")
+
+
+def texts_of(axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def test_scores_show_name_output_share_and_the_way_of_the_nearest_change(explained) -> None:
+    axes = plot_scores(explained)
+    change = explained.counterfactual()
+    assert change.changes == {"age": (70, 60)}
+    assert axes.get_title() == "Why granted?"
+    assert texts_of(axes)[-1] == f"output granted (1)\nnearest change: {change.words} → refused"
+    bars = dict(zip([t.get_text() for t in axes.get_yticklabels()], texts_of(axes), strict=False))
+    shares = explained.shares()
+    assert bars["age = 70"].endswith(f"({float(shares['age']):.0%})   ▼ to 60")
+    assert bars["home = owns"].endswith(f"({float(shares['home']):.0%})")
+    assert "nearest" not in " ".join(texts_of(plot_scores(explained, nearest=False)))
+
+
+def test_categories_have_no_up_and_down(explained) -> None:
+    e = ax.Explainer(model, DOMAIN).explain((70, "lodges", 1))
+    assert any("◆ to owns" in text for text in texts_of(plot_scores(e)))
+    e = ax.Explainer(model, DOMAIN).explain((50, "owns", 1))
+    assert any("▲ to 61" in text for text in texts_of(plot_scores(e)))
+
+
+def test_one_class_that_was_asked_about() -> None:
+    e = ax.Explainer(lambda p: "xyz"[min(p[0], 2)], ax.Domain([ax.Integer("a", 0, 3)]), toward="z").explain([0])
+    assert plot_scores(e).get_title() == plot_force(e).get_title() == "Why x and not z?"
+
+
+def test_upset_plots_count_what_they_show() -> None:
+    names = [f"x{k}" for k in range(6)]
+    domain = ax.Domain([ax.Integer(n, 0, 1) for n in names])
+    e = ax.Explainer(lambda p: sum(p) > 3, domain).explain([1] * 6)
+    for most, features in ((20, 6), (4, 15), (20, 4), (3, 1)):
+        axes = plot_cxps(e, max_cxps=most, max_features=features)
+        above, beside = (a for a in axes.figure.axes if a.axison and a is not axes)
+        columns = len(above.patches)
+        dots = [tuple(map(round, p)) for c in axes.collections[1::2] for p in c.get_offsets().tolist()]
+        rows = len(axes.get_yticklabels())
+        assert [p.get_width() for p in beside.patches] == [sum(y == r for _, y in dots) for r in range(rows)]
+        hidden = len(e.cxps) - columns
+        assert (f"{hidden} not shown" in above.get_title()) == (hidden > 0)
+        assert beside.get_xlabel().endswith("shown") == (hidden > 0)
+        assert columns <= most
+        plt.close("all")
+
+
+@pytest.mark.parametrize("given", [0, -1, 1.5, "3", None, True])
+def test_limits_are_checked(explained, given) -> None:
+    for draw, name in (
+        (plot_scores, "max_features"),
+        (plot_cxps, "max_cxps"),
+        (plot_cxps, "max_features"),
+        (plot_forest, "max_trees"),
+        (plot_force, "max_features"),
+        (plot_interactions, "max_pairs"),
+    ):
+        with pytest.raises(DomainError, match=f"{name} must be a whole number of at least 1, but "):
+            draw(explained, **{name: given})
+    with pytest.raises(DomainError, match="max_points"):
+        plot_batch([explained], max_points=given)
+
+
+def test_axes_are_checked(explained) -> None:
+    with pytest.raises(DomainError, match="ax must be matplotlib axes, but int was given"):
+        plot_scores(explained, ax=3)
+    with pytest.raises(DomainError, match="A CXpForest or an explanation is drawn"):
+        plot_forest({})
+
+
+def test_graphviz_is_optional(monkeypatch) -> None:
+    compiled = ax.compile_model(model, DOMAIN)
+    with pytest.raises(CircuitError, match="one of auto, dot, layers, but 'tree' was given"):
+        plot_circuit(compiled, layout="tree")
+    monkeypatch.setenv("PATH", "")
+    assert plot_circuit(compiled).texts
+    with pytest.raises(MissingExtraError, match="needs Graphviz"):
+        plot_circuit(compiled, layout="dot")
+
+
+def test_a_program_that_fails_is_no_failure_of_the_picture(monkeypatch, tmp_path) -> None:
+    (tmp_path / "dot").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    compiled = ax.compile_model(model, DOMAIN)
+    assert plot_circuit(compiled).texts
+    with pytest.raises(CircuitError, match=r"dot failed .*; take layout='layers'"):
+        plot_circuit(compiled, layout="dot")
+    plt.close("all")
