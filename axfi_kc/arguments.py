@@ -15,12 +15,12 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
 from fractions import Fraction
 from functools import wraps
 from inspect import signature
 from numbers import Rational
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ __all__ = [
     "checked",
     "is_hashable",
     "is_listable",
+    "is_path",
     "is_whole",
     "number_array",
     "quoted",
@@ -322,7 +323,9 @@ def _row(holder: _Kind, parts: list[_Kind | None]) -> _Kind:
 
 
 def _fit(kind: _Kind | None, held: Any) -> bool:
-    return kind is None or isinstance(held, Iterator) or all(kind.fits(one) for one in held)
+    # An iterator would be used up, and a batch would have to make its explanations.
+    is_at_hand: bool = isinstance(held, _AT_HAND)
+    return kind is None or not is_at_hand or all(kind.fits(one) for one in held)
 
 
 def is_whole(value: Any) -> bool:
@@ -362,7 +365,8 @@ def is_listable(value: Any) -> bool:
     return True
 
 
-def _is_path(value: Any) -> bool:
+def is_path(value: Any) -> TypeGuard[str | os.PathLike[str]]:
+    """Tell whether something is a path of a file, as text or an object."""
     try:
         return isinstance(os.fspath(value), str)
     except Exception:  # it is none, or foreign code
@@ -388,11 +392,12 @@ _KINDS: dict[Any, _Kind] = {
     np.floating: _NUMBER,
     str: _Kind(lambda value: isinstance(value, str), "text"),
     bytes: _Kind(lambda value: isinstance(value, bytes), "bytes"),
-    os.PathLike: _Kind(_is_path, "a path"),
+    os.PathLike: _Kind(is_path, "a path"),
     np.ndarray: _Kind(lambda value: isinstance(value, np.ndarray), "an array"),
     Callable: _Kind(callable, "a function"),
     Hashable: _Kind(is_hashable, "something hashable"),
 }
+_AT_HAND: tuple[type, ...] = (list, tuple, set, frozenset, dict, type({}.values()), range, np.ndarray)
 _BETWEEN = {_LIST: "of", _ITEMS: "of", _MAPPING: "from"}
 _PLURAL = {"text": "texts", "a list": "lists", "a mapping": "mappings", "a number": "numbers"}
 _PLURAL |= {"a whole number": "whole numbers", "something hashable": "hashable things"}

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
+from axfi_kc.domain.from_tables import is_frame
 from axfi_kc.domain.measures import abridged, exact, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
@@ -587,7 +588,10 @@ def feature(name: str) -> Term:
     >>> print(~(age < 18) & (married == "yes"))
     (not (age < 18)) and married = 'yes'
     """
-    return Term(str(name))
+    try:
+        return Term(str(name))
+    except Exception as error:  # foreign code
+        raise DomainError(f"The name of a feature is text, but {quoted(name)} was given; give a name.") from error
 
 
 def _flags(given: Sequence[str | Constraint]) -> tuple[Constraint, ...]:
@@ -626,7 +630,7 @@ def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
     """
     try:
         listed = frozenset(tuple(map(_plain, row)) for row in rows)
-    except TypeError as error:
+    except Exception as error:  # a row is none, or foreign code
         raise DomainError(f"allowed takes rows of a value for each of {list(names)}, but: {error}.") from error
     return Listed(_distinct(names), listed)
 
@@ -634,7 +638,7 @@ def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
 @checked("names")
 def observed(X: Any, names: Sequence[str]) -> Constraint:
     """Return the constraint that features have values that occur together in some row of a frame."""
-    if not hasattr(X, "columns"):
+    if not is_frame(X):
         raise DomainError(f"observed takes a frame with the columns {list(names)}, but {type(X).__name__} was given.")
     lacking = [name for name in _distinct(names) if name not in X.columns]
     if lacking:

@@ -74,11 +74,11 @@ class Domain:
 
     def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint] = ()) -> None:
         given = tuple(features) if is_listable(features) else ()
-        strange: object = next((f for f in given if not isinstance(f, Categorical | Integer | Real)), None)
-        if not given or strange is not None:
+        strange = [f for f in given if not isinstance(f, Categorical | Integer | Real)]
+        if not given or strange:
             raise DomainError(
                 "A domain is made of Categorical, Integer and Real features, at least one, but "
-                f"{quoted(strange if given else features)} was given; give some."
+                f"{quoted(strange[0] if strange else features)} was given; give some."
             )
         names = [f.name for f in given]
         columns = tuple(c for f in given for c in f.columns)

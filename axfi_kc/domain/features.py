@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_hashable, quoted
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import DomainError
 
@@ -58,12 +58,30 @@ def _as_floats(name: str, column: npt.NDArray[Any], missing: Fraction) -> Codes:
         numbers = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DomainError(
-            f"Feature {name!r} takes numbers, but {_first_non_number(column)!r} was found; "
+            f"Feature {name!r} takes numbers, but {quoted(_first_non_number(column))} was found; "
             "encode it as a number or declare the feature categorical."
         ) from error
     if not missing and np.isnan(numbers).any():
         raise _refused_missing(name)
     return numbers
+
+
+def _text(name: Any) -> str:
+    """Return a name as text; those of columns may be numbers."""
+    try:
+        return str(name)
+    except Exception as error:  # foreign code
+        raise DomainError(f"The name of a feature is text, but {quoted(name)} was given; give a name.") from error
+
+
+def _one_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if column.ndim != 1:
+        raise DomainError(f"A column has one dimension, but an array of shape {column.shape} was given; reshape it.")
+    return column
+
+
+def _are_distinct(codes: Sequence[Sequence[Any]]) -> bool:
+    return all(map(is_hashable, codes)) and len(set(codes)) == len(codes)
 
 
 def _refused_missing(name: str) -> DomainError:
@@ -163,6 +181,7 @@ class Categorical:
         codes: Sequence[Sequence[Number]] | None = None,
         missing: Number = 0,
     ) -> None:
+        name = _text(name)
         items = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
@@ -189,10 +208,10 @@ class Categorical:
             given = tuple((value,) for value in self.values)
         else:
             given = tuple(tuple(int(i == j) for j in range(n)) for i in range(n))
-        if len(given) != n or any(len(row) != width for row in given) or len(set(given)) != n:
+        if len(given) != n or any(len(row) != width for row in given) or not _are_distinct(given):
             raise DomainError(
                 f"Feature {self.name!r} needs {n} distinct codes of {width} numbers each (one per column), "
-                f"but {len(given)} codes {given[:3]} were given."
+                f"but {len(given)} codes {quoted(given[:3])} were given."
             )
         return given
 
@@ -217,7 +236,7 @@ class Categorical:
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return the position of each value of `column` among the feature's values; NaN for a missing one."""
         position = {value: k for k, value in enumerate(self.values)}
-        items = column.tolist()
+        items = _one_column(column).tolist()
         if self.missing:
             items = [None if is_missing(v) else v for v in items]
             position[None] = math.nan  # type: ignore[assignment]
@@ -231,6 +250,11 @@ class Categorical:
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
         position: dict[Any, float] = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
+        if block.ndim != 2:
+            raise DomainError(
+                f"Feature {self.name!r} is read from rows of {len(self.columns)} columns, but an array of shape "
+                f"{block.shape} was given; reshape it."
+            )
         numbers = _as_floats(self.name, block.reshape(-1), self.missing).reshape(block.shape)
         # NaN equals nothing, so None stands for a row of them; a row with a few is no value's code.
         rows = [None if np.isnan(row).all() else tuple(row.tolist()) for row in numbers]
@@ -282,11 +306,16 @@ class Integer:
         weights: Sequence[Number] | Weights | None = None,
         missing: Number = 0,
     ) -> None:
+        name = _text(name)
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least.denominator != 1 or most.denominator != 1 or least > most:
-            raise DomainError(f"Integer feature {name!r} needs integers low <= high, but ({low}, {high}) was given.")
+            raise DomainError(
+                f"Integer feature {name!r} needs integers low <= high, but {quoted((low, high))} was given."
+            )
         if max(abs(least), abs(most)) > _LARGEST_INTEGER:
-            raise DomainError(f"Integer feature {name!r} must stay within +-2**53, but ({low}, {high}) was given.")
+            raise DomainError(
+                f"Integer feature {name!r} must stay within +-2**53, but {quoted((low, high))} was given."
+            )
         object.__setattr__(self, "name", str(name))
         object.__setattr__(self, "low", int(least))
         object.__setattr__(self, "high", int(most))
@@ -306,7 +335,7 @@ class Integer:
     @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
-        numbers = _as_floats(self.name, column, self.missing)
+        numbers = _as_floats(self.name, _one_column(column), self.missing)
         # NaN, if it may be, is neither below nor above a bound. Up to 2**53 bounds are floats themselves.
         fractional = (numbers != np.floor(numbers)) & ~np.isnan(numbers)
         wrong = (numbers < self.low) | (numbers > self.high) | fractional
@@ -357,6 +386,7 @@ class Real:
     def __init__(
         self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None, missing: Number = 0
     ) -> None:
+        name = _text(name)
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least > most:
             raise DomainError(
@@ -392,7 +422,7 @@ class Real:
     @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
-        numbers = _as_floats(self.name, column, self.missing)
+        numbers = _as_floats(self.name, _one_column(column), self.missing)
         # A float lies between the rational bounds iff it lies between the outermost floats within them; NaN, if it
         # may be, is on neither side.
         wrong = (numbers < self.floats[0]) | (numbers > self.floats[1])

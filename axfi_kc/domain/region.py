@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, number_array, quoted
+from axfi_kc.arguments import checked, is_listable, number_array, quoted
 from axfi_kc.domain.constraints import CONSTRAINTS, Constraint, Member
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
@@ -136,7 +136,7 @@ class Region:
             given["radius"] = None if radius is None else number_of(radius, "radius")
             given["weights"] = {name: number_of(w, f"weight of {name!r}") for name, w in weights}
             return cls(**given)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except Exception as error:  # of what a document has not, or foreign code
             raise DomainError(
                 f"Expected a region, but this describes none: {quoted(document)}; write it with document()."
             ) from error
@@ -416,8 +416,8 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
 
 
 def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
-    if not isinstance(given, Iterable):
-        raise DomainError(f"{what} takes a list of features, but {quoted(given)} was given.")
+    if not isinstance(given, str) and not is_listable(given):
+        raise DomainError(f"{what} takes a list of features, but {quoted(given)} was given; name some.")
     if isinstance(given, str):
         raise DomainError(
             f"{what} takes a list of features, but the string {quoted(given)} was given: use [{given!r}]."

@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 
+_ANY_SIZE = 1 << 62  # more features than there can be; kernels take no larger number
 _LONGEST = 11  # letters of an exact weight that is shown in full
 
 
@@ -384,7 +385,7 @@ def size_limit(max_size: Any) -> int | None:
             f"{quoted(max_size)} was given; leave it out "
             "for sets of any size."
         )
-    return None if max_size is None else int(max_size)
+    return None if max_size is None else min(int(max_size), _ANY_SIZE)
 
 
 @checked("problem")

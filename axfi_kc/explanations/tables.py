@@ -168,6 +168,11 @@ def _distribution(ordered: Sequence[int], whole: int, *, exact: bool) -> dict[st
     return found if exact else {name: float(value) for name, value in found.items()}
 
 
+def _few_features(order: int, domain: Domain) -> int:
+    """Return how many features interact, which are no more than there are."""
+    return whole(order, "order", least=1, most=max(len(domain), 2))
+
+
 def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
     """Return the quantile, linear between neighbours as in NumPy and pandas."""
     place = at * (len(ordered) - 1)
@@ -311,7 +316,7 @@ class Views(UpToRadius):
         """
         pd = pandas_for("A table of interactions")
         found = sorted(self.interactions(kind, order=order).items(), key=lambda item: -abs(item[1]))
-        columns = [f"feature_{k + 1}" for k in range(order)]
+        columns = [f"feature_{k + 1}" for k in range(_few_features(order, self.domain))]
         rows = [(*names, value if exact else float(value)) for names, value in found]
         return pd.DataFrame(rows, columns=[*columns, kind])
 
@@ -358,7 +363,9 @@ class Views(UpToRadius):
         from axfi_kc.explanations.shap_objects import shapiq_values
 
         largest = self.interactions(kind, order=order)  # first, as it looks at kind and order
-        found = [self.interactions(kind, order=size, up_to=order) for size in range(1, order)]
+        found = [
+            self.interactions(kind, order=size, up_to=order) for size in range(1, _few_features(order, self.domain))
+        ]
         return shapiq_values([*found, largest], self.domain.names, kind)
 
     def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:

@@ -187,7 +187,7 @@ class CircuitModel(ListedModel):
         """
         from axfi_kc.circuits.queries.truth_kernels import truths_at
 
-        cells = number_array(cells, "The cells of points", (None, len(self.grid.axes)))
+        cells = number_array(cells, "The cells of points", (None, len(self.grid.axes))).astype(np.int64, copy=False)
         other = next((k for k, circuit in enumerate(self.circuits) if circuit is None), 0)
         found = np.full(len(cells), other)
         for k, circuit in enumerate(self.circuits):

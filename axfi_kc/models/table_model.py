@@ -99,7 +99,7 @@ class TableModel(ListedModel):
     @checked("cells")
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
         """Return the outputs at points given by their cells, a row each."""
-        found = number_array(cells, "The cells of points", (None, self.table.ndim))
+        found = number_array(cells, "The cells of points", (None, self.table.ndim)).astype(np.int64, copy=False)
         return [self.outputs[k] for k in self.table[tuple(found.T)].tolist()]
 
 

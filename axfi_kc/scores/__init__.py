@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from axfi_kc.arguments import quoted
+from axfi_kc.arguments import is_listable, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.engines import CxpSets, Found, Numerators, Share
 from axfi_kc.engines.radius import naming_row
@@ -160,7 +160,7 @@ def listed_kinds(given: Iterable[str]) -> Iterable[str]:
     WeightError
         If they are none.
     """
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if not is_listable(given):
         raise WeightError(f"Expected a list of names, but {quoted(given)} was given; use a list such as ['shapley'].")
     return given
 

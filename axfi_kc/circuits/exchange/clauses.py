@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, is_path
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import unset
@@ -139,7 +139,7 @@ def from_cnf(
     account = account_of(budget)
     if isinstance(cnf, Cnf):
         return _without_auxiliary(cnf)
-    if isinstance(cnf, str | os.PathLike):
+    if is_path(cnf):
         return _of_file(Path(cnf), domain, names, code, budget)
     clauses = checked_clauses(cnf)
     n = max((abs(literal) for clause in clauses for literal in clause), default=0)

@@ -79,9 +79,9 @@ def _given_names(names: Iterable[str] | None, n: int) -> list[str]:
 
 
 def _of_points(table: Mapping[tuple[Any, ...], Any], domain: Domain | None, names: Iterable[str] | None) -> Circuit:
-    strange = next((point for point in table if not isinstance(point, tuple)), None)
-    if strange is not None:
-        raise CircuitError(f"A truth table names points, each a tuple, but {quoted(strange)} was given; correct it.")
+    strange = [point for point in table if not isinstance(point, tuple)]
+    if strange:
+        raise CircuitError(f"A truth table names points, each a tuple, but {quoted(strange[0])} was given; correct it.")
     known = domain or boolean_domain(_given_names(names, len(next(iter(table), ()))))
     position = {point: k for k, point in enumerate(known.points())}
     truths = [False] * len(position)

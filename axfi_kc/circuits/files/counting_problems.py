@@ -69,7 +69,11 @@ class CountingProblem:
         own = ("p" if self.shown is not None else "") + ("wmc" if self.weights else "mc")
         object.__setattr__(self, "track", self.track or own)
         self._check_track()
-        named = [*self.weights, *(self.shown or ()), *(abs(x) for clause in self.clauses for x in clause)]
+        named = [
+            *self.weights,
+            *(() if self.shown is None else self.shown),
+            *(abs(x) for clause in self.clauses for x in clause),
+        ]
         strange = next((v for v in named if not 1 <= v <= self.n_variables), None)
         if strange is not None:
             raise CircuitError(

@@ -84,7 +84,7 @@ class Vtree:
             found = number(part) if number is not None and isinstance(part, str) else part
             if not isinstance(found, int):
                 raise CircuitError(
-                    f"A vtree is made of pairs and features, but {str(part)[:40]!r} was found; "
+                    f"A vtree is made of pairs and features, but {quoted(part)} was found; "
                     "write it like (('a', 'b'), 'c')."
                 )
             return found

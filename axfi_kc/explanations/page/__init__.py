@@ -32,7 +32,7 @@ __all__ = ["explore_html", "report_html", "write_explore", "write_report"]
 
 @checked("explained", "path", "title", "inflate", "max_rows", "max_details")
 def write_report(
-    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -91,7 +91,7 @@ def write_report(
 
 @checked("explained", "title", "inflate", "max_rows", "max_details")
 def report_html(
-    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     *,
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,
