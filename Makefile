@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange benchmarks clean
+.PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange versions benchmarks clean
 
 # What the demo imports; where everything is installed, that will do.
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(DEMO))
@@ -55,6 +55,11 @@ test-slow: $(STAMP)
 # Orange3 brings Qt and over a gigabyte, so it has an environment of its own.
 test-orange: .venv-orange/.installed
 	QT_QPA_PLATFORM=offscreen .venv-orange/bin/python -m pytest -m orange tests
+
+# The lowest and the newest dependencies, on this Python: make versions VERSIONS="3.11 3.12 3.13"
+VERSIONS ?= $(PYTHON)
+versions:
+	$(PYTHON) .ci/versions --python $(VERSIONS)
 
 benchmarks: $(STAMP)
 	$(BIN)/python -m pip install --quiet ".[benchmarks]"

@@ -125,6 +125,7 @@ class Progress:
     waiting: int | None = None
 
 
+_NO_LIMIT = Budget()
 Listener = Callable[[Progress], None]
 
 # Of the thread that asks, and of nobody else: what it starts under them, its watches know.
@@ -226,7 +227,7 @@ class Watch:
             raise ArgumentError(
                 f"A budget is an ax.Budget or None, but {quoted(budget)} was given; make one, as ax.Budget(seconds=5)."
             )
-        self.budget = budget or Budget()
+        self.budget = budget or _NO_LIMIT
         self._begin = time.perf_counter()
         if self.budget.bytes is not None:
             import_module("numba")  # whose own size no question should pay for
@@ -258,8 +259,9 @@ class Watch:
     @property
     def can_end(self) -> bool:
         """Whether something is limited, or a Ctrl-C would end it."""
-        limits = (self.budget.seconds, self.budget.nodes, self.budget.bytes)
-        return any(limit is not None for limit in limits) or self._stop is not None
+        budget = self.budget
+        is_limited = budget.seconds is not None or budget.nodes is not None or budget.bytes is not None
+        return is_limited or self._stop is not None
 
     @property
     def is_free(self) -> bool:

@@ -2,11 +2,14 @@
 
 For each model and instance: all CXps with their exact weights and both scores within a budget of seconds, or the
 largest radius that fits, next to dtai-veritas driven by python-sat's Hitman, which gives CXps and AXps without weights,
-and with `--before COMMIT` next to an older commit, all in one run. Then how the seconds of a forest grow with the
-radius, and two threads next to one.
+and with `--before COMMIT` next to an older commit, all in one run. With `--growth`, how the seconds grow with the
+radius, trees, depth and features, and two threads next to one. Results are saved after each model, as JSON, as a table
+for the documentation and as a picture.
 
     python benchmarks/defaults.py --quick                        # breast cancer, three rows
     python benchmarks/defaults.py --data breast_cancer --before 4596f69
+    python benchmarks/defaults.py --growth                       # everything: hours
+    python benchmarks/defaults.py --growth --seconds 5 --peer-seconds 5
 """
 
 from __future__ import annotations
@@ -22,15 +25,21 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.provenance import RESULTS, save, stamp  # noqa: E402
+
 SEED = 0
 SECONDS = 60.0
 PEER_SECONDS = 60.0
+LADDER_SECONDS = 60.0  # of each row whose cost grows
 
 
 def _xgboost() -> Any:
@@ -94,7 +103,6 @@ def _wine() -> tuple[Any, Any]:
 
 def _shared(name: str) -> Callable[[], tuple[Any, Any] | None]:
     def found() -> tuple[Any, Any] | None:
-        sys.path.insert(0, str(ROOT))
         from tests.support.shared_data import SHARED, numeric_set, tree_set
 
         read = tree_set if name == "adult" else numeric_set
@@ -170,9 +178,8 @@ def _timed(explainer: Any, x: np.ndarray) -> dict[str, Any]:
     return {"seconds": seconds, "cxps": e.cxp_count if hasattr(e, "cxp_count") else len(e.cxps), "radius": radius}
 
 
-def peer_seconds(library: str, data: str, rows: int) -> list[float | None]:
-    """Return the seconds that veritas and Hitman take for each row, None where a minute was not enough."""
-    sys.path.insert(0, str(ROOT))
+def peer_seconds(library: str, data: str, rows: int, seconds: float) -> list[float | None]:
+    """Return the seconds that veritas and Hitman take for each row, None where so many were not enough."""
     import axfi_kc as ax
     from axfi_kc.models import TreeSum
     from benchmarks.peers import TimeIsUp, VeritasPeer
@@ -186,7 +193,7 @@ def peer_seconds(library: str, data: str, rows: int) -> list[float | None]:
         peer.prepare(output)
         start = perf_counter()
         try:
-            peer.explain(cells.tolist(), output, seconds=PEER_SECONDS)
+            peer.explain(cells.tolist(), output, seconds=seconds)
             times.append(perf_counter() - start)
         except TimeIsUp:
             times.append(None)
@@ -229,15 +236,17 @@ def show(library: str, data: str, options: argparse.Namespace, before: Path | No
     """Measure one model, print a line per row, and return what was found."""
     question = (library, data, options.rows, options.seconds, options.max_size, 1)
     ours = measured(*question)
-    theirs = peer_seconds(library, data, options.rows) if options.peer and options.max_size is None else []
+    asks_peer = options.peer and options.max_size is None
+    theirs = peer_seconds(library, data, options.rows, options.peer_seconds) if asks_peer else []
     earlier = [] if before is None else measured_at(before, *question)
     found = []
     for n, row in enumerate(ours):
-        peer = theirs[n] if n < len(theirs) else None
-        made = {"library": library, "data": data, "row": n, **row, "max_size": options.max_size, "veritas": peer}
+        made = {"library": library, "data": data, "row": n, **row, "max_size": options.max_size}
         words = [f"{library:26} {data:14} row {n}: {_cell(row)}"]
-        if theirs:
-            words.append(f"veritas + Hitman {'more than a minute' if peer is None else f'{peer:.2f} s'}")
+        if n < len(theirs):
+            made["veritas"] = theirs[n]
+            unfinished = f"more than {options.peer_seconds:g} s"
+            words.append(f"veritas + Hitman {unfinished if theirs[n] is None else f'{theirs[n]:.2f} s'}")
         if earlier:
             made["before"] = earlier[n]
             words.append(f"before {_cell(earlier[n])}, {earlier[n]['seconds'] / row['seconds']:.1f} times the time")
@@ -246,15 +255,47 @@ def show(library: str, data: str, options: argparse.Namespace, before: Path | No
     return found
 
 
-def growth(rows: int) -> list[dict[str, Any]]:
-    """Return the seconds of forests by radius."""
+def by_radius(rows: int, most: int) -> list[dict[str, Any]]:
+    """Return the seconds of forests by radius, as far as the budget of a row goes."""
     found = []
     for library in ("RandomForest", "ExtraTrees"):
-        for radius in range(1, 7):
-            times = measured(library, "breast_cancer", rows, 600.0, radius, 1)
+        for radius in range(1, most + 1):
+            times = measured(library, "breast_cancer", rows, LADDER_SECONDS, radius, 1)
             shown = ", ".join(f"{t['seconds']:.2f} s" for t in times)
             print(f"{library}, radius {radius}: {shown}; {[t.get('cxps') for t in times]} CXps", flush=True)
             found.append({"library": library, "radius": radius, "rows": times})
+            if any(t.get("radius") is not None or "error" in t for t in times):
+                break  # one more feature only takes longer
+    return found
+
+
+LADDERS: dict[str, tuple[tuple[int, int, int], ...]] = {
+    "trees": tuple((n, 4, 20) for n in (10, 25, 50, 100, 200)),
+    "depth": tuple((50, d, 20) for d in (2, 3, 4, 5, 6)),
+    "features": tuple((50, 4, k) for k in (10, 20, 30, 54, 100)),
+}
+
+
+def by_size(rows: int, radius: int) -> list[dict[str, Any]]:
+    """Return the seconds of XGBoost on synthetic data, with one of trees, depth and features varied at a time."""
+    from xgboost import XGBClassifier
+
+    import axfi_kc as ax
+
+    found = []
+    for axis, points in LADDERS.items():
+        for trees, depth, width in points:
+            X, y = _synthetic(width, min(12, width - 4))()
+            model = XGBClassifier(n_estimators=trees, max_depth=depth, random_state=SEED, n_jobs=1).fit(X, y)
+            explainer = ax.Explainer(
+                model, ax.Domain.from_data(X), max_size=radius, budget=ax.Budget(seconds=LADDER_SECONDS)
+            )
+            explainer.explain(X[-1])  # compiles, and lays out the trees
+            times = [_timed(explainer, x) for x in X[:rows]]
+            made = {"axis": axis, "trees": trees, "depth": depth, "features": width, "radius": radius, "rows": times}
+            found.append(made)
+            shown = ", ".join(map(_cell, times))
+            print(f"{trees} trees of depth {depth}, {width} features, radius {radius}: {shown}", flush=True)
     return found
 
 
@@ -266,18 +307,99 @@ def threads(library: str, data: str, row: int) -> dict[str, Any]:
     return {"library": library, "data": data, "row": row, **{f"threads_{n}": s for n, s in found.items()}}
 
 
+def _middle(values: list[float]) -> str:
+    return f"{median(values):.2f}" if values else "-"
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return a line of Markdown for each model."""
+    lines = [
+        "| data | model | complete | median s | CXps | else complete up to | veritas + Hitman: finished | median s |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    models = dict.fromkeys((row["data"], row["library"]) for row in rows)
+    for data, library in models:
+        own = [r for r in rows if (r["data"], r["library"]) == (data, library)]
+        whole = [r for r in own if "error" not in r and r["radius"] is None]
+        partly = sorted({r["radius"] for r in own if r.get("radius") is not None})
+        errors = sum("error" in r for r in own)
+        rest = " to ".join(str(k) for k in dict.fromkeys((partly[0], partly[-1]))) + " features" if partly else ""
+        rest += f"{', ' if rest else ''}{errors} without answer" if errors else ""
+        cxps = [r["cxps"] for r in whole]
+        span = f"{min(cxps):,} to {max(cxps):,}" if cxps else "-"
+        asked = [r["veritas"] for r in own if "veritas" in r]
+        ended = [t for t in asked if t is not None]
+        peer = f"{len(ended)} of {len(asked)} | {_middle(ended)}" if asked else "no sum of trees | -"
+        lines.append(
+            f"| {data} | {library} | {len(whole)} of {len(own)} | {_middle([r['seconds'] for r in whole])} | {span} | "
+            f"{rest or '-'} | {peer} |"
+        )
+    return "\n".join(lines)
+
+
+def draw(result: dict[str, Any]) -> Path | None:
+    """Draw how the seconds grow; None if that was not measured."""
+    if not result.get("by_radius"):
+        return None
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, grid = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained", sharey=True)
+    for library, colour in (("RandomForest", "#2a6f97"), ("ExtraTrees", "#b3261e")):
+        own = [r for r in result["by_radius"] if r["library"] == library]
+        _line(grid[0], [(r["radius"], r["rows"]) for r in own], colour, f"{library} defaults")
+    for axes, axis in zip(grid[1:], LADDERS, strict=True):
+        own = [r for r in result.get("by_size", []) if r["axis"] == axis]
+        _line(axes, [(r[axis], r["rows"]) for r in own], "#2a6f97", "XGBoost, radius 3")
+    for axes, label in zip(grid, ("radius (breast cancer)", *LADDERS), strict=True):
+        axes.set(yscale="log", xlabel=label)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(fontsize=8, frameon=False)
+    grid[0].set_ylabel("seconds per instance")
+    path = RESULTS / "defaults.png"
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+    return path
+
+
+def _line(axes: Any, points: list[tuple[int, list[dict[str, Any]]]], colour: str, label: str) -> None:
+    """Draw medians over rows, filled where all of them are complete and hollow where a budget ended."""
+    axes.plot(
+        [x for x, _ in points], [median(t["seconds"] for t in rows) for _, rows in points], color=colour, label=label
+    )
+    for x, rows in points:
+        ended = any(t.get("radius") is not None or "error" in t for t in rows)
+        axes.plot(x, median(t["seconds"] for t in rows), "o", color=colour, mfc="white" if ended else colour)
+
+
+def keep(result: dict[str, Any], options: argparse.Namespace) -> None:
+    """Save what is known so far: long runs are looked at, and may be ended, on the way."""
+    packages = ("axfi-kc", "scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "dtai-veritas", "python-sat")
+    settings = {"seconds": options.seconds, "peer_seconds": options.peer_seconds}
+    save("defaults", {**stamp(packages, seed=SEED, **settings), **result})
+    (RESULTS / "defaults.md").write_text(table(result["rows"]) + "\n")
+    draw(result)
+
+
 def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="breast cancer, three rows, 10 seconds each, no peer")
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
+    parser.add_argument("--data", nargs="*", choices=DATA, default=list(DATA))
     parser.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     parser.add_argument("--rows", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the budget of each row")
+    parser.add_argument("--peer-seconds", type=float, default=PEER_SECONDS, help="what veritas and Hitman get for it")
     parser.add_argument("--max-size", type=int)
     parser.add_argument("--no-peer", dest="peer", action="store_false")
     parser.add_argument("--before", metavar="COMMIT", help="an older commit to compare with")
-    parser.add_argument("--growth", action="store_true", help="forests by radius, and two threads, too")
+    parser.add_argument(
+        "--growth", action="store_true", help="by radius, trees, depth and features, and two threads, too"
+    )
+    parser.add_argument("--growth-rows", type=int, default=3)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -288,19 +410,21 @@ def main() -> None:
     if options.peer and importlib.util.find_spec("veritas") is None:
         print("dtai-veritas is not installed: pip install 'axfi-kc[benchmarks]'")
         options.peer = False
-    sys.path.insert(0, str(ROOT))
-    from benchmarks.provenance import save, stamp
-
     result: dict[str, Any] = {"rows": []}
     with older(options.before) if options.before else contextlib.nullcontext() as before:
         for data in options.data:
             for library in options.libraries:
                 result["rows"] += show(library, data, options, before)
+                keep(result, options)
     if options.growth:
-        result["growth"] = growth(3)
+        result["by_radius"] = by_radius(options.growth_rows, 6)
+        keep(result, options)
+        result["by_size"] = by_size(options.growth_rows, 3)
+        keep(result, options)
         result["threads"] = threads("LightGBM", "breast_cancer", 2)
-    packages = ("axfi-kc", "scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "dtai-veritas", "python-sat")
-    print("wrote", save("defaults", {**stamp(packages, seed=SEED, seconds=options.seconds), **result}))
+        keep(result, options)
+    print(table(result["rows"]))
+    print("wrote", (RESULTS / "defaults.json").relative_to(ROOT))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
 """Random problems of every kind against brute force, through every engine and target language.
 
-A problem is one instance of one model: tables, single trees, ensembles, linear models, circuits and
-circuits of several classes; classes and regressions; uniform and weighted domains; values on thresholds;
-ties. Each is explained through every target (auto, mdd, obdd, sdd, ddnnf), and outputs, CXps, weights
-(ratio, count or unit), both AxFi scores and, for some, AXps and another score must equal what a listing of
-the whole space says (tests/support/random_problems.py, itself compared with tests/support/oracle.py now and then).
+A problem is one instance of one model in one space. Models are tables, single trees, ensembles, linear models,
+circuits, circuits of several classes and networks, classifiers and regressions. Spaces have constraints or none, the
+features' own measures or a joint distribution (products, Bayesian networks, mixtures, Chow-Liu trees), missing values,
+and regions around the instance (frozen features, ranges, one-way features, balls of two norms). All of these are drawn
+independently, so that every two of them meet. Each problem is explained as the library itself would and in
+one other way (mdd, obdd, sdd, ddnnf, or among a listing of points), and outputs, CXps, weights (ratio, count or unit),
+AxFi scores and, for some, AXps, another score, weak CXps and circuits must equal what a listing of the whole space
+says (tests/support/crossed_problems.py, which shares no code with the engines).
 
     python benchmarks/soak.py --problems 200000
     python benchmarks/soak.py --seconds 60 --seed 7
     python benchmarks/soak.py --only 12345        # the model of one seed, as a disagreement names it
 
-Exits with 1 if anything disagreed.
+Stops at the first disagreement, shows the problem, and exits with 1; otherwise says which seed comes next.
 """
 
 from __future__ import annotations
@@ -20,31 +23,34 @@ import sys
 import traceback
 from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from random import Random
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
+import numpy as np
+
 import axfi_kc as ax
-from axfi_kc.errors import ConstantModelError
+from axfi_kc.errors import ConstantModelError, DomainError, SimilarityError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
+from tests.support.crossed_problems import Scene, differences, random_scene
 from tests.support.linear_judge import LinearJudge
 from tests.support.oracle import Judge, Space
-from tests.support.random_constraints import random_constrained
-from tests.support.random_problems import KINDS, Answer, Truth, random_plane, random_truth
+from tests.support.random_problems import KINDS, Answer, Truth, random_plane
 
 TARGETS = ("auto", "mdd", "obdd", "sdd", "ddnnf")
+LISTING = "listing"
 NAMES = ("ffa", "wffa", "responsibility", "deegan_packel", "holler_packel")
 SCORES = (*NAMES, *(f"{name}_cxp" for name in NAMES), "shapley_shubik", "banzhaf_waxp")
-INSTANCES = 24
-PLANE, CONSTRAINED = "plane", "constrained"
-
-
-def kind_of(seed: int) -> str:
-    return (*KINDS, PLANE, CONSTRAINED)[seed % (len(KINDS) + 2)]
+INSTANCES = 12
+FEW = 4  # instances where each has a model of its own, restricted to a region
+PLANE = "plane"
+PLANE_EVERY = 20
+Counts = Counter[tuple[str, ...]]
 
 
 class Disagreement(Exception):
@@ -71,29 +77,6 @@ def check_instance(e: Any, answer: Answer, *, weights: str, others: list[str]) -
         check(kind, list(e.scores(kind).values()), answer.scores(kind, weights))
     if others:
         check("AXps", sorted(masks(e.axps, names)), sorted(answer.axps))
-
-
-def check_model(truth: Truth, rng: Random) -> int:
-    """Explain the instances of a model through every target; return how many there were."""
-    answers = [truth.answer(v) for v in truth.instances]
-    rows = [dict(zip(truth.domain.names, truth.point(v), strict=True)) for v in truth.instances]
-    weights = rng.choice(("ratio", "ratio", "unit", "count") if truth.is_finite else ("ratio", "ratio", "unit"))
-    for target in TARGETS:
-        try:
-            explainer = ax.Explainer(truth.model, truth.domain, delta=truth.delta, weights=weights, target=target)
-            batch = explainer.explain_batch(rows, progress=False)
-        except ConstantModelError:
-            check("the model is constant", truth.is_constant, True)
-            continue
-        for k, (e, answer) in enumerate(zip(batch, answers, strict=True)):
-            others = [rng.choice(SCORES)] if k == 0 or (target == "auto" and k % 5 == 0) else []
-            check_instance(e, answer, weights=weights, others=others)
-        check_batch(batch, answers, weights)
-        check_weak(batch[0], answers[0], rng)
-    check_circuit(truth, rng)
-    if truth.possible is None and rng.random() < 0.02:
-        check_judge(truth, answers[0])
-    return len(answers)
 
 
 def check_batch(batch: Any, answers: list[Answer], weights: str) -> None:
@@ -131,6 +114,115 @@ def check_judge(truth: Truth, answer: Answer) -> None:
     check("the judges' AXps", {sum(1 << i for i in S) for S in judge.axps()}, set(answer.axps))
 
 
+def smaller(answer: Answer, size: int | None) -> Answer:
+    """Return what is left of an answer where only CXps of at most so many features are asked for."""
+    if size is None:
+        return answer
+    kept = [{Y: w for Y, w in some.items() if Y.bit_count() <= size} for some in (answer.ratios, answer.counts)]
+    return Answer(answer.output, answer.n_features, *kept)
+
+
+def check_scene(scene: Scene, rng: Random, ways: tuple[str, ...] = ()) -> tuple[list[str], int]:
+    """Explain the instances of a model in its space in some ways, by default in two.
+
+    Returns the ingredients of the problems, and how many there are.
+    """
+    truth = scene.truth
+    instances = truth.instances[: INSTANCES if scene.region is None else FEW]
+    answers = [scene.answer(v) for v in instances]
+    kinds = ["ratio"] * (not scene.has_open_balls()) * 3 + ["unit"] + ["count"] * truth.is_finite
+    weights, size = rng.choice(kinds), rng.choice((None, None, None, None, 1, 2))
+    ways = ways or (TARGETS[0], rng.choice((*TARGETS[1:], LISTING)))
+    # Where something around an instance has no probability, the library must say so and not divide by it.
+    pairs = [(v, a) for v, (a, empty) in zip(instances, answers, strict=True) if weights != "ratio" or not empty]
+    empty = [(v, a) for v, (a, empty) in zip(instances, answers, strict=True) if weights == "ratio" and empty]
+    options: dict[str, Any] = {"delta": truth.delta, "weights": weights, "max_size": size, "toward": truth.toward}
+    for target in ways:
+        if target == LISTING:
+            check_listed(scene, instances[0], rng, options)
+            continue
+        try:
+            explainer = ax.Explainer(truth.model, scene.domain, target=target, within=scene.region, **options)
+            check_empty(explainer, scene, empty)
+            check_explained(explainer, scene, pairs, rng)
+        except ConstantModelError:
+            check("the model is constant", len(scene.outputs), 1)
+    if scene.is_plain and rng.random() < 0.15:
+        check_circuit(truth, rng)
+        if rng.random() < 0.1:
+            check_judge(truth, truth.answer(truth.instances[0]))
+    told = [*scene.ingredients, f"weights: {weights}", *(f"target: {way}" for way in ways)]
+    return told + ["max_size"] * (size is not None), len(instances)
+
+
+def check_explained(explainer: Any, scene: Scene, answers: list[tuple[Any, Answer]], rng: Random) -> None:
+    """Compare a batch with what is expected; where a region has no probability at all, that may be said instead."""
+    pairs = [(v, smaller(a, explainer.max_size)) for v, a in answers if not _is_refused(explainer, scene, v)]
+    if not pairs:
+        return
+    batch = explainer.explain_batch([scene.row(v) for v, _ in pairs], progress=False)
+    for k, (e, (_, answer)) in enumerate(zip(batch, pairs, strict=True)):
+        others = [rng.choice(SCORES)] if k == 0 and explainer.max_size is None else []
+        check_instance(e, answer, weights=explainer.weights, others=others)
+    check_batch(batch, [a for _, a in pairs], explainer.weights)
+    if rng.random() < 0.25 and explainer.max_size is None:
+        check_weak(batch[0], pairs[0][1], rng)
+
+
+def _is_refused(explainer: Any, scene: Scene, v: Any) -> bool:
+    """Tell whether a region without any probability is refused, which it may be; one that has some must not be."""
+    if not scene.is_barren(v):
+        return False
+    try:
+        explainer.explain(scene.row(v))
+    except DomainError as error:
+        if "probability 0" not in str(error):
+            raise
+        return True
+    return False
+
+
+def check_empty(explainer: Any, scene: Scene, answers: list[tuple[Any, Answer]]) -> None:
+    """Check that surroundings without probability are refused, if there is a CXp to be weighed in them."""
+    for v, answer in answers:
+        sizes = [Y.bit_count() for Y, w in answer.ratios.items() if w < 0]
+        if explainer.max_size is not None and min(sizes) > explainer.max_size:
+            continue
+        try:
+            e = explainer.explain(scene.row(v))
+        except DomainError as error:
+            check("refused for having probability 0", "probability 0" in str(error), True)
+        else:
+            raise Disagreement(f"{scene.row(v)} has surroundings of probability 0, but these CXps were found: {e.cxps}")
+
+
+def check_listed(scene: Scene, v: Any, rng: Random, options: dict[str, Any]) -> None:
+    """Explain an instance among some of the points around it, given as rows with their outputs."""
+    scene, v = scene.seen_from(v)
+    truth, there = scene.truth, np.argwhere(scene.inside(v)).tolist()
+    places = [*(tuple(p) for p in rng.choices(there, k=rng.randint(1, len(there)))), v]
+    rows, outputs = [list(map(_plain, truth.point(p))) for p in places], [truth.output(p) for p in places]
+    try:
+        e = ax.explain_among(rows, outputs, rows[-1], domain=truth.domain, **options)
+    except SimilarityError:
+        check("a row has the class that is asked about", truth.toward in outputs, False)
+        return
+    changed, wrong = differences(scene.shape, v), scene.dissimilar(v)
+    moved = [int(changed[p]) for p in places if wrong[p]]
+    size = options["max_size"]
+    cxps = {Y for Y in moved if not any(T & Y == T != Y for T in moved)}
+    ratios, counts = {}, {}
+    for Y in cxps:
+        if size is None or Y.bit_count() <= size:
+            counts[Y] = moved.count(Y)
+            ratios[Y] = Fraction(counts[Y], sum(not int(changed[p]) & ~Y for p in places))
+    check_instance(e, Answer(truth.output(v), len(v), ratios, counts), weights=options["weights"], others=[])
+
+
+def _plain(x: Any) -> Any:
+    return float(x) if isinstance(x, Fraction) else x
+
+
 def check_plane(rng: Random) -> int:
     """Explain a linear model with real features, whose weights are volumes: no target holds it."""
     model, v, delta = random_plane(rng)
@@ -145,14 +237,30 @@ def check_plane(rng: Random) -> int:
     return 1
 
 
-def check_seed(seed: int) -> tuple[str, int]:
+def kind_of(seed: int) -> str:
+    return PLANE if seed % PLANE_EVERY == PLANE_EVERY - 1 else KINDS[seed % len(KINDS)]
+
+
+def check_seed(seed: int) -> tuple[list[str], int]:
+    """Check the model of one seed; return what its problems are made of, and how many there are."""
     rng = Random(seed)
-    kind = kind_of(seed)
-    if kind == PLANE:
-        return kind, sum(check_plane(rng) for _ in range(8))
-    if kind == CONSTRAINED:
-        return kind, check_model(random_constrained(rng, n_instances=INSTANCES), rng)
-    return kind, check_model(random_truth(rng, kind, n_instances=INSTANCES), rng)
+    if kind_of(seed) == PLANE:
+        return [PLANE, "reals", "weights: ratio"], sum(check_plane(rng) for _ in range(4))
+    scene = random_scene(rng, kind_of(seed), n_instances=INSTANCES)
+    try:
+        return check_scene(scene, rng)
+    except Exception as error:
+        error.add_note(str(scene))
+        raise
+
+
+def tell(counts: Counts) -> None:
+    """Print how many problems had each ingredient, and each pair of them."""
+    names = sorted((key[0] for key in counts if len(key) == 1), key=lambda n: (-counts[(n,)], n))
+    for name in names:
+        pairs = {other: counts[tuple(sorted((name, other)))] for other in names if other != name}
+        met = ", ".join(f"{other} {pairs[other]}" for other in names if pairs.get(other))
+        print(f"  {counts[(name,)]:7} {name}: {met}")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -164,40 +272,44 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="500 problems")
     options = parser.parse_args(arguments)
     if options.only is not None:
-        kind, number = check_seed(options.only)
-        print(f"seed {options.only}: {number} problems of kind {kind!r} agree")
+        ingredients, number = check_seed(options.only)
+        print(f"seed {options.only}: {number} problems of {', '.join(ingredients)} agree")
         return 0
     wanted = 500 if options.quick else options.problems
-    begin, told, seed = perf_counter(), perf_counter(), options.seed
-    problems: Counter[str] = Counter()
-    wrong: list[dict[str, Any]] = []
-    while sum(problems.values()) < wanted and (options.seconds is None or perf_counter() - begin < options.seconds):
+    begin, worked, told, seed = perf_counter(), process_time(), perf_counter(), options.seed
+    counts: Counts = Counter()
+    total, wrong = 0, list[dict[str, Any]]()
+    while not wrong and total < wanted and (options.seconds is None or perf_counter() - begin < options.seconds):
         try:
-            kind, number = check_seed(seed)
-            problems[kind] += number
-        except Exception as error:
-            message = str(error) if isinstance(error, Disagreement) else traceback.format_exc(limit=-3)
-            wrong.append({"seed": seed, "error": message})
-            print(f"seed {seed}: {message}", flush=True)
-            problems[kind_of(seed)] += 1
+            ingredients, number = check_seed(seed)
+            total += number
+            for size in (1, 2):
+                for some in combinations(sorted(ingredients), size):
+                    counts[some] += number
+        except Exception:
+            wrong.append({"seed": seed, "error": traceback.format_exc(limit=-4)})
+            print(f"seed {seed}: {wrong[0]['error']}", flush=True)
         seed += 1
-        if perf_counter() - told > 30:
+        if perf_counter() - told > 60:
             told = perf_counter()
-            print(f"{sum(problems.values())} problems, {len(wrong)} disagreements, {told - begin:.0f} s", flush=True)
-    seconds = perf_counter() - begin
-    total, models = sum(problems.values()), seed - options.seed
+            print(f"{total} problems, {told - begin:.0f} s, the next seed is {seed}", flush=True)
+    seconds, processor = perf_counter() - begin, process_time() - worked
     print(
-        f"{total} problems of {models} models through {len(TARGETS)} targets in {seconds:.0f} s: "
-        f"{len(wrong)} disagreements"
+        f"{total} problems of {seed - options.seed} models in {seconds:.0f} s ({processor:.0f} s of the processor): "
+        f"{len(wrong)} disagreements; go on with --seed {seed}"
     )
+    tell(counts)
     result = {
         "problems": total,
-        "models": models,
-        "explanations": total * len(TARGETS) - problems[PLANE] * (len(TARGETS) - 1),
-        "kinds": dict(problems),
+        "models": seed - options.seed,
+        "first": options.seed,
+        "next": seed,
+        "ingredients": {
+            " + ".join(key): n for key, n in sorted(counts.items(), key=lambda item: (len(item[0]), item[0]))
+        },
         "seconds": round(seconds, 1),
+        "processor": round(processor, 1),
         "disagreements": wrong,
-        "targets": TARGETS,
     }
     print("written:", save("soak", stamp(("numpy", "numba", "dd", "PySDD"), seed=options.seed) | result))
     return 1 if wrong else 0

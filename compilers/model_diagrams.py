@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import singledispatch
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = ["DEFAULT_ORDER", "Task", "compile_mdd", "diagram_of", "prepare"]
 
 
 _NO_LIMIT = Budget()
+Turns = dict[int, list[int]]  # where tables of sides, by their offsets, change sides
 
 
 def compile_mdd(
@@ -164,7 +166,7 @@ def _boxes(model: Boxes, task: Task) -> Circuit:
 @diagram_of.register
 def _trees(model: TreeSum, task: Task) -> Circuit:
     made = _Nodes(model, task)
-    sets = [_leaf_sets_of_tree(model, t) for t in range(model.n_trees)]
+    sets = _leaf_sets_of_trees(model)
     if model.n_trees == 1:
         flags = made.flags(model.leaf_outputs())
         return made.circuit(made.above_zero(sets, [[flags[leaf] for leaf in sets[0].leaves]]))
@@ -177,40 +179,73 @@ def _trees(model: TreeSum, task: Task) -> Circuit:
     return made.union(roots, complement=complement)
 
 
-def _leaf_sets_of_tree(model: TreeSum, tree: int) -> LeafSets:
-    """Return the leaves of a tree by cell.
+def _leaf_sets_of_trees(model: TreeSum) -> list[LeafSets]:
+    """Return the leaves of each tree by cell.
 
     Notes
     -----
-    Nodes times cells of the tested feature, in operations on ints with a bit per leaf.
+    Nodes times runs of cells of the tested feature, in operations on ints with a bit per leaf.
     """
-    nodes = _parents_first(model, int(model.tree_offset[tree]))
-    leaves = [n for n in nodes if model.feature[n] < 0]
-    # One bit per leaf, so that "which leaves are still open" is an int and intersecting is one operation.
-    below = {n: 1 << k for k, n in enumerate(leaves)}
-    everything = (1 << len(leaves)) - 1
-    of_cell: dict[int, list[int]] = {}
-    # Children before parents, so that the leaves below both sides are known.
-    for node in reversed(nodes):
-        if node in below:
-            continue
-        left, right = below[int(model.left[node])], below[int(model.right[node])]
-        below[node] = left | right
-        i, start = int(model.feature[node]), int(model.mask_offset[node])
-        goes_left = model.left_mask[start : start + model.grid.n_cells[i]].tolist()
-        open_to = of_cell.get(i) or [everything] * len(goes_left)
+    feature, left, right, leaf = (a.tolist() for a in (model.feature, model.left, model.right, model.leaf))
+    offset, sides, turns = model.mask_offset.tolist(), model.left_mask.tobytes(), _turns(model)
+    made = []
+    for root in model.tree_offset[:-1].tolist():
+        nodes = _parents_first(feature, left, right, root)
+        leaves = [n for n in nodes if feature[n] < 0]
+        # One bit per leaf, so that "which leaves are still open" is an int and intersecting is one operation.
+        below = {n: 1 << k for k, n in enumerate(leaves)}
+        tests: dict[int, list[tuple[int, int, int]]] = {}
+        # Children before parents, so that the leaves below both sides are known.
+        for node in reversed(nodes):
+            if node not in below:
+                below[node] = below[left[node]] | below[right[node]]
+                tests.setdefault(feature[node], []).append((offset[node], below[left[node]], below[right[node]]))
+        everything, n_cells = (1 << len(leaves)) - 1, model.grid.n_cells
+        runs = {i: _open_in_runs(n_cells[i], sides, turns, asked, everything) for i, asked in tests.items()}
+        made.append(LeafSets([leaf[n] for n in leaves], runs))
+    return made
+
+
+def _turns(model: TreeSum) -> Turns:
+    """Return for each table of sides, by its offset, the cells that go to another side than the one before."""
+    inner = np.flatnonzero(model.feature >= 0)
+    offsets, first = np.unique(model.mask_offset[inner], return_index=True)
+    ends = offsets + np.array(model.grid.n_cells)[model.feature[inner[first]]]
+    places = np.flatnonzero(np.diff(model.left_mask)) + 1
+    spans = zip(offsets.tolist(), *np.searchsorted(places, [offsets + 1, ends]).tolist(), strict=True)
+    listed = places.tolist()
+    return {offset: [k - offset for k in listed[a:b]] for offset, a, b in spans}
+
+
+def _open_in_runs(
+    n_cells: int, sides: bytes, turns: Turns, tests: list[tuple[int, int, int]], everything: int
+) -> tuple[list[int], list[int]]:
+    """Return runs of cells that some tests of a feature treat alike: where each ends, and the leaves open to it.
+
+    A test is where its cells begin in `sides`, and the leaves on its left and on its right.
+    """
+    starts = sorted({0}.union(*(turns.get(at, ()) for at, _, _ in tests)))
+    ends, found = list[int](), list[int]()
+    for first, end in pairwise([*starts, n_cells]):
         # A cell that goes left closes all leaves on the right, and the other way round.
-        of_cell[i] = [s & ~(right if goes else left) for s, goes in zip(open_to, goes_left, strict=True)]
-    return LeafSets.of([int(model.leaf[n]) for n in leaves], of_cell)
+        closed = 0
+        for at, left, right in tests:
+            closed |= right if sides[at + first] else left
+        if found and found[-1] == everything & ~closed:
+            ends[-1] = end
+        else:
+            ends.append(end)
+            found.append(everything & ~closed)
+    return ends, found
 
 
-def _parents_first(model: TreeSum, root: int) -> list[int]:
+def _parents_first(feature: list[int], left: list[int], right: list[int], root: int) -> list[int]:
     found, stack = [], [root]
     while stack:
         node = stack.pop()
         found.append(node)
-        if model.feature[node] >= 0:
-            stack += [int(model.right[node]), int(model.left[node])]
+        if feature[node] >= 0:
+            stack += [right[node], left[node]]
     return found
 
 

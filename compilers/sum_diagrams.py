@@ -108,51 +108,50 @@ class OrderedTrees:
         """Add one tree: down over the sets of leaves that can still be reached, then up."""
         features = sorted(sets.of_runs, key=place_of.__getitem__)
         everything = (1 << len(sets.leaves)) - 1
+        others = _others(values)
         found: dict[int, Amount] = {}
-        layers: list[dict[int, list[int]]] = []
+        layers: list[list[int]] = []
         open_sets = {everything}
         for i in features:
-            self._settle(open_sets, values, found)
+            # One value left means that no later feature matters: a constant, residual tree 0.
+            layer = []
+            for s in open_sets:
+                first = (s & -s).bit_length() - 1
+                if s & others[first]:
+                    layer.append(s)
+                else:
+                    found[s] = (values[first], 0)
             # Once per layer, before it is made: the layers are what can grow exponentially.
-            self._spend(len(open_sets))
-            layer = {s: [s & part for part in sets.of_runs[i][1]] for s in open_sets}
+            self._spend(len(layer))
             layers.append(layer)
             # Never an empty set: some leaf takes any completion of the cells chosen so far.
-            open_sets = {s for row in layer.values() for s in row}
-        self._settle(open_sets, values, found)
-        # From the last feature up: rows of a layer lead to sets that are found already.
+            open_sets = {s & part for part in set(sets.of_runs[i][1]) for s in layer}
+        found.update({s: (values[(s & -s).bit_length() - 1], 0) for s in open_sets})
+        # From the last feature up: sets of a layer lead to sets that are found already.
         for i, layer in zip(reversed(features), reversed(layers), strict=True):
-            place, ends = place_of[i], sets.of_runs[i][0]
-            found.update({s: self._node(place, ends, [found[c] for c in row]) for s, row in layer.items()})
+            place, (ends, parts) = place_of[i], sets.of_runs[i]
+            for s in layer:
+                found[s] = self._node(place, ends, [found[s & part] for part in parts])
         return found[everything]
 
-    @staticmethod
-    def _settle(open_sets: set[int], values: Sequence[int], found: dict[int, Amount]) -> None:
-        """Move the sets whose leaves all have one value from `open_sets` to `found`."""
-        for s in list(open_sets):
-            first = values[(s & -s).bit_length() - 1]
-            # One value left means that no later feature matters: a constant, residual tree 0.
-            if all(values[k] == first for k in _members(s)):
-                found[s] = (first, 0)
-                open_sets.remove(s)
-
-    def _node(self, place: int, ends: Sequence[int], row: Sequence[Amount]) -> Amount:
+    def _node(self, place: int, ends: Sequence[int], row: list[Amount]) -> Amount:
         # All cells do the same, so the feature is not tested.
-        if all(arc == row[0] for arc in row):
+        if row.count(row[0]) == len(row):
             return row[0]
-        least = min(amount for amount, _ in row)
-        last = len(row) - 1
+        least = min(row)[0]
         # Normalised to least value 0: trees that differ by a constant share this node.
         arcs = tuple(
-            (ends[k], amount - least, child)
-            for k, (amount, child) in enumerate(row)
-            if k == last or row[k + 1] != (amount, child)
+            [
+                (end, arc[0] - least, arc[1])
+                for end, arc, after in zip(ends, row, [*row[1:], None], strict=True)
+                if arc != after
+            ]
         )
         number = self._number.setdefault((place, arcs), len(self._number) + 1)
         # New exactly if it got the next free number.
         if number == len(self.place):
             self.place.append(place)
-            self.most.append(max(amount + self.most[child] for _, amount, child in arcs))
+            self.most.append(max([amount + self.most[child] for _, amount, child in arcs]))
         return least, number
 
     def _renumber(self, roots: Sequence[Amount]) -> None:
@@ -171,11 +170,12 @@ class OrderedTrees:
         self._number.clear()
 
 
-def _members(mask: int) -> Iterable[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+def _others(values: Sequence[int]) -> list[int]:
+    """Return for each leaf those with another value, as an int with a bit for each."""
+    alike: dict[int, int] = {}
+    for k, value in enumerate(values):
+        alike[value] = alike.get(value, 0) | 1 << k
+    return [~alike[value] for value in values]
 
 
 def node_above_zero(trees: OrderedTrees, base: int, *, table: MddTable) -> int:
@@ -224,7 +224,7 @@ class _Search:
             lows=self._numbers([0] * depth),
             highs=self._numbers([0] * depth),
             children=np.zeros(depth * widest, np.int32),
-            numbers=self._numbers([far, -far, 1, 0, 0, 0]),
+            numbers=self._numbers([far, -far, 1, 0, 0, 0, 0]),
             trees=np.array(residuals, dtype=np.int32),
             at=np.zeros(len(residuals), np.int64),
         )
@@ -287,14 +287,18 @@ class _Search:
             ends=np.zeros(n + widest, np.int32),
             amounts=np.zeros((n + widest, limbs), np.int64),
             mosts=np.zeros((n + widest, limbs), np.int64),
+            hashes=np.zeros(n + widest, np.int64),
             child_starts=np.zeros(n + widest, np.int64),
             children=np.zeros(n + n_trees * widest, np.int32),
+            least=np.zeros((n, limbs), np.int64),
+            most=np.zeros((n, limbs), np.int64),
             table=np.zeros(4 * n, np.int64),
         )
         states = kernels.States(
-            rows=aligned(n, kernels.STATE_WORDS + limbs, dtype=np.int64),
+            rows=aligned(n, kernels.STATE_WORDS + 2 * limbs, dtype=np.int64),
             rest=np.zeros(n + n_trees, np.int32),
             below=np.zeros(n + widest, np.int32),
+            hashes=np.zeros(n, np.int64),
             table=np.zeros(4 * n, np.int64),
         )
         lists = kernels.Lists(
@@ -312,13 +316,13 @@ class _Search:
         n_states, n_groups = used[kernels.N_STATES] + 2, used[kernels.N_GROUPS] + 2
         lists = self._with_room(self._lists, used[kernels.N_ENTRIES] + self._most_entries(), ("entries",))
         self._lists = self._with_room(lists, used[kernels.N_BLOCKS] + 2, ("blocks",))
-        states = self._with_room(self._states, n_states, ("rows",))
+        states = self._with_room(self._states, n_states, ("rows", "hashes"))
         states = self._with_room(states, used[kernels.N_REST] + n_trees, ("rest",))
         self._states = self._with_room(states, used[kernels.N_BELOW] + widest, ("below",))
-        groups = self._with_room(self._groups, n_groups, ("key_starts", "run_starts"))
+        groups = self._with_room(self._groups, n_groups, ("key_starts", "run_starts", "least", "most"))
         groups = self._with_room(groups, used[kernels.N_GROUP_KEYS] + n_trees, ("keys",))
         n_runs = used[kernels.N_GROUP_RUNS] + widest + 1
-        groups = self._with_room(groups, n_runs, ("ends", "amounts", "mosts", "child_starts"))
+        groups = self._with_room(groups, n_runs, ("ends", "amounts", "mosts", "hashes", "child_starts"))
         self._groups = self._with_room(groups, used[kernels.N_CHILDREN] + widest * n_trees, ("children",))
         if 2 * n_states >= len(self._states.table):
             self._states = self._states._replace(table=larger_table(states.table, 2 * n_states, self._account))

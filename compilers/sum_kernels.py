@@ -4,6 +4,10 @@ What remains below a point of the search is a *state*: the residual trees that t
 and the others (the *rest*), each sorted. A state knows, as a sorted list of intervals, for which partial sums which
 sub-diagram was found. All is in arrays and stays there, so the search can be left at any step and continued.
 
+Most of the time goes into finding the state that a run of cells leads to. Its hash is the sum of its trees' hashes, so
+it is known before the trees are put together, from what the run leaves and the rest; that is done once for each state
+and run.
+
 Numbers are rows of limbs, the first one with the sign and as wide as it must be, the others of 52 bits and not
 negative: order is lexicographic, and one limb is an ordinary integer. The search is one loop over a stack of frames.
 """
@@ -68,7 +72,8 @@ class Groups(NamedTuple):
 
     Group g has the trees keys[key_starts[g]:key_starts[g + 1]] and the runs run_starts[g] to run_starts[g + 1]. Run k
     ends at ends[k], adds amounts[k] and leaves the trees children[child_starts[k]:child_starts[k + 1]], sorted and
-    without the constant 0, which add at most mosts[k].
+    without the constant 0, which add at most mosts[k] and have hashes of the sum hashes[k]. Run and children of a group
+    together add at least least[g] and at most most[g].
     """
 
     key_starts: np.ndarray
@@ -77,28 +82,34 @@ class Groups(NamedTuple):
     ends: np.ndarray
     amounts: np.ndarray
     mosts: np.ndarray
+    hashes: np.ndarray
     child_starts: np.ndarray
     children: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
     table: np.ndarray
 
 
 class States(NamedTuple):
     """Multisets of residual trees.
 
-    A row of `rows` for each state: its group, where its rest and its links begin (they end where the next state's
-    begin), the list of its intervals, and the most that its rest can add. What run k of its group leaves is the
-    state ``below[row[_LINKS] + k]``, or -1 if nobody asked yet.
+    A row of `rows` for each state, which for one limb is a line of the processor's cache: twice its group, and one more
+    if its list is cut into blocks; where its rest and its links begin (they end where the next state's begin); the list
+    of its intervals; the first sum that is not certainly too low, and the first that is certainly high enough. What
+    run k of its group leaves is the state ``below[row[_LINKS] + k]``, or -1 if nobody asked yet. `hashes` has the sums
+    over the rests.
     """
 
     rows: np.ndarray
     rest: np.ndarray
     below: np.ndarray
+    hashes: np.ndarray
     table: np.ndarray
 
 
 # columns of a state's row; as int64, since parts are compiled for each literal apart
-_GROUP, _REST, _LINKS, _LEVEL, _LIST, _REST_MOST = map(np.int64, (0, 1, 2, 3, 4, 7))
-STATE_WORDS = 7  # without the number
+_GROUP, _REST, _LINKS, _LIST, _OPEN = map(np.int64, (0, 1, 2, 3, 6))  # the second number follows the first
+STATE_WORDS = 6  # without the two numbers
 
 
 class Lists(NamedTuple):
@@ -177,7 +188,7 @@ def _is_less(a, i, p, b, j, q, limbs):
 
 
 # rows of Frames.numbers
-_FAR, _MINUS_FAR, _ONE, _AT, _FIRST, _END = map(np.int64, range(6))
+_FAR, _MINUS_FAR, _ONE, _AT, _FIRST, _END, _LEFT = map(np.int64, range(7))
 
 
 @part
@@ -186,6 +197,13 @@ def _tag(first, values, begin, end):
     for k in range(begin, end):
         h = mixed(h, values[k])
     return tag_of(h)
+
+
+@part
+def _hash(tree):
+    """Return the hash of a residual tree; those of several are added up."""
+    h = mixed(np.uint64(tree), np.int64(0x2545F491))
+    return np.int64(mixed(h, np.int64(tree)))
 
 
 @part
@@ -241,17 +259,18 @@ def _group_slot(table, starts, keys, trees, n, tag):
 
 
 @part
-def _state_slot(table, rows, rest, g, trees, first, n, tag):
-    """Return where the state of group g and the trees from `first` on is in its table, or would be."""
+def _state_slot(table, rows, rest, key_starts, keys, trees, n, tag):
+    """Return where the state of n sorted trees is in its table, or would be."""
     slot = tag & (table.shape[0] - 1)
     while table[slot]:
         if table[slot] >> 32 == tag:
             s = (table[slot] & 0xFFFFFFFF) - 1
-            begin = rows[s, _REST]
+            first, end, begin = key_starts[rows[s, _GROUP] >> 1], key_starts[(rows[s, _GROUP] >> 1) + 1], rows[s, _REST]
+            front = end - first
             if (
-                rows[s, _GROUP] == g
-                and rows[s + 1, _REST] - begin == n - first
-                and _are_same(trees, first, n, rest, begin)
+                front + rows[s + 1, _REST] - begin == n
+                and _are_same(trees, np.int64(0), front, keys, first)
+                and _are_same(trees, front, n, rest, begin)
             ):
                 break
         slot = (slot + 1) & (table.shape[0] - 1)
@@ -265,8 +284,8 @@ def _new_group(trees, groups, frames, reg, n, limbs):
     Its runs are those of cells that all of its trees treat alike; each adds and leaves what the trees do.
     """
     _, tree_mosts, tree_starts, tree_ends, tree_amounts, tree_children = trees
-    key_starts, keys, run_starts, ends, amounts, mosts, child_starts, children, _ = groups
-    at = frames.at
+    key_starts, keys, run_starts, ends, amounts, mosts, hashes, child_starts, children, least, most, _ = groups
+    at, numbers = frames.at, frames.numbers
     g, first = reg[N_GROUPS], reg[N_GROUP_KEYS]
     for k in range(n):
         keys[first + k] = frames.trees[k]
@@ -279,6 +298,7 @@ def _new_group(trees, groups, frames, reg, n, limbs):
         for limb in range(len(limbs)):
             amounts[run, limb] = 0
             mosts[run, limb] = 0
+        hashes[run] = 0
         begin = child
         for k in range(n):
             arc = at[k]
@@ -287,6 +307,7 @@ def _new_group(trees, groups, frames, reg, n, limbs):
             left = tree_children[arc]
             if left:
                 _add(mosts, run, _ROW, tree_mosts, left, _ROW, mosts, run, limbs)
+                hashes[run] += _hash(left)
                 place = child
                 while place > begin and children[place - 1] > left:
                     children[place] = children[place - 1]
@@ -294,6 +315,12 @@ def _new_group(trees, groups, frames, reg, n, limbs):
                 children[place] = left
                 child += 1
         ends[run] = end
+        # Trees of one feature do not all take their most, or their least, for the same cell.
+        _add(amounts, run, _ROW, mosts, run, _ROW, numbers, _END, limbs)
+        if run == reg[N_GROUP_RUNS] or _is_less(most, g, _ROW, numbers, _END, _ROW, limbs):
+            _copy(numbers, _END, _ROW, most, g, _ROW, limbs)
+        if run == reg[N_GROUP_RUNS] or _is_less(amounts, run, _ROW, least, g, _ROW, limbs):
+            _copy(amounts, run, _ROW, least, g, _ROW, limbs)
         run += 1
         child_starts[run] = child
         for k in range(n):
@@ -307,37 +334,37 @@ def _new_group(trees, groups, frames, reg, n, limbs):
 
 
 @part
-def _state(trees, groups, states, frames, reg, n, limbs):
-    """Return the state of the n sorted trees in `frames.trees`; there must be room for one more."""
+def _new_state(trees, groups, states, frames, reg, n, tag, slot, limbs):
+    """Make the state of the n sorted trees in `frames.trees`, which is to be at a slot of the table."""
     places, tree_mosts = trees.places, trees.mosts
     given, group_table, numbers = frames.trees, groups.table, frames.numbers
-    rows, rest, below, table = states
+    rows, rest, below, hashes, table = states
+    s = reg[N_STATES]
+    table[slot] = tag << 32 | (s + 1)
     first = _front(places, given, n)
     tag = _tag(np.int64(0), given, np.int64(0), first)
     slot = _group_slot(group_table, groups.key_starts, groups.keys, given, first, tag)
     if not group_table[slot]:
         group_table[slot] = tag << 32 | (_new_group(trees, groups, frames, reg, first, limbs) + 1)
     g = (group_table[slot] & 0xFFFFFFFF) - 1
-    tag = _tag(g, given, first, n)
-    slot = _state_slot(table, rows, rest, g, given, first, n, tag)
-    if table[slot]:
-        return (table[slot] & 0xFFFFFFFF) - 1
-    s = reg[N_STATES]
-    table[slot] = tag << 32 | (s + 1)
     at = reg[N_REST]
-    for limb in range(len(limbs)):
-        numbers[_END, limb] = 0
+    _copy(groups.most, g, _ROW, numbers, _END, _ROW, limbs)
+    hashes[s] = 0
     for k in range(first, n):
         rest[at] = given[k]
+        hashes[s] += _hash(given[k])
         _add(numbers, _END, _ROW, tree_mosts, given[k], _ROW, numbers, _END, limbs)
         at += 1
-    _copy(numbers, _END, _ROW, rows, s, _REST_MOST, limbs)
+    # False as long as sum and most do not exceed 0, true as soon as sum and least do.
+    _subtract(numbers, _ONE, numbers, _END, numbers, _END, limbs)
+    _copy(numbers, _END, _ROW, rows, s, _OPEN, limbs)
+    _subtract(numbers, _ONE, groups.least, g, numbers, _END, limbs)
+    _copy(numbers, _END, _ROW, rows, s, _OPEN + len(limbs), limbs)
     link = reg[N_BELOW]
     for _ in range(groups.run_starts[g + 1] - groups.run_starts[g]):
         below[link] = -1
         link += 1
-    rows[s, _GROUP] = g
-    rows[s, _LEVEL] = 0
+    rows[s, _GROUP] = 2 * g
     rows[s, _LIST + _START] = -1
     rows[s, _LIST + _COUNT] = 0
     rows[s, _LIST + _CLASS] = -1
@@ -425,13 +452,13 @@ def _split(rows, s, at, lists, reg, limbs):
 def _insert_long(rows, s, lists, reg, low, high, i, node, limbs):
     """Insert an entry into a list of a state that is, or must be, cut into blocks."""
     entries, blocks, free = lists
-    if not rows[s, _LEVEL]:
+    if not rows[s, _GROUP] & 1:
         new = reg[N_BLOCKS]
         reg[N_BLOCKS] = new + 1
         for k in range(3):
             blocks[new, k] = rows[s, _LIST + k]
         start = blocks[new, _START]
-        rows[s, _LEVEL] = 1
+        rows[s, _GROUP] |= 1
         rows[s, _LIST + _START] = -1
         rows[s, _LIST + _COUNT] = 0
         rows[s, _LIST + _CLASS] = -1
@@ -458,19 +485,24 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     """
     # Taken out once: a tuple of arrays that is opened in a loop costs more than what is done with it.
     places, offsets, node_ends, node_children, node_table, used = nodes
-    key_starts, keys, run_starts, ends, amounts, mosts, child_starts, left_trees, group_table = groups
-    rows, rest, below_states, state_table = states
+    key_starts, keys, run_starts, ends, amounts, mosts, run_hashes, child_starts, left_trees, _, group_mosts, _ = groups
+    rows, rest, below_states, rest_hashes, state_table = states
     frame_states, frame_runs, totals, lows, highs, children, numbers, merged, _ = frames
     tree_places = trees.places
     entries, blocks, free = lists
     n_limbs = np.int64(len(limbs))
     widest = children.shape[0] // frame_runs.shape[0]
     if reg[N_STATES] == 0:
-        frame_states[0] = _state(trees, groups, states, frames, reg, merged.shape[0], limbs)
+        h = np.int64(0)
+        for k in range(merged.shape[0]):
+            h += _hash(merged[k])
+        tag = tag_of(np.uint64(h))
+        slot = tag & (state_table.shape[0] - 1)
+        frame_states[0] = _new_state(trees, groups, states, frames, reg, merged.shape[0], tag, slot, limbs)
         _copy(numbers, _MINUS_FAR, _ROW, lows, _ROW, _ROW, limbs)
         _copy(numbers, _FAR, _ROW, highs, _ROW, _ROW, limbs)
     depth = reg[DEPTH]
-    is_fresh = False
+    is_fresh, is_new = False, False
     while depth >= 0:
         reg[DEPTH] = depth
         if reg[NODES] >= reg[LIMIT]:
@@ -481,17 +513,17 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
         if used[N_NODES] > limits[REGISTERS] or used[N_RUNS] > limits[REGISTERS + 1]:
             return STORE_FULL
         s = frame_states[depth]
-        g = rows[s, _GROUP]
+        g = rows[s, _GROUP] >> 1
         first = run_starts[g]
         n = run_starts[g + 1] - first
         run = frame_runs[depth]
+        _add(rows, s, _OPEN, group_mosts, g, _ROW, numbers, _LEFT, limbs)  # 1 less what the rest can add
         # Children found earlier stay: a frame that was left is taken up where it stopped.
         while run < n:
             arc = first + run
             _add(totals, depth, _ROW, amounts, arc, _ROW, numbers, _AT, limbs)
             if _is_less(numbers, _AT, _ROW, numbers, _ONE, _ROW, limbs):
-                _add(mosts, arc, _ROW, rows, s, _REST_MOST, numbers, _END, limbs)
-                _subtract(numbers, _ONE, numbers, _END, numbers, _END, limbs)
+                _subtract(numbers, _LEFT, mosts, arc, numbers, _END, limbs)
                 if _is_less(numbers, _AT, _ROW, numbers, _END, _ROW, limbs):
                     # False as long as sum and most do not exceed 0; intervals end before their second number.
                     child = np.int64(0)
@@ -500,33 +532,37 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                     link = rows[s, _LINKS] + run
                     below = np.int64(below_states[link])
                     if below < 0:
+                        tag = tag_of(np.uint64(run_hashes[arc] + rest_hashes[s]))
                         a, a_end = child_starts[arc], child_starts[arc + 1]
                         n_trees = _merged(left_trees, a, a_end, rest, rows[s, _REST], rows[s + 1, _REST], merged)
-                        front = _front(tree_places, merged, n_trees)
-                        slot = _group_slot(
-                            group_table, key_starts, keys, merged, front, _tag(np.int64(0), merged, np.int64(0), front)
-                        )
-                        if group_table[slot]:
-                            inner = (group_table[slot] & 0xFFFFFFFF) - 1
-                            tag = _tag(inner, merged, front, n_trees)
-                            slot = _state_slot(state_table, rows, rest, inner, merged, front, n_trees, tag)
-                            below = (state_table[slot] & 0xFFFFFFFF) - 1
+                        slot = _state_slot(state_table, rows, rest, key_starts, keys, merged, n_trees, tag)
+                        below = (state_table[slot] & 0xFFFFFFFF) - 1
                         if below < 0:
-                            below = _state(trees, groups, states, frames, reg, n_trees, limbs)
+                            below = _new_state(trees, groups, states, frames, reg, n_trees, tag, slot, limbs)
+                            is_new = True
                         below_states[link] = below
                     if is_fresh:  # what was just finished for this run need not be looked for
                         is_fresh = False
                         child = reg[VALUE]
                         _copy(lows, depth + 1, _ROW, numbers, _FIRST, _ROW, limbs)
                         _copy(highs, depth + 1, _ROW, numbers, _END, _ROW, limbs)
+                    elif _is_less(numbers, _AT, _ROW, rows, below, _OPEN, limbs):
+                        child = np.int64(0)
+                        _copy(numbers, _MINUS_FAR, _ROW, numbers, _FIRST, _ROW, limbs)
+                        _copy(rows, below, _OPEN, numbers, _END, _ROW, limbs)
+                    elif not _is_less(numbers, _AT, _ROW, rows, below, _OPEN + n_limbs, limbs):
+                        child = np.int64(1)
+                        _copy(rows, below, _OPEN + n_limbs, numbers, _FIRST, _ROW, limbs)
+                        _copy(numbers, _FAR, _ROW, numbers, _END, _ROW, limbs)
                     else:
                         start = rows[below, _LIST + _START]
                         k = start - 1 + _position(entries, start, rows[below, _LIST + _COUNT], numbers, _AT, limbs)
-                        if rows[below, _LEVEL] and k >= start:
+                        if rows[below, _GROUP] & 1 and k >= start:
                             b = entries[k, 2 * n_limbs]
                             start = blocks[b, _START]
                             k = start - 1 + _position(entries, start, blocks[b, _COUNT], numbers, _AT, limbs)
                         if k < start or not _is_less(numbers, _AT, _ROW, entries, k, n_limbs, limbs):
+                            is_new = False
                             frame_runs[depth] = run
                             depth += 1
                             frame_states[depth] = below
@@ -553,6 +589,10 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
             if _is_less(numbers, _END, _ROW, highs, depth, _ROW, limbs):
                 _copy(numbers, _END, _ROW, highs, depth, _ROW, limbs)
             run += 1
+            if is_new:  # of which there was room for one
+                is_new = False
+                frame_runs[depth] = run
+                break
         if run == n:
             reg[NODES] += 1
             place = tree_places[keys[key_starts[g]]]
@@ -561,7 +601,7 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                 places, offsets, node_ends, node_children, node_table, used, place, ends, first, children, at, n
             )
             start, count = rows[s, _LIST + _START], rows[s, _LIST + _COUNT]
-            if rows[s, _LEVEL] or count == LONGEST:
+            if rows[s, _GROUP] & 1 or count == LONGEST:
                 _insert_long(rows, s, lists, reg, lows, highs, depth, made, limbs)
             else:
                 k = _position(entries, start, count, lows, depth, limbs)

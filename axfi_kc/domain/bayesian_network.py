@@ -73,7 +73,8 @@ class BayesianNetwork:
     output
         The variable that the network predicts, where it is a model.
     bins
-        For variables whose states are bins of a number, from left to right: where one ends and the next begins.
+        For variables whose states are bins of a number, from left to right: where one ends and the next begins. A state
+        ``"missing"``, or None, is no bin, and stands for missing values.
 
     Raises
     ------
@@ -134,7 +135,7 @@ class BayesianNetwork:
             if name not in tables:
                 raise DomainError(f"Variable {name!r} has no table; give its probabilities in tables.")
             rows = rows_of(name, tables[name], [*(sizes[p] for p in above), len(row)])
-            variables.append(Variable(name, row, above, rows, bins_of(name, cuts.get(name), len(row))))
+            variables.append(Variable(name, row, above, rows, bins_of(name, cuts.get(name), row)))
         order = _parents_first(variables)
         object.__setattr__(self, "variables", tuple(variables))
         object.__setattr__(self, "output", output)

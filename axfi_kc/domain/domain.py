@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, is_listable, number_array, quoted
+from axfi_kc.arguments import checked, is_listable, is_whole, number_array, quoted
 from axfi_kc.domain.constraints import Constraint, as_constraint
 from axfi_kc.domain.distribution import Distribution, check_describes
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
@@ -273,15 +273,14 @@ class Domain:
             found |= 1 << self.index(name)
         return found
 
-    @checked("mask")
     def names_of(self, mask: int) -> tuple[str, ...]:
         """Return the names of the features in `mask`, in order."""
         names = self.names
-        if not 0 <= mask < 1 << len(names):
+        if (type(mask) is not int and not is_whole(mask)) or mask < 0 or mask >> len(names):
             raise UnknownFeatureError(
                 f"A mask has a bit for each of {len(names)} features, but {quoted(mask)} was given; make one with mask."
             )
-        return tuple(names[i] for i in features_of(mask))
+        return tuple([names[i] for i in features_of(mask)])
 
     def encode(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the codes of the points in `X`, one row each, after checking every value.

@@ -41,7 +41,8 @@ class Variable:
     rows
         For each combination of the parents' states, the last parent's fastest, the probability of each state.
     cuts
-        Where states are bins of a number: the ends of the bins between the first and the last; None elsewhere.
+        Where states are bins of a number: the ends of the bins between the first and the last; None elsewhere. A state
+        of missing values is no bin, and may stand anywhere among them.
     """
 
     name: str
@@ -66,10 +67,11 @@ def labels_of(name: str, states: Sequence[Hashable]) -> tuple[Hashable, ...]:
     return row
 
 
-def bins_of(name: str, cuts: Sequence[Number] | None, size: int) -> tuple[Fraction, ...] | None:
-    """Return where bins meet, exactly; None where states are no bins."""
+def bins_of(name: str, cuts: Sequence[Number] | None, states: Sequence[Hashable]) -> tuple[Fraction, ...] | None:
+    """Return where bins meet, exactly; None where states are no bins. The state of missing values is none of them."""
     if cuts is None:
         return None
+    size = len(_present(states))
     found = tuple(exact(c, f"cut of {name!r}") for c in cuts)
     if len(found) != size - 1 or any(a >= b for a, b in itertools.pairwise(found)):
         raise DomainError(
@@ -77,6 +79,11 @@ def bins_of(name: str, cuts: Sequence[Number] | None, size: int) -> tuple[Fracti
             "given, or in another order."
         )
     return found
+
+
+def _present(states: Sequence[Hashable]) -> list[int]:
+    """Return the states that are not that of missing values."""
+    return [k for k, state in enumerate(states) if state not in _MISSING]
 
 
 def rows_of(name: str, table: Any, shape: list[int]) -> tuple[tuple[Fraction, ...], ...]:
@@ -153,7 +160,7 @@ def states_for(variable: Variable, feature: Feature, *, partly: bool = False) ->
         first, edges = _edges(feature, variable.cuts)
         whole = isinstance(feature, Integer)
         states = States(feature.name, edges=edges, integer=whole, missing=bool(feature.missing))
-        turned = present[first : first + states.n_present]
+        turned = _present(variable.states)[first : first + states.n_present]
         return states, (*turned, *([] if gone is None else [gone]))
     if not isinstance(feature, Categorical | Integer):
         raise DomainError(
@@ -231,7 +238,7 @@ def state_of(variable: Variable, value: Any) -> int:
     if gone:
         found = next((k for k, s in enumerate(variable.states) if s in _MISSING), None)
     elif variable.cuts is not None and isinstance(value, int | float | Fraction):
-        found = bisect_right(variable.cuts, Fraction(value))
+        found = _present(variable.states)[bisect_right(variable.cuts, Fraction(value))]
     else:
         same = (
             k for k, s in enumerate(variable.states) if s == value and isinstance(s, bool) == isinstance(value, bool)

@@ -487,7 +487,8 @@ def clipped(feature: Integer | Real, within: _Span, *, measured: bool = True) ->
     if isinstance(feature, Integer):
         first, last = math.ceil(low), math.floor(high)
         weights = None
-        if measured and isinstance(feature.measure, Weights):
+        # One value that is left has all of the probability, whatever it had before: nothing moves there.
+        if measured and isinstance(feature.measure, Weights) and first < last:
             weights = list(feature.measure.shares[first - feature.low : last - feature.low + 1])
         _check_mass(feature, weights)
         return Integer(feature.name, first, last, weights=weights)

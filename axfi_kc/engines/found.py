@@ -394,7 +394,12 @@ def _limbs(weights: Sequence[int]) -> npt.NDArray[np.uint32]:
 
 def parts_of_sizes(sizes: Iterable[int], share: Share) -> tuple[dict[int, int], int]:
     """Return the share of a member of a CXp of each size as an integer, and what these are divided by."""
-    shares = {size: share(size) for size in set(sizes)}
+    return _parts_of_sizes(frozenset(sizes), share)
+
+
+@lru_cache(maxsize=64)
+def _parts_of_sizes(sizes: frozenset[int], share: Share) -> tuple[dict[int, int], int]:
+    shares = {size: share(size) for size in sizes}
     # One denominator, so that sums are of integers: each sum of Fractions would take a gcd.
     common = lcm(*(part.denominator for part in shares.values()))
     return {size: part.numerator * (common // part.denominator) for size, part in shares.items()}, common
@@ -588,13 +593,12 @@ class Found:
         wholes = self.wholes
         divided = any(w != 1 for w in wholes)
         features: Sequence[Sequence[int]] = self.features if divided else ()
-        divisors = self.divisors or [1] * len(self.totals)
         numerators, denominators, totals = [], [], self.listed_totals
         for a, b in pairwise(self.starts.tolist()):
-            distinct = set(divisors[a:b])
-            divisor = lcm(*distinct)
-            missing = {d: divisor // d for d in distinct}
-            own = [t * missing[d] for t, d in zip(totals[a:b], divisors[a:b], strict=True)]
+            own, divisor = totals[a:b], 1
+            if self.divisors is not None:
+                divisor = lcm(*self.divisors[a:b])
+                own = [t * (divisor // d) for t, d in zip(own, self.divisors[a:b], strict=True)]
             union = set().union(*features[a:b])
             # Over the features of this instance's CXps and not all, which keeps the integers short.
             denominators.append(divisor * prod([wholes[i] for i in union]))

@@ -226,7 +226,7 @@ class ManyAXps(_Many[AXp]):
 
 
 def _names(mask: int, names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(names[i] for i in features_of(mask))
+    return tuple([names[i] for i in features_of(mask)])
 
 
 def weighted_cxps(

@@ -301,8 +301,8 @@ class Explainer(Manners):
         if others:
             return Explainer(**{**self.get_params(), **others}).explain(x, progress=progress)
         codes = self.domain.encode_point(x)[np.newaxis]
-        located = self._located(codes)
-        check_other_class((located or self._engine.locate(codes))[1], self._similarity)
+        located = self._located(codes) or self._engine.locate(codes)
+        check_other_class(located[1], self._similarity)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         with self._stopping(), showing_progress(progress):
@@ -323,7 +323,7 @@ class Explainer(Manners):
                 f"The budget was spent after {account.seconds:.2f} s, so this explanation is exact and "
                 f"{radius_words(radius)}; allow more for larger CXps, or set max_size.",
                 AxfiWarning,
-                stacklevel=2,
+                stacklevel=3,  # whoever called explain, past the check of its arguments
             )
         return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities, radius)
 
@@ -373,7 +373,7 @@ class Explainer(Manners):
             _probabilities=self._probabilities,
             within=self.within,
         )
-        warn_of_radii(batch.stopped_rows, n, stacklevel=3)
+        warn_of_radii(batch.stopped_rows, n, stacklevel=4)
         return batch
 
     def _parts(self, rows: Rows, n_jobs: int | None, progress: bool | None) -> list[Found]:

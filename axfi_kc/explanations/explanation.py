@@ -197,7 +197,7 @@ class Explanation(Views):
         )
         # Charged in full, used or not: search and family together never pass the budget.
         account.nodes = trial.nodes or 0
-        return some_hitting_sets(found.masks, budget=trial)
+        return some_hitting_sets(found.masks, budget=trial, are_minimal=True)
 
     def _unfinished(self, axps: Sequence[int], account: Account) -> BudgetError:
         listed = self._found.listed(0)

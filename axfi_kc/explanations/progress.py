@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -84,13 +84,14 @@ class _Line:
             self._bar.close()
 
 
-@contextmanager
-def showing_progress(progress: bool | None = None) -> Iterator[None]:
+def showing_progress(progress: bool | None = None) -> AbstractContextManager[None]:
     """Show how far the searches of the block are: True at once, None after a second if anybody sees it, False never."""
-    if not is_shown(progress):
-        yield
-        return
-    line = _Line(0.0 if progress else _PATIENCE)
+    return _showing(0.0 if progress else _PATIENCE) if is_shown(progress) else nullcontext()
+
+
+@contextmanager
+def _showing(patience: float) -> Iterator[None]:
+    line = _Line(patience)
     try:
         with listening(line):
             yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,11 @@ __all__ = [
 
 
 _ROWS_AT_ONCE = 1 << 10
-_FEW_SETS = 16  # these are gone through in Python
+_FEW_SETS = 16  # these are gone through one by one, in Python
 _FEW_STEPS = 128  # for each of them
 
 
+@lru_cache(maxsize=1 << 12)  # the CXps of an instance are asked for theirs again and again
 def features_of(mask: int) -> tuple[int, ...]:
     """Return the features in `mask`, in order.
 
@@ -51,9 +52,15 @@ def sorted_sets(family: Iterable[int], *, account: Account | None = None) -> lis
     [4, 3, 9, 6]
     """
     sets = list(family)
+    if len(sets) <= _FEW_SETS:
+        return sorted(sets, key=_by_features)
     width = max(map(int.bit_length, sets), default=0)
     # of two sets of one size, that with the greater mirror image has the first feature that only one of them has
     return sorted(paced(sets, account), key=lambda s: (s.bit_count() << width) - int(f"{s:0{width}b}"[::-1], 2))
+
+
+def _by_features(mask: int) -> tuple[int, tuple[int, ...]]:
+    return mask.bit_count(), features_of(mask)
 
 
 def minimal_sets(family: Iterable[int], *, account: Account | None = None) -> list[int]:
@@ -86,10 +93,13 @@ def minimal_sets(family: Iterable[int], *, account: Account | None = None) -> li
     return kept
 
 
-def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None) -> list[int]:
+def minimal_hitting_sets(
+    family: Iterable[int], *, budget: Budget | None = None, are_minimal: bool = False
+) -> list[int]:
     """Return the minimal sets that meet every set of `family`, sorted.
 
-    The AXps of a problem are the minimal hitting sets of its CXps, and the other way round.
+    The AXps of a problem are the minimal hitting sets of its CXps, and the other way round. Sets of which none holds
+    another, as CXps are, may be said to be `are_minimal`: then nobody looks.
 
     Raises
     ------
@@ -109,7 +119,7 @@ def minimal_hitting_sets(family: Iterable[int], *, budget: Budget | None = None)
     """
     sets = list(family)
     few = _few_hitting_sets(sets) if len(sets) <= _FEW_SETS and _allows(budget, _FEW_SETS * _FEW_STEPS) else None
-    return _searched_hitting_sets(sets, budget) if few is None else sorted_sets(few)
+    return _searched_hitting_sets(sets, budget, are_minimal) if few is None else sorted_sets(few)
 
 
 def _allows(budget: Budget | None, nodes: int) -> bool:
@@ -128,18 +138,25 @@ def _few_hitting_sets(sets: list[int]) -> list[int] | None:
         # Those that miss s share no element with it, so what they become with one of its elements holds none of the
         # others that do; it may only hold one that met s before.
         grown = [h | 1 << e for e in features_of(s) for h in missing]
-        found = hitting + [g for g in grown if not any(h & g == h for h in hitting)]
+        found = hitting + [g for g in grown if not _holds_one(g, hitting)]
     return found
 
 
-def _searched_hitting_sets(family: list[int], budget: Budget | None) -> list[int]:
+def _holds_one(mask: int, sets: list[int]) -> bool:
+    for s in sets:  # noqa: SIM110  # a generator takes longer to begin than a few sets to end
+        if s & mask == s:
+            return True
+    return False
+
+
+def _searched_hitting_sets(family: list[int], budget: Budget | None, are_minimal: bool) -> list[int]:
     from axfi_kc.families import hitting_kernels as kernels
 
     if budget is not None:
         _compile_kernel()
     meter, account = Meter(budget or Budget()), Account(budget, goal="list of hitting sets")
     try:
-        sets = minimal_sets(family, account=account)
+        sets = family if are_minimal else minimal_sets(family, account=account)
         elements = sorted({i for s in account.paced(sets) for i in features_of(s)})
         state = _hitting_state(sets, elements, account)
     except BudgetError:
@@ -163,7 +180,7 @@ def _searched_hitting_sets(family: list[int], budget: Budget | None) -> list[int
             raise BudgetSpent(found)
 
 
-def some_hitting_sets(family: Iterable[int], *, budget: Budget) -> tuple[list[int], bool]:
+def some_hitting_sets(family: Iterable[int], *, budget: Budget, are_minimal: bool = False) -> tuple[list[int], bool]:
     """Return minimal sets that meet every set of `family`, and whether these are all; see :func:`minimal_hitting_sets`.
 
     Examples
@@ -172,7 +189,7 @@ def some_hitting_sets(family: Iterable[int], *, budget: Budget) -> tuple[list[in
     ([1, 6], True)
     """
     try:
-        return minimal_hitting_sets(family, budget=budget), True
+        return minimal_hitting_sets(family, budget=budget, are_minimal=are_minimal), True
     except BudgetSpent as spent:
         return spent.found, False
 
@@ -181,7 +198,7 @@ def some_hitting_sets(family: Iterable[int], *, budget: Budget) -> tuple[list[in
 def _compile_kernel() -> None:
     """Compile the kernel on a single set, or load it from disk, before a budget's clock starts."""
     # Without a budget, with which it would call this function again.
-    _searched_hitting_sets([1], None)
+    _searched_hitting_sets([1], None, are_minimal=True)
 
 
 def _masks(rows: npt.NDArray[np.uint8], elements: list[int]) -> list[int]:
@@ -200,8 +217,10 @@ def _hitting_state(sets: list[int], elements: list[int], account: Account) -> tu
     """Return the arguments of the kernel before its first step."""
     n, words = len(elements), max(1, -(-len(sets) // 64))
     members = np.zeros((64 * words, n), np.uint8)
-    for row, s in enumerate(account.paced(sets)):
-        members[row] = [s >> e & 1 for e in elements]
+    width = elements[-1] // 8 + 1 if elements else 1
+    data = b"".join(s.to_bytes(width, "little") for s in account.paced(sets))
+    bits = np.unpackbits(np.frombuffer(data, np.uint8).reshape(-1, width), axis=1, bitorder="little")
+    members[: len(sets)] = bits[:, elements]
     occurs = np.ascontiguousarray(np.packbits(members.T, axis=1, bitorder="little")).view(np.uint64)
     # Each chosen element is the only one to hit some set, another for each, so no more are chosen than there are sets.
     depth = min(n, len(sets)) + 2

@@ -69,6 +69,8 @@ class Claim:
     circuit: Callable[[tuple[str, ...]], Any] | None = None  # gives the circuit of a CXp's adversarial examples
     further: Any = None  # probabilistic AXps and boxes of values, if they were asked for
     toward: Any = None  # the one class that counts as dissimilar; None: all but the prediction
+    region: Any = None  # how far one may go from the instance, if not anywhere
+    whole: Domain | None = None  # with a region: the domain of which it leaves what is in `domain`
 
     @classmethod
     def of(cls, explanation: Any, allowance: Allowance | None = None) -> Claim:
@@ -110,6 +112,8 @@ class Claim:
             circuit=getattr(explanation, "circuit", None) if has_model else None,
             toward=getattr(explanation, "toward", None),
             further=getattr(explanation, "further", None),
+            region=_region(explanation)[0],
+            whole=_region(explanation)[1],
         )
 
     @property
@@ -133,6 +137,15 @@ class Claim:
         if self.delta is None:
             return bool(output == self.prediction)
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
+
+
+def _region(explanation: Any) -> tuple[Any, Domain | None]:
+    """Return the region around the instance, and the domain without it, of an explanation or what was read of one."""
+    problem = getattr(explanation, "problem", None)
+    if problem is None:
+        return getattr(explanation, "within", None), getattr(explanation, "whole", None)
+    whole = getattr(problem, "whole", None)
+    return getattr(problem, "region", None), None if whole is None else whole.domain
 
 
 def _radius(explanation: Any) -> int | None:

@@ -1,21 +1,21 @@
 """What pieces weigh under a joint distribution of the features.
 
-Of the distribution itself two things are taken as they are, as measures of features are: what its states are, and its
-``total``, the probability of evidence. Which part of a state a piece holds, and all sums over pieces, boxes and
-combinations of states, are made here.
+Of the distribution its states and tables are taken as they are, as measures of features are. How probable states are
+together (:mod:`axfi_kc.verification.chances`), which part of a state a piece holds, and all sums over pieces, boxes and
+combinations of states are found anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from axfi_kc.domain.distribution import Distribution, States
 from axfi_kc.domain.features import Categorical, Feature, Integer
+from axfi_kc.verification.chances import Chances
 
 __all__ = ["JointPieces"]
 
@@ -36,13 +36,13 @@ class JointPieces:
     def __init__(
         self, joint: Distribution, features: Sequence[Feature], pieces: Sequence[Sequence[Any]], values: Sequence[Any]
     ) -> None:
-        self._joint = joint
+        self._chances = Chances(joint)
         triples = list(zip(joint.states, features, pieces, strict=True))
         self._rows = [[_row(states, feature, piece) for piece in own] for states, feature, own in triples]
         own = [_state(s, v) for s, v in zip(joint.states, values, strict=True)]
         # Of independent features it does not matter how likely the values are that stay.
         self._fixed: list[Any] = [None] * len(own)
-        if joint.independent is None:
+        if not self._chances.is_independent:
             pairs = zip(joint.states, own, strict=True)
             self._fixed = [[int(k == state) for k in range(states.size)] for states, state in pairs]
 
@@ -55,7 +55,7 @@ class JointPieces:
                 mask = box.get(i, (1 << len(self._rows[i])) - 1)
                 inside = [row for k, row in enumerate(self._rows[i]) if mask >> k & 1]
                 evidence[i] = [sum(column, Fraction(0)) for column in zip(*inside, strict=True)]
-            total += share * self._joint.total(evidence)
+            total += share * self._chances.total(evidence)
         return total
 
     def combinations(self, free: Sequence[int], shares: Sequence[int | Fraction]) -> Fraction:
@@ -65,14 +65,8 @@ class JointPieces:
             # From the pieces of a feature to its states, which take the place of their axis.
             rows = np.array(self._rows[i], dtype=object)
             table = np.moveaxis(np.tensordot(table, rows, axes=([axis], [0])), -1, axis)
-        total = Fraction(0)
-        for states in product(*(range(self._joint.states[i].size) for i in free)):
-            if table[states or (0,)]:
-                evidence = list(self._fixed)
-                for i, state in zip(free, states, strict=True):
-                    evidence[i] = [int(k == state) for k in range(self._joint.states[i].size)]
-                total += table[states or (0,)] * self._joint.total(evidence)
-        return total
+        evidence = [None if i in free else row for i, row in enumerate(self._fixed)]
+        return self._chances.total_of(free, table, evidence)
 
 
 def _state(states: States, value: Any) -> int:

@@ -23,9 +23,10 @@ class Check:
     Attributes
     ----------
     kind
-        What the statement is about: ``"instance"`` (that it can exist), ``"prediction"``, ``"probability"``,
-        ``"cxp"``, ``"axp"``, ``"minimality"``, ``"duality"``, ``"completeness"``, ``"weight"``, ``"score"``,
-        ``"float"``, ``"interaction"``, ``"value"``, ``"size"``, ``"relevance"`` or ``"counterfactual"``.
+        What the statement is about: ``"instance"`` (that it can exist), ``"region"`` (what it leaves of a feature),
+        ``"prediction"``, ``"probability"``, ``"cxp"``, ``"axp"``, ``"minimality"``, ``"duality"``, ``"completeness"``,
+        ``"weight"``, ``"score"``, ``"float"``, ``"interaction"``, ``"value"``, ``"size"``, ``"relevance"``,
+        ``"circuit"`` or ``"counterfactual"``.
     subject
         The names it is about: a set of features, or a kind of score.
     status

@@ -16,7 +16,7 @@ import numpy as np
 from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature, Real
-from axfi_kc.errors import AxfiError, UnsupportedModelError
+from axfi_kc.errors import AxfiError
 from axfi_kc.models.own_predict import Codes, own_probabilities
 from axfi_kc.verification.boxes import further_checks
 from axfi_kc.verification.claim import Claim
@@ -32,7 +32,9 @@ from axfi_kc.verification.definitions import (
 )
 from axfi_kc.verification.possible import violated
 from axfi_kc.verification.questions import Answer, Searches, agree
+from axfi_kc.verification.regions import region_checks
 from axfi_kc.verification.report import Allowance, Check, Report, Spent, Status
+from axfi_kc.verification.rows import Rows
 from axfi_kc.verification.spaces import apart, float_ends
 
 __all__ = ["verify"]
@@ -61,7 +63,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         What :meth:`Explainer.explain` returned, or what was read from its JSON.
     model
         The model that was explained: of scikit-learn, XGBoost, LightGBM, CatBoost or interpret, in ONNX, a Python
-        function, a table or a circuit.
+        function, a table or a circuit. Of an explanation among rows, these: the pair ``(rows, outputs)``.
     budget
         ``nodes``: how many points of the model and how many steps of a proof one check may use (20,000 and 100,000
         unless given); ``seconds``: for all checks together. What they do not suffice for is sampled, and the report
@@ -88,15 +90,13 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     <Report: proved; 51 proved, 0 sampled, 0 failed; function read through predict alone>
     """
     allowance = Allowance.of(budget)
-    if getattr(explanation, "model_kind", None) == _AMONG_ROWS:
-        raise UnsupportedModelError(
-            "An explanation among the rows of a data set is about these rows alone, but verify asks a model about the "
-            "whole domain; compare it with the rows themselves."
-        )
     claim = Claim.of(explanation, allowance)
+    if getattr(explanation, "model_kind", None) == _AMONG_ROWS:
+        return _among_rows(Rows(claim, model, allowance))
     searches = Searches(claim, model, allowance, seed=seed)
     checks = [
         *_instance(claim),
+        *region_checks(claim),
         _prediction(searches),
         *_probability(claim, model),
         *_cxps(searches),
@@ -111,6 +111,23 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
         *further_checks(searches, model),
     ]
     return Report(tuple(checks), type(model).__name__, searches.reading, claim.unchecked)
+
+
+def _among_rows(rows: Rows) -> Report:
+    """Return the checks of an explanation that is about rows alone."""
+    claim = rows.claim
+    examples = (rows.counterfactual(names) for names in _small_cxps(claim))
+    checks = [
+        rows.prediction(),
+        *rows.checks(),
+        *([_duality(rows)] if claim.axps is not None and not claim.is_bounded and not claim.partial else []),
+        *_scores(rows),
+        *_interactions(claim),
+        *_values(claim),
+        *_sizes(claim),
+        *(check for check in examples if check is not None),
+    ]
+    return Report(tuple(checks), "rows", "the rows themselves", claim.unchecked)
 
 
 def _instance(claim: Claim) -> Iterator[Check]:
@@ -230,7 +247,7 @@ def _kept(kind: str, names: tuple[str, ...], free: int, searches: Searches) -> C
     return Check(kind, names, answer.status, answer.method, answer.points, answer.detail)
 
 
-def _duality(searches: Searches) -> Check:
+def _duality(searches: Searches | Rows) -> Check:
     claim = searches.claim
     cxps = [claim.mask(s) for s in claim.cxps]
     axps = [claim.mask(s) for s in claim.axps or ()]
@@ -331,7 +348,7 @@ def _compared(kind: str, names: tuple[str, ...], claimed: Any, right: Any, metho
     return Check(kind, names, "failed", method, detail=f"the explanation says {claimed}, but it is {right}")
 
 
-def _scores(searches: Searches) -> Iterator[Check]:
+def _scores(searches: Searches | Rows) -> Iterator[Check]:
     """Check scores, their floats and relevance against the claimed CXps, AXps and weights."""
     claim, late = searches.claim, searches.allowance.is_late
     axps = None if claim.is_bounded else claim.axps
@@ -353,7 +370,7 @@ def _scores(searches: Searches) -> Iterator[Check]:
     yield _compared("relevance", _sorted(members, claim), claim.relevant, members, "union of the CXps")
 
 
-def _unlisted(searches: Searches) -> Iterator[Check]:
+def _unlisted(searches: Searches | Rows) -> Iterator[Check]:
     """Check number and scores of CXps that are too many to list: those of linear models are listed in bulk."""
     claim, form, rng = searches.claim, searches.linear_form, Random(searches.seed)  # noqa: S311
     tries = [] if form is None or claim.is_bounded else [random_prime(rng) for _ in range(_PRIMES)]

@@ -159,6 +159,30 @@ def test_integers_texts_bins_and_missing_values_are_matched() -> None:
     assert ax.sensitivity(lambda p: int(p[0] >= 20), _ages(12), ["age"], by="age").groups[0].whole == Fraction(1, 28)
 
 
+def test_bins_may_have_a_state_of_missing_values_among_them() -> None:
+    network = BayesianNetwork(
+        {"age": ["young", "missing", "old"], "ill": ["no", "yes"]},
+        {"age": [0.25, 0.25, 0.5], "ill": [[1, 0], [0.25, 0.75], [0.5, 0.5]]},
+        parents={"ill": ["age"]},
+        bins={"age": [10]},
+    )
+    features = [ax.Integer("age", 0, 29, missing=0.5), ax.Categorical("ill", ["no", "yes"])]
+    domain = ax.Domain(features).with_distribution(network)
+    assert domain.distribution is not None
+    assert [domain.distribution.total([row, None]) for row in ([1, 0, 0], [0, 1, 0], [0, 0, 1])] == [
+        Fraction(1, 4),
+        Fraction(1, 2),
+        Fraction(1, 4),
+    ]
+    e = ax.Explainer(lambda p: int(p[0] is None), domain).explain([3, "yes"])
+    assert [c.weight for c in e.cxps] == [Fraction(3, 16) / (Fraction(3, 16) + Fraction(1, 4))]
+    assert network.with_output("ill").predict([{"age": 3}, {"age": None}]) == ["no", "yes"]
+    # where no age is missing, the state is none of the bins
+    present = ax.Domain([ax.Integer("age", 0, 29), features[1]]).with_distribution(network)
+    assert present.distribution is not None
+    assert present.distribution.total([[1, 0], None]) == Fraction(1, 3)
+
+
 def test_features_that_a_diagram_does_not_test_keep_to_the_domain() -> None:
     network = BayesianNetwork(
         {"a": ["n", "y"], "age": ["l", "m", "h"]},

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Integer, Real
 from axfi_kc.domain.constraints import constraint_of
 from axfi_kc.domain.grid import Axis, Cut
@@ -106,6 +107,15 @@ def test_a_region_of_probability_0_is_refused() -> None:
     domain = Domain([Integer("a", 0, 3, weights=[0, 0, 0, 1])])
     with pytest.raises(DomainError, match="probability 0"):
         Region(radius=1).around(domain, [1.0])
+
+
+def test_what_stays_needs_no_probability() -> None:
+    """The value of a frozen feature is given, as that of any feature that does not change."""
+    domain = Domain([Integer("a", 0, 3, weights=[0, 0, 0, 1]), Integer("b", 0, 1)])
+    assert Region(frozen=["a"]).around(domain, [1.0, 0.0]).features[0] == Integer("a", 1, 1)
+    for weights in ("ratio", "count"):
+        e = ax.Explainer(lambda p: p[1], domain, within=Region(frozen=["a"]), weights=weights).explain((1, 0))
+        assert [(c.features, c.weight) for c in e.cxps] == [(("b",), Fraction(1, 2) if weights == "ratio" else 1)]
 
 
 def test_a_ball_is_in_words() -> None:

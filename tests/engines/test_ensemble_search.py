@@ -18,6 +18,7 @@ from axfi_kc.errors import BudgetError, ConstantModelError
 from axfi_kc.models import Argmax, Positive, TreeNodes, TreeSum
 from benchmarks import soak
 from tests.support import random_problems
+from tests.support.crossed_problems import Scene
 from tests.support.oracle import Judge, space_of, subsets
 from tests.support.random_problems import _Tree
 from tests.support.small_trees import batch_scores, nodes_of
@@ -63,11 +64,10 @@ def test_ensembles_with_many_cxps(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     """More features and trees than the soak has, so that CXps found early cut boxes that wait on the stack."""
     domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(7)])
     monkeypatch.setattr(random_problems, "random_domain", lambda rng, *, finite: domain)
-    monkeypatch.setattr(soak, "TARGETS", ("auto",))
     monkeypatch.setattr(soak, "check_circuit", lambda truth, rng: None)
     rng = Random(seed)
     truth = random_problems.ensemble(rng, 3, n_trees=10 + seed % 5)
-    soak.check_model(truth, rng)
+    soak.check_scene(Scene.of(truth), rng, ways=("auto",))
 
 
 @pytest.mark.parametrize(("n_scores", "first"), [(1, 0), (3, 0), (1, 60), (3, 61)])
@@ -197,11 +197,10 @@ def test_ensembles_that_split_by_sets(seed: int, monkeypatch: pytest.MonkeyPatch
     """Categories in sets that are no intervals, with more values than the soak has."""
     domain = ax.Domain([ax.Categorical(f"c{i}", range(6)) for i in range(2)] + [ax.Integer("x", 0, 4)])
     monkeypatch.setattr(random_problems, "random_domain", lambda rng, *, finite: domain)
-    monkeypatch.setattr(soak, "TARGETS", ("auto",))
     monkeypatch.setattr(soak, "check_circuit", lambda truth, rng: None)
     rng = Random(seed)
     truth = random_problems.ensemble(rng, 6, n_trees=3 + seed % 3)
-    soak.check_model(truth, rng)
+    soak.check_scene(Scene.of(truth), rng, ways=("auto",))
 
 
 def _two_leaves(i: int, low: float, high: float) -> TreeNodes:

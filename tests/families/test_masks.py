@@ -9,7 +9,7 @@ import pytest
 from axfi_kc import budget as budgets
 from axfi_kc.budget import Budget, BudgetSpent
 from axfi_kc.families import masks as feature_sets
-from axfi_kc.families.masks import minimal_hitting_sets
+from axfi_kc.families.masks import minimal_hitting_sets, minimal_sets, sorted_sets
 from tests.support.listed_families import ELEMENTS, hitting_of, random_sets
 
 
@@ -28,6 +28,17 @@ def test_hitting_sets_equal_those_of_a_listing(
     for family in [*pairs, *(random_sets(rng) for _ in range(5))]:
         assert minimal_hitting_sets(family) == hitting_of(family)
         assert minimal_hitting_sets(family, budget=Budget(seconds=600)) == hitting_of(family)
+        assert minimal_hitting_sets(minimal_sets(family), are_minimal=True) == hitting_of(family)
+
+
+@pytest.mark.parametrize("few", [0, 16])
+def test_sets_are_sorted_by_size_and_features(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feature_sets, "_FEW_SETS", few)
+    rng = Random(few)
+    for width in (3, 8, 70):
+        sets = list({rng.getrandbits(width) for _ in range(16)})
+        listed = {s: [i for i in range(width) if s >> i & 1] for s in sets}
+        assert sorted_sets(sets) == sorted(sets, key=lambda s: (len(listed[s]), listed[s]))
 
 
 @pytest.mark.parametrize("rows", [1, 3, 1024])

@@ -32,6 +32,7 @@ __all__ = ["CxpSearch", "find_cxps", "find_witness", "minimal"]
 Cells = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
+Room = tuple[Around, Scratch]  # an instance among the trees, and what kernels need in passing
 WORD = 64  # features in a word of a set, leaves in a block
 _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
@@ -101,7 +102,7 @@ def new_scratch(ensemble: Ensemble) -> Scratch:
     x, node = np.empty((2, m), np.int32)
     gain, weight = np.empty((2, m))
     stamp, best = np.empty((2, m), np.int64)
-    tests = int(np.diff(ensemble.test_start).max(initial=0))
+    tests = len(ensemble.test)  # of any one score at most
     return Scratch(
         at=np.empty((2, trees), np.int32), x=x, node=node, gain=gain, weight=weight, stamp=stamp, best=best,
         fixed=np.zeros(words, np.uint64), W=np.zeros((1, words), np.uint64), trail=np.empty(tests, np.int32),
@@ -379,6 +380,11 @@ class CxpSearch:
         if self.radius < len(self._around.v):
             sets = sets[np.bitwise_count(sets).sum(axis=1) <= self.radius]
         return masks_of_words(minimal(sets, len(self._around.v)))
+
+    @property
+    def room(self) -> Room:
+        """What who weighs the CXps need not make again."""
+        return self._around, self._sweep.workers[0].scratch
 
     def radii(self, *, climbing: bool) -> Iterator[int]:
         """Search, and yield each radius as it is finished; the last is `max_size`.

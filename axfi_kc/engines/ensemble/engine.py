@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from axfi_kc.models.tree_sum import Margins
 
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
+    from axfi_kc.engines.ensemble.cxp_search import Room
 
 __all__ = ["EnsembleEngine", "compile_kernels", "sorted_totals"]
 
@@ -73,7 +75,7 @@ def _ask(ensemble: Ensemble, questions: Sequence[str]) -> None:
         "all CXps": lambda: find_cxps(ensemble, v, max_size=1, meter=meter),
         "CXps by size": lambda: list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1)),
         "a witness": lambda: find_witness(ensemble, v, 1, meter=meter),
-        "weights": lambda: weigh(ensemble, v, [(0,)], [[1, 1]], meter=meter),
+        "weights": lambda: weigh(ensemble, v, [(0,)], [[0, 1, 2]], meter=meter),
         "minimal sets": lambda: minimal(np.zeros((1, 1), np.uint64), 1),
     }
     for question in questions:
@@ -131,7 +133,7 @@ class EnsembleEngine(InstanceEngine):
                 # Size by size: what is weighed when the budget ends is an answer, too. Without one, all at once.
                 for size in range(radius + 1, reached + 1) if meter.can_end else (reached,):
                     new = [mask for mask in found if radius < mask.bit_count() <= size]
-                    totals |= self._totals(v, searched, weights, new, meter) if new else {}
+                    totals |= self._totals(v, searched, weights, new, meter, room=search.room) if new else {}
                     radius = size
         except BudgetSpent as spent:
             if not radius:
@@ -139,16 +141,35 @@ class EnsembleEngine(InstanceEngine):
         return sorted_totals(totals), radius if radius < min(max_size, len(v)) else None
 
     def _totals(
-        self, v: Cells, searched: Ensemble, weights: Weighting, masks: list[int], meter: Meter
+        self,
+        v: Cells,
+        searched: Ensemble,
+        weights: Weighting,
+        masks: list[int],
+        meter: Meter,
+        *,
+        others: bool = False,
+        room: Room | None = None,
     ) -> dict[int, int]:
-        """Return what each of some CXps weighs."""
+        """Return what each of some CXps weighs; see :func:`.search.weigh`."""
         from axfi_kc.engines.ensemble.search import weigh
 
         kind, worths = weights
         if kind == "unit":
             return dict.fromkeys(masks, 1)
-        found = weigh(searched, v.astype(np.int32), [features_of(m) for m in masks], worths, meter=meter)
+        sets, below = [features_of(m) for m in masks], self._sums_below(kind, worths)
+        found = weigh(searched, v.astype(np.int32), sets, below, meter=meter, others=others, room=room)
         return dict(zip(masks, found, strict=True))
+
+    def _sums_below(self, kind: str, worths: tuple[tuple[int, ...], ...]) -> list[list[int]]:
+        """Return for each feature what the cells before each of its cells are worth together."""
+        if kind not in self._below:
+            self._below[kind] = [list(accumulate(row, initial=0)) for row in worths]
+        return self._below[kind]
+
+    @cached_property
+    def _below(self) -> dict[str, list[list[int]]]:
+        return {}
 
     def cover(self, code: Codes, cxps: Sequence[Sequence[int]], *, meter: Meter) -> tuple[Any, Any]:
         """Return boxes of cells that cover the adversarial examples of CXps; see :func:`.search.cover_sets`."""

@@ -138,25 +138,12 @@ class ClassEngine(EnsembleEngine):
     ) -> tuple[list[int], list[int]]:
         try:
             masks = ClassPoints(searched, v.astype(np.int32), meter).cxps(max_size=max_size)
-            totals = self._totals(v, searched, weights, masks, meter)
+            totals = self._totals(v, searched, weights, masks, meter, others=True)
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
         return sorted_totals(totals)
 
     _explain_radius = InstanceEngine._explain_radius  # one size after the other, from scratch
-
-    def _totals(
-        self, v: Cells, searched: Ensemble, weights: Weighting, masks: list[int], meter: Meter
-    ) -> dict[int, int]:
-        from axfi_kc.engines.ensemble.search import weigh
-
-        kind, worths = weights
-        if kind == "unit":
-            return dict.fromkeys(masks, 1)
-        sets = [features_of(m) for m in masks]
-        return dict(
-            zip(masks, weigh(searched, v.astype(np.int32), sets, worths, meter=meter, others=True), strict=True)
-        )
 
     def cover(self, code: Codes, cxps: Sequence[Sequence[int]], *, meter: Meter) -> tuple[Any, Any]:
         """Return boxes of cells that cover the points of the class of CXps; see :func:`.search.cover_sets`."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
 from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.ensemble.cxp_search import WORD, around, doubled, new_scratch
+from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch
 from axfi_kc.engines.ensemble.layout_kernels import fill_ends, lay_out, left_cells, list_tests
 from axfi_kc.engines.ensemble.merging import merged
 from axfi_kc.errors import UnsupportedModelError
@@ -36,10 +36,11 @@ def weigh(
     ensemble: Ensemble,
     v: Cells,
     cxps: Sequence[Sequence[int]],
-    worths: Sequence[Sequence[int]],
+    below: Sequence[Sequence[int]],
     *,
     meter: Meter,
     others: bool = False,
+    room: Room | None = None,
 ) -> list[int]:
     """Return the exact measure of the dissimilar points of each CXp of v.
 
@@ -49,11 +50,12 @@ def weigh(
         The trees and the instance's cells.
     cxps
         The features of each CXp. They must be CXps: minimality is used.
-    worths
-        For each feature what each of its cells is worth, integers of any size.
+    below
+        For each feature what the cells before each of its cells are worth together, integers of any size, and last
+        what all are worth: a run of cells is one subtraction, however many cells it has.
     meter
         What the search may cost.
-    others
+    others, room
         See :func:`cover_sets`.
 
     Returns
@@ -67,10 +69,9 @@ def weigh(
     The kernel covers the points by disjoint boxes; each costs one product of differences of
     prefix sums, in Python integers.
     """
-    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter, others=others)
-    # Prefix sums make a run of cells one subtraction, however many cells it has.
-    below = {i: list(accumulate(worths[i], initial=0)) for i in {i for Y in cxps for i in Y}}
+    bounds, n_boxes = cover_sets(ensemble, v, cxps, meter=meter, others=others, room=room)
     ends = iter(bounds.tolist())
+    runs = zip(ends, ends, strict=True)
     weights = []
     for Y, count in zip(cxps, n_boxes.tolist(), strict=True):
         sums = [below[i] for i in Y]
@@ -78,9 +79,9 @@ def weigh(
         # Boxes of one CXp are disjoint, so their measures add up.
         for _ in range(count):
             product = 1
-            for prefix in sums:
-                first = next(ends)
-                product *= prefix[next(ends)] - prefix[first]
+            # The next run of each feature: `sums`, which comes first, says when there are no more of this box.
+            for prefix, (first, end) in zip(sums, runs, strict=False):
+                product *= prefix[end] - prefix[first]
             weight += product
         weights.append(weight)
     return weights
@@ -129,18 +130,22 @@ def cover_sets(
     others: bool = False,
     first: bool = False,
     within: tuple[Cells, Cells] | None = None,
+    room: Room | None = None,
 ) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Cover the dissimilar points of sets of features by disjoint boxes; return all bounds, and their number for each.
 
     Bounds are flat: for each box of each set, the first cell of each of its features and the one after the last. If the
     sets are `minimal`, that is CXps, all of a set differs from v in a dissimilar point, and the search is shorter. With
     `others`, dissimilar are the points where no score exceeds 0; if only the `first` box of each is wanted, it ends
-    there; and `within` has the first cell of each feature that may be changed to, and the one after the last.
+    there; and `within` has the first cell of each feature that may be changed to, and the one after the last. `room` is
+    what a search for these sets has left.
     """
     threads = min(meter.threads, len(sets)) or 1
     # Neighbours are of one size and cost about the same: dealt out in turn, each thread has as much to do.
     flags: dict[str, Any] = {"minimal": minimal, "others": others, "first": first, "within": within}
-    parts = [_Cover(ensemble, v, sets[k::threads], **flags) for k in range(threads)]
+    rooms = [room or (around(ensemble, v), new_scratch(ensemble))]
+    rooms += [(rooms[0][0], new_scratch(ensemble)) for _ in range(threads - 1)]
+    parts = [_Cover(ensemble, v, sets[k::threads], own, **flags) for k, own in enumerate(rooms)]
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
         while not all(part.ended for part in parts):
             before, most = sum(part.nodes for part in parts), meter.allowance()
@@ -174,6 +179,7 @@ class _Cover:
         ensemble: Ensemble,
         v: Cells,
         sets: Sequence[Sequence[int]],
+        room: Room,
         *,
         minimal: bool,
         others: bool = False,
@@ -181,8 +187,8 @@ class _Cover:
         within: tuple[Cells, Cells] | None = None,
     ) -> None:
         self._within = within or (np.zeros(len(v), np.int32), ensemble.n_cells)
-        self._ensemble, self._around = ensemble, around(ensemble, v)
-        self._boxes, self._scratch = _boxes(ensemble), new_scratch(ensemble)
+        self._ensemble, self._boxes = ensemble, _boxes(ensemble)
+        self._around, self._scratch = room
         self._live = np.empty(len(ensemble.root), np.int32)
         self.sizes = np.array([len(Y) for Y in sets], np.int64)
         self._offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
