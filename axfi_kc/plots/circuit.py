@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.durable_files import write_whole
@@ -21,10 +22,11 @@ __all__ = ["circuit_dot", "circuit_graph", "plot_circuit"]
 
 def _drawn(given: Any) -> Any:
     """Return what is drawn: of a compiled model its target, in the target's own nodes."""
-    found = getattr(given, "target", given)
-    return found if hasattr(found, "size") and hasattr(found, "to_circuit") else circuit_in(given)
+    found = getattr(given, "target", given) if hasattr(type(given), "target") else given
+    return found if hasattr(type(found), "size") and hasattr(type(found), "to_circuit") else circuit_in(given)
 
 
+@checked("max_nodes")
 def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     """Return a circuit as a networkx DiGraph from the root down.
 
@@ -66,6 +68,7 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     return to_networkx(found)
 
 
+@checked("path", "max_nodes")
 def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max_nodes: int = 10_000) -> str:
     """Return a circuit in Graphviz's language, and write it to `path` if one is given.
 
@@ -109,6 +112,7 @@ _SLACK = 1.05  # what figures are larger than the layout, for the edges that mat
 _LONGEST = 40  # letters of what stands on an edge; Graphviz and the layers make room
 
 
+@checked("title", "layout")
 def plot_circuit(
     circuit: Any, *, max_nodes: int = 60, title: str | None = None, layout: str = "auto", ax: Axes | None = None
 ) -> Axes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import no_cxp_words
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import (
     bare,
     caption,
@@ -36,7 +38,10 @@ _WEIGHTS = {
 }
 
 
-def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int = 15, ax: Axes | None = None) -> Axes:
+@checked("explanation")
+def plot_cxps(
+    explanation: Explanation | SavedExplanation, *, max_cxps: int = 20, max_features: int = 15, ax: Axes | None = None
+) -> Axes:
     """Draw each CXp as a column of linked dots, its weight as a bar above, and how often features occur.
 
     Parameters

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import (
     bare,
     caption,
@@ -53,8 +55,9 @@ class _Piece:
     lowers: bool
 
 
+@checked("explanation")
 def plot_force(
-    explanation: Explanation,
+    explanation: Explanation | SavedExplanation,
     kind: str = "shapley",
     *,
     shap: Any = None,

@@ -6,8 +6,10 @@ from fractions import Fraction
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, signed, text_width
 from axfi_kc.scores import shares_of
 from axfi_kc.scores.interactions import find_interaction
@@ -29,8 +31,9 @@ _SHARES = (0.38, 0.62, 0.5, 0.3, 0.7, 0.44, 0.56, 0.25, 0.75)
 _Pairs = list[tuple[tuple[str, ...], Fraction]]
 
 
+@checked("explanation")
 def plot_interactions(
-    explanation: Explanation,
+    explanation: Explanation | SavedExplanation,
     kind: str = "shapley",
     *,
     max_features: int = 12,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_rbo"]
 
 
+@checked("values_by_pair", "title", "most")
 def plot_rbo(
     values_by_pair: Mapping[Any, Iterable[Any]],
     *,

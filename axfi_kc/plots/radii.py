@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import bare, caption, check_limit, label, laid_out, letters, own_axes, palette, text_width
@@ -20,6 +21,7 @@ __all__ = ["plot_radius_path"]
 _LINE, _MOST_LINES = 44, 4
 
 
+@checked("path", "title")
 def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: Axes | None = None) -> Axes:
     """Draw for each CXp the radii at which it is one, from where it appears to where a smaller one replaces it.
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import (
     bare,
     caption,
@@ -39,8 +41,9 @@ _BINS = 60  # points of one feature whose scores fall into one of so many bins a
 _SPREAD = 0.4
 
 
+@checked("explanation", "nearest")
 def plot_scores(
-    explanation: Explanation,
+    explanation: Explanation | SavedExplanation,
     kind: str = "shapley",
     *,
     max_features: int = 15,
@@ -102,8 +105,9 @@ def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "")
     ax.locator_params(axis="x", nbins=ticks)
 
 
+@checked("batch", "shares")
 def plot_batch(
-    batch: Sequence[Explanation] | SavedBatch,
+    batch: Sequence[Explanation | SavedExplanation] | SavedBatch,
     kind: str = "shapley",
     *,
     max_features: int = 12,

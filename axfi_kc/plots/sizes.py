@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked, is_listable, quoted
+from axfi_kc.domain.from_tables import is_frame
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
@@ -22,6 +24,7 @@ _FEW_DECADES = 5  # so many fit in full below the axis
 _MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 
+@checked("measures", "title")
 def plot_sizes(
     frame: pd.DataFrame | Sequence[Mapping[str, Any]],
     *,
@@ -51,7 +54,10 @@ def plot_sizes(
     ['mdd', 'obdd']
     """
     measures = (measures,) if isinstance(measures, str) else tuple(measures)
-    rows: list[Any] = list(frame) if isinstance(frame, Sequence) else frame.to_dict("records")
+    given: Any = frame.to_dict("records") if is_frame(frame) else frame  # type: ignore[union-attr]
+    rows = list(given) if is_listable(given) else []
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise DomainError(f"A picture of sizes is one of rows, each a mapping, but {quoted(frame)} was given.")
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
         raise DomainError(

@@ -14,6 +14,7 @@ from decimal import Decimal
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.measures import abridged, amount, shown
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError, MissingExtraError
@@ -249,11 +250,11 @@ def check_limit(what: str, given: Any, *, least: int = 1) -> int:
     """
     try:
         whole = given.__index__() if not isinstance(given, bool) else None
-    except (AttributeError, TypeError):
+    except Exception:  # it has no number, or its own code says so
         whole = None
     if whole is None or whole < least:
         raise DomainError(
-            f"{what} must be a whole number of at least {least}, but {abridged(repr(given), 40)} was given; "
+            f"{what} must be a whole number of at least {least}, but {quoted(given)} was given; "
             "give more, or leave it out."
         )
     return int(whole)
