@@ -194,7 +194,7 @@ def cofactors(form: Any, feature: int | str) -> tuple[Any, ...]:
     return tuple(restrict(own, {i: c}) for c in range(own.grid.n_cells[i]))
 
 
-@checked("features", "budget")
+@checked("budget")
 def exists(form: Any, features: Iterable[int | str], *, budget: Budget | None = None) -> Any:
     """Return the points from which a point of the form is reached by changing only these features.
 
@@ -212,7 +212,7 @@ def exists(form: Any, features: Iterable[int | str], *, budget: Budget | None = 
     return _quantified(_form(form), features, universal=False, budget=budget)
 
 
-@checked("features", "budget")
+@checked("budget")
 def forall(form: Any, features: Iterable[int | str], *, budget: Budget | None = None) -> Any:
     """Return the points that stay in the form however these features change; see :func:`exists`.
 
@@ -225,7 +225,7 @@ def forall(form: Any, features: Iterable[int | str], *, budget: Budget | None = 
     return _quantified(_form(form), features, universal=True, budget=budget)
 
 
-@checked("functions", "budget")
+@checked("budget")
 def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | None = None) -> Any:
     """Return the form with features of two cells replaced by functions, all at once.
 

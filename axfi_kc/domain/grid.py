@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import number_array, quoted, whole, wholes
+from axfi_kc.arguments import is_listable, is_whole, number_array, quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
@@ -499,13 +499,19 @@ class Grid:
 
         Raises
         ------
-        ArgumentError, ArgumentValueError
+        CircuitError
             If a number is of no feature or of none of its cells.
         """
         found = {}
         for feature, cells in given.items():
-            i = whole(feature, "A feature of a box", least=0, most=len(self.axes) - 1)
-            found[i] = wholes(cells, f"the cells of feature {i}", below=self.n_cells[i])
+            known = is_whole(feature) and 0 <= feature < len(self.axes) and is_listable(cells)
+            inside = list(cells) if known else []
+            if not known or not all(is_whole(c) and 0 <= c < self.n_cells[feature] for c in inside):
+                raise CircuitError(
+                    f"Evidence names features from 0 to {len(self.axes) - 1} and their cells, but feature "
+                    f"{quoted(feature)} with cells {quoted(cells)} was given; correct it."
+                )
+            found[int(feature)] = [int(c) for c in inside]
         return found
 
     def by_number(self, values: Mapping[Any, T]) -> dict[int, T]:

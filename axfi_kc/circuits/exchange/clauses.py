@@ -100,7 +100,7 @@ def from_cnf(
     cnf: Cnf | str | os.PathLike[str] | Iterable[Sequence[int]],
     domain: Domain | None = None,
     *,
-    names: Iterable[str] | None = None,
+    names: str | Iterable[str] | None = None,
     code: str | None = None,
     budget: Budget | None = None,
 ) -> Circuit:

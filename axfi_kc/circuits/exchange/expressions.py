@@ -44,7 +44,7 @@ _RIGHT = {"implies", "not"}  # a -> b -> c is a -> (b -> c)
 
 
 @checked("domain", "names")
-def from_expression(text: str, domain: Domain | None = None, *, names: Iterable[str] | None = None) -> Circuit:
+def from_expression(text: str, domain: Domain | None = None, *, names: str | Iterable[str] | None = None) -> Circuit:
     """Return the circuit of a Boolean expression.
 
     Parameters

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, circuit_in
 from axfi_kc.circuits.files.variables import boolean_domain, outer_names
 from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
@@ -23,7 +23,7 @@ from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.grid import Axis, Grid
-from axfi_kc.errors import ArgumentError, CircuitError
+from axfi_kc.errors import CircuitError
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -214,8 +214,6 @@ def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
     """
     import networkx as nx
 
-    if not isinstance(graph, nx.DiGraph):
-        raise ArgumentError(f"from_networkx takes a DiGraph, but {quoted(graph)} was given; give a directed graph.")
     root = _root(graph)
     try:
         order = list(nx.topological_sort(graph))

@@ -25,7 +25,7 @@ __all__ = ["from_pysdd", "to_pysdd"]
 
 @checked("domain", "names")
 def from_pysdd(
-    node: Any, domain: Domain | None = None, *, names: Iterable[str] | None = None, code: str = "order"
+    node: Any, domain: Domain | None = None, *, names: str | Iterable[str] | None = None, code: str = "order"
 ) -> Circuit:
     """Return the function of a node of PySDD as a deterministic, decomposable circuit.
 

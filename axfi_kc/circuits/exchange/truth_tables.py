@@ -22,7 +22,7 @@ def from_truth_table(
     table: str | Sequence[Any] | Mapping[tuple[Any, ...], Any] | Any,
     domain: Domain | None = None,
     *,
-    names: Iterable[str] | None = None,
+    names: str | Iterable[str] | None = None,
 ) -> Circuit:
     """Return the ordered diagram of a truth table.
 
