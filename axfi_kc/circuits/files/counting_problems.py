@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.arguments import check_fields, checked, is_listable, quoted
+from axfi_kc.arguments import check_fields, checked, is_listable, is_whole, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.domain.domain import Domain
@@ -60,12 +60,12 @@ class CountingProblem:
 
     def __post_init__(self) -> None:
         """Refuse literals of variables that do not exist, and weights or a projection that the track has not."""
-        check_fields(self)
-        if self.n_variables < 0:
+        if not is_whole(self.n_variables) or self.n_variables < 0:
             raise CircuitError(
                 f"A counting problem has 0 or more variables, but "
                 f"{quoted(self.n_variables)} was given; give their number."
             )
+        check_fields(self)
         own = ("p" if self.shown is not None else "") + ("wmc" if self.weights else "mc")
         object.__setattr__(self, "track", self.track or own)
         self._check_track()
