@@ -102,10 +102,16 @@ $(DEMO): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[demo]"
 	touch $@
 
+# With LOCKED=1, as in CI, the very files of .ci/lock.txt, by their hashes; `.ci/lock` writes it anew.
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+ifdef LOCKED
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement .ci/lock.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+else
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+endif
 	touch $@
 
 .venv-orange/.installed: pyproject.toml

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from axfi_kc.errors import FileWriteError
+from axfi_kc.errors import AxfiError, FileWriteError
 
 __all__ = ["Disk", "GrowingFile", "check_place", "disk", "removing", "write_pair", "write_whole", "writing"]
 
@@ -95,7 +95,7 @@ space, or choose another disk.
     """
     try:
         yield
-    except FileWriteError:
+    except AxfiError:
         raise
     except OSError as error:
         advice = _ADVICE.get(error.errno or 0, "give another path")

@@ -3,7 +3,9 @@
 For each model, 50 test instances: seconds per instance for all CXps with their exact weights and both
 scores ("exact"), and with all AXps as well ("and AXps"), next to (a) dtai-veritas driven by python-sat's
 Hitman enumerating CXps and AXps without weights, and (b) the paper's way, all CXps given, 5,000 samples
-per weight. Then how cost grows with trees, depth and features, with a picture, and a random forest.
+per weight; all three take turns, instance by instance. Of the small models also each way by itself: the instances as
+one batch, and one after the other, and (a) one after the other. Seconds are of the processor, as a quiet machine takes
+on the clock. Then how cost grows with trees, depth and features, with a picture, and a random forest.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -85,27 +87,27 @@ def measure(case: Case, instances: int) -> dict[str, Any] | None:
     times: dict[str, list[float]] = {"exact": [], "with_axps": [], "veritas": [], "sampled": [], "like": []}
     cxps, nodes, errors, unfinished, same = [], [], [], 0, 0
     for x in tqdm(test[:instances], desc=case.name, leave=False):
-        start = perf_counter()
+        start = process_time()
         e = explainer.explain(x)
         families = [c.features for c in e.cxps]
         e.scores("shapley"), e.scores("banzhaf")
-        times["exact"].append(perf_counter() - start)
+        times["exact"].append(process_time() - start)
         if case.max_size is None:
             _ = e.axps
-        times["with_axps"].append(perf_counter() - start)
+        times["with_axps"].append(process_time() - start)
         cxps.append(len(families))
         nodes.append(e.nodes)
         sets = [[domain.index(n) for n in features] for features in families]
-        start = perf_counter()
+        start = process_time()
         sampled = sampled_weights(model, domain, x, e.prediction, sets, samples=SAMPLES, rng=rng)
-        times["sampled"].append(perf_counter() - start)
+        times["sampled"].append(process_time() - start)
         errors.append(largest_error([c.weight for c in e.cxps], sampled))
         if case.with_peer:
             peer.prepare(e.prediction)
-            start = perf_counter()
+            start = process_time()
             try:
                 theirs = peer.explain(e.problem.cells.tolist(), e.prediction, seconds=PEER_SECONDS)
-                times["veritas"].append(perf_counter() - start)
+                times["veritas"].append(process_time() - start)
                 times["like"].append(times["with_axps"][-1])
                 same += theirs == (set(map(frozenset, sets)), _numbers(domain, e.axps))
             except TimeIsUp:
@@ -117,6 +119,44 @@ def measure(case: Case, instances: int) -> dict[str, Any] | None:
         "ratio_veritas": like, "ratio_sampled": mean(times["exact"]) / mean(times["sampled"]),
         "largest_sampling_error": max(errors),
     }  # fmt: skip
+
+
+def side_by_side(case: Case, instances: int, runs: int = 3) -> dict[str, Any] | None:
+    """Return seconds per instance of everything with AXps, as one batch and one by one, and of (a); medians of runs."""
+    found = trained(case)
+    if found is None:
+        return None
+    model, domain, test = found
+    form, rows = ax.read_model(model, domain), test[:instances]
+    explainer, peer = ax.Explainer(form, domain), VeritasPeer(form)
+    warm_up(explainer, test)
+    located = list(zip(*form.cells_and_outputs(rows), strict=True))
+    for _, output in located:
+        peer.prepare(output)
+
+    def batch() -> None:
+        found = explainer.explain_batch(rows)
+        found.scores("shapley"), found.scores("banzhaf"), [(e.cxps, e.axps) for e in found]
+
+    def single() -> None:
+        for x in rows:
+            e = explainer.explain(x)
+            e.scores("shapley"), e.scores("banzhaf"), e.cxps, e.axps
+
+    def veritas() -> None:
+        for cells, output in located:
+            peer.prepare(output)
+            peer.explain(cells.tolist(), output, seconds=PEER_SECONDS)
+
+    times: dict[str, list[float]] = {"batch": [], "single": [], "veritas": []}
+    for _ in range(runs):
+        for way in (batch, single, veritas):
+            start = process_time()
+            way()
+            times[way.__name__].append((process_time() - start) / len(rows))
+    middle = {name: median(seconds) for name, seconds in times.items()}
+    ratios = {f"{name} / veritas": middle[name] / middle["veritas"] for name in ("batch", "single")}
+    return {"case": case.name, "instances": len(rows), **middle, **ratios}
 
 
 def _numbers(domain: ax.Domain, axps: tuple[ax.AXp, ...]) -> set[frozenset[int]]:
@@ -249,6 +289,11 @@ def main() -> None:
     if not options.quick:
         rows += [r for case in MIDDLE if (r := measure(case, 5))]
     show(rows)
+    beside = [r for case in SMALL if (r := side_by_side(case, 10 if options.quick else 50))]
+    for r in beside:
+        ratios = ", ".join(f"{name} {r[name]:.4f}" for name in ("batch / veritas", "single / veritas"))
+        shown = ", ".join(f"{name} {r[name] * 1e3:.2f}" for name in ("batch", "single", "veritas"))
+        print(f"{r['case']}, each way by itself: {ratios}; milliseconds: {shown}")
     forest = forest_on_adult(5 if options.quick else 50)
     if forest:
         print(f"forest of 50 trees of depth 6 on adult, max_size=3: {forest['instances']} instances, "
@@ -259,7 +304,13 @@ def main() -> None:
               f"{r['seconds'] * 1e3:8.2f} ms, {r['nodes']:9.0f} nodes")  # fmt: skip
     print("wrote", draw_growth(ladder))
     packages = ("axfi-kc", "numpy", "numba", "xgboost-cpu", "scikit-learn", "dtai-veritas", "python-sat")
-    result = {**stamp(packages, seed=SEED, samples=SAMPLES), "rows": rows, "forest": forest, "growth": ladder}
+    result = {
+        **stamp(packages, seed=SEED, samples=SAMPLES),
+        "rows": rows,
+        "beside": beside,
+        "forest": forest,
+        "growth": ladder,
+    }
     print("wrote", save("boosted", result))
 
 

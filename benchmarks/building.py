@@ -213,8 +213,8 @@ def measured(checkout: Path, quick: bool) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def pair(seconds: float) -> dict[str, Any]:
-    """Compile a class pair of Vehicle within a budget; return how far it got."""
+def pair(seconds: float, most: float) -> dict[str, Any]:
+    """Compile a class pair of Vehicle within a budget of seconds and bytes; return how far it got."""
     import axfi_kc as ax
     from axfi_kc.circuits.targets import mdd_table
     from axfi_kc.compilers import compile_mdd
@@ -231,7 +231,7 @@ def pair(seconds: float) -> dict[str, Any]:
     mdd_table.MddTable.__init__ = noted  # type: ignore[method-assign]  # to see how many nodes an unfinished one has
     form, begin = boosted_form("vehicle pair", 20), process_time()
     try:
-        compile_mdd(form, form.labels[0], Similarity(), budget=ax.Budget(seconds=seconds, bytes=PAIR_BYTES))
+        compile_mdd(form, form.labels[0], Similarity(), budget=ax.Budget(seconds=seconds, bytes=int(most)))
         end = "complete"
     except BudgetError as error:
         end = str(error)
@@ -245,6 +245,7 @@ def main() -> None:
     parser.add_argument("commit", nargs="?", help="an older commit")
     parser.add_argument("--quick", action="store_true", help="small models and files")
     parser.add_argument("--pair-seconds", type=float, help="compile the class pair for so many seconds")
+    parser.add_argument("--pair-bytes", type=float, default=PAIR_BYTES, help="in so much memory [10e9]")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -256,7 +257,7 @@ def main() -> None:
 
     result: dict[str, Any] = {}
     if options.pair_seconds is not None:
-        result["pair"] = pair(options.pair_seconds)
+        result["pair"] = pair(options.pair_seconds, options.pair_bytes)
         print(result["pair"])
     if options.pair_seconds is None or options.commit is not None:
         result["new"] = measured(ROOT, options.quick)

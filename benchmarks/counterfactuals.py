@@ -60,7 +60,11 @@ def main() -> None:
     explainer = ax.Explainer(XGBClassifier(n_jobs=1, random_state=SEED).fit(X, y), X)
     explainer.explain(X.iloc[0]).counterfactual()  # compiles kernels
     chosen = X.sample(5 if options.quick else 50, random_state=SEED)
-    rows = [row_of(explainer, x) for _, x in tqdm(chosen.iterrows(), total=len(chosen), leave=False)]
+    rows = []
+    for _, x in tqdm(chosen.iterrows(), total=len(chosen), leave=False):
+        rows.append(row_of(explainer, x))
+        middle = median(row["ratio"] for row in rows)
+        tqdm.write(f"row {x.name}: {rows[-1]['cxps']} CXps, ratio {rows[-1]['ratio']:.3g}, median so far {middle:.3g}")
     middle = {
         name: median(row[name] for row in rows) for name in ("cxps", "explain_s", "first_s", "nearest_s", "ratio")
     }

@@ -39,7 +39,6 @@ from benchmarks.provenance import RESULTS, save, stamp  # noqa: E402
 SEED = 0
 SECONDS = 60.0
 PEER_SECONDS = 60.0
-LADDER_SECONDS = 60.0  # of each row whose cost grows
 
 
 def _xgboost() -> Any:
@@ -255,12 +254,12 @@ def show(library: str, data: str, options: argparse.Namespace, before: Path | No
     return found
 
 
-def by_radius(rows: int, most: int) -> list[dict[str, Any]]:
+def by_radius(rows: int, most: int, seconds: float) -> list[dict[str, Any]]:
     """Return the seconds of forests by radius, as far as the budget of a row goes."""
     found = []
     for library in ("RandomForest", "ExtraTrees"):
         for radius in range(1, most + 1):
-            times = measured(library, "breast_cancer", rows, LADDER_SECONDS, radius, 1)
+            times = measured(library, "breast_cancer", rows, seconds, radius, 1)
             shown = ", ".join(f"{t['seconds']:.2f} s" for t in times)
             print(f"{library}, radius {radius}: {shown}; {[t.get('cxps') for t in times]} CXps", flush=True)
             found.append({"library": library, "radius": radius, "rows": times})
@@ -276,7 +275,7 @@ LADDERS: dict[str, tuple[tuple[int, int, int], ...]] = {
 }
 
 
-def by_size(rows: int, radius: int) -> list[dict[str, Any]]:
+def by_size(rows: int, radius: int, seconds: float) -> list[dict[str, Any]]:
     """Return the seconds of XGBoost on synthetic data, with one of trees, depth and features varied at a time."""
     from xgboost import XGBClassifier
 
@@ -287,9 +286,7 @@ def by_size(rows: int, radius: int) -> list[dict[str, Any]]:
         for trees, depth, width in points:
             X, y = _synthetic(width, min(12, width - 4))()
             model = XGBClassifier(n_estimators=trees, max_depth=depth, random_state=SEED, n_jobs=1).fit(X, y)
-            explainer = ax.Explainer(
-                model, ax.Domain.from_data(X), max_size=radius, budget=ax.Budget(seconds=LADDER_SECONDS)
-            )
+            explainer = ax.Explainer(model, ax.Domain.from_data(X), max_size=radius, budget=ax.Budget(seconds=seconds))
             explainer.explain(X[-1])  # compiles, and lays out the trees
             times = [_timed(explainer, x) for x in X[:rows]]
             made = {"axis": axis, "trees": trees, "depth": depth, "features": width, "radius": radius, "rows": times}
@@ -417,9 +414,9 @@ def main() -> None:
                 result["rows"] += show(library, data, options, before)
                 keep(result, options)
     if options.growth:
-        result["by_radius"] = by_radius(options.growth_rows, 6)
+        result["by_radius"] = by_radius(options.growth_rows, 6, options.seconds)
         keep(result, options)
-        result["by_size"] = by_size(options.growth_rows, 3)
+        result["by_size"] = by_size(options.growth_rows, 3, options.seconds)
         keep(result, options)
         result["threads"] = threads("LightGBM", "breast_cancer", 2)
         keep(result, options)

@@ -44,7 +44,8 @@ from tests.support.fuzz_readers import ubjson
 
 INPUTS = {"lightgbm": 930, "xgboost": 910}
 _VALUES = ("", "3 3", "-1", "1e400", "nan", "1000000000", "0", "x", "9" * 400, "1 " * 2000)
-_ODD: tuple[Any, ...] = ([], "", "-1", -1, 10**6, 10**10, 1e300, None, {}, "nan", [10**6] * 7, [[]], True)
+_ODD: tuple[Any, ...] = ([], "", "-1", -1, 10**6, 10**10, 1e300, None, {}, "nan", [[]], True)
+_ALIKE = (10**6, -7, 2**31 - 1, 1e30, 0)  # all numbers of a list
 DOMAIN = ax.Domain([ax.Real("x", 0, 9), ax.Integer("k", 0, 5), ax.Real("z", -1, 1)])
 
 
@@ -105,7 +106,8 @@ def _edits(document: Any) -> Iterator[Callable[[], None]]:
     places = list(document) if isinstance(document, dict) else range(len(document))[:1]
     for place in places:
         kept = document[place]
-        for value in _ODD:
+        alike = [[value] * len(kept) for value in _ALIKE] if isinstance(kept, list) else []
+        for value in (*_ODD, *alike):
             yield lambda place=place, value=value: document.__setitem__(place, value)
             document[place] = kept
         if isinstance(document, dict):

@@ -10,6 +10,7 @@ AxFi scores and, for some, AXps, another score, weak CXps and circuits must equa
 says (tests/support/crossed_problems.py, which shares no code with the engines).
 
     python benchmarks/soak.py --problems 200000
+    python benchmarks/soak.py --problems 100000 --seed 1000000 --save soak-2   # a second core
     python benchmarks/soak.py --seconds 60 --seed 7
     python benchmarks/soak.py --only 12345        # the model of one seed, as a disagreement names it
 
@@ -270,6 +271,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first model's seed [%(default)s]")
     parser.add_argument("--only", type=int, metavar="SEED", help="check the model of one seed, and show the error")
     parser.add_argument("--quick", action="store_true", help="500 problems")
+    parser.add_argument("--save", default="soak", metavar="NAME", help="the results' name, for runs at a time [soak]")
     options = parser.parse_args(arguments)
     if options.only is not None:
         ingredients, number = check_seed(options.only)
@@ -311,7 +313,7 @@ def main(arguments: list[str] | None = None) -> int:
         "processor": round(processor, 1),
         "disagreements": wrong,
     }
-    print("written:", save("soak", stamp(("numpy", "numba", "dd", "PySDD"), seed=options.seed) | result))
+    print("written:", save(options.save, stamp(("numpy", "numba", "dd", "PySDD"), seed=options.seed) | result))
     return 1 if wrong else 0
 
 

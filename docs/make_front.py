@@ -4,8 +4,8 @@ A tree on sixteen points, small enough to see all of them. An engine runs; in fr
 cooling. This one runs in heat, cooled, with thick oil. In frost, everything else as it is, it would fail: the
 temperature matters. Every number is computed here, the SHAP values twice: exactly on the circuit, and by shap.
 
-Run ``python docs/make_front.py``; it writes ``front_light.png``, ``front_dark.png`` and ``front.json`` (the numbers and
-what they were made with) into ``docs/_static``.
+Run ``python docs/make_front.py``; it writes ``front_light.png`` and ``front_dark.png``, the same for phones, and
+``front.json`` (the numbers and what they were made with) into ``docs/_static``.
 """
 
 from __future__ import annotations
@@ -57,11 +57,12 @@ def main() -> None:
     (out / "front.json").write_text(json.dumps({**found["said"], "made_with": made_with}, indent=2) + "\n")
     for name, style in _STYLES.items():
         with plt.style.context(style):
-            figure = draw(found)
-            about = {"Title": "SHAP and AxFi on one engine", "Source": "docs/make_front.py", "Software": None}
-            figure.savefig(out / f"front_{name}.png", dpi=200, metadata=about)
-            plt.close(figure)
-            print(out / f"front_{name}.png")
+            for shape in ("", "tall_"):  # the second for phones
+                figure = draw(found, tall=bool(shape))
+                about = {"Title": "SHAP and AxFi on one engine", "Source": "docs/make_front.py", "Software": None}
+                figure.savefig(out / f"front_{shape}{name}.png", dpi=200, metadata=about)
+                plt.close(figure)
+                print(out / f"front_{shape}{name}.png")
 
 
 def engine_runs(temperature: int, cooling: int, oil: int) -> bool:
@@ -99,11 +100,15 @@ def _by_shap(tree: Any, points: pd.DataFrame) -> dict[str, float]:
     return dict(zip(points, values.reshape(len(points.columns), -1)[:, -1].round(12).tolist(), strict=True))
 
 
-def draw(found: dict[str, Any]) -> Any:
-    """Return the figure."""
-    figure = plt.figure(figsize=(10.4, 4.7), layout="constrained")
+def draw(found: dict[str, Any], *, tall: bool = False) -> Any:
+    """Return the figure; a tall one has the points above the scores."""
+    figure = plt.figure(figsize=(5.4, 8.6) if tall else (10.4, 4.7), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1.7, 1, 1))
+    if tall:
+        placed = figure.subplot_mosaic("PP;SA", height_ratios=(1.15, 1))
+        left, middle, right = placed["P"], placed["S"], placed["A"]
+    else:
+        left, middle, right = figure.subplots(1, 3, width_ratios=(1.7, 1, 1))
     e, shap = found["explanation"], found["shap"]
     zero = next(name for name, score in shap.items() if score == 0 and name in e.relevant)
     _draw_points(left, palette(left))
@@ -111,7 +116,7 @@ def draw(found: dict[str, Any]) -> Any:
     _draw_bars(middle, shap, "SHAP values", said, marked=zero)
     _draw_bars(right, e.scores("shapley"), "AxFi scores", {name: _count(e, name) for name in _WORDS})
     figure.suptitle(
-        f"SHAP gives the {zero} zero, yet changing it alone stops the engine",
+        f"SHAP gives the {zero} zero,{chr(10) if tall else ' '}yet changing it alone stops the engine",
         fontsize=1.4 * letters("title"),
         fontweight="bold",
     )

@@ -1,12 +1,15 @@
 """Draw every picture of the documentation into ``docs/images``, from data that ships with scikit-learn.
 
-Run ``python docs/make_images.py``; seeded, so that the same versions draw the same pictures.
+Run ``python docs/make_images.py``; seeded, so that the same versions draw the same pictures. Each is drawn twice, the
+second time with matplotlib's ``dark_background``, as ``name_dark.png``.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,26 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 
+from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.plots import plot_batch, plot_circuit, plot_cxps, plot_forest, plot_rbo, plot_scores, plot_sizes
+from axfi_kc.explanations.radius_path import radius_path
+from axfi_kc.plots import (
+    plot_batch,
+    plot_circuit,
+    plot_cxps,
+    plot_force,
+    plot_forest,
+    plot_interactions,
+    plot_radius_path,
+    plot_rbo,
+    plot_scores,
+    plot_sizes,
+)
 
 _DPI = 100
 _SEED = 0
@@ -33,13 +49,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "images", help="folder [%(default)s]")
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
-    for name, axes in pictures().items():
-        axes.figure.savefig(out / f"{name}.png", dpi=_DPI)
-        print(out / f"{name}.png")
+    for ending, style in (("", "default"), ("_dark", "dark_background")):
+        with plt.style.context(style):
+            for name, draw in pictures().items():
+                figure: Any = draw().figure
+                figure.savefig(out / f"{name}{ending}.png", dpi=_DPI)
+                plt.close(figure)
+                print(out / f"{name}{ending}.png")
 
 
-def pictures() -> dict[str, Axes]:
-    """Return the axes of every picture by its file name."""
+@cache
+def pictures() -> dict[str, Callable[[], Axes]]:
+    """Return how to draw each picture, by its file name."""
     cancer, iris, wine = (load(as_frame=True) for load in (load_breast_cancer, load_iris, load_wine))
     tree = DecisionTreeClassifier(max_depth=6, random_state=_SEED).fit(cancer.data, cancer.target_names[cancer.target])
     explainer = ax.Explainer(tree, ax.Domain.from_data(cancer.data))
@@ -49,20 +70,25 @@ def pictures() -> dict[str, Axes]:
     )
     bottle = ax.Explainer(boosted, ax.Domain.from_data(wine.data)).explain(wine.data.iloc[0])
     batch = explainer.explain_batch(cancer.data)
+    path = radius_path(explainer, cancer.data.iloc[78], unit="range")
+    shap = ax.shap_scores(ax.compile_model(tree, explainer.domain, output="malignant"), cancer.data.iloc[78])
     return {
-        "scores": plot_scores(tumour),
-        "forest": plot_forest(tumour.forest),
-        "batch": plot_batch(batch),
-        "cxps": plot_cxps(bottle),
-        "circuit": plot_circuit(_iris_circuit(iris)),
-        "sizes": plot_sizes(_sizes(tree, cancer)),
-        "rbo": plot_rbo(_overlaps(batch)),
+        "scores": partial(plot_scores, tumour),
+        "force": partial(plot_force, tumour, shap=shap),
+        "forest": partial(plot_forest, tumour.forest),
+        "batch": partial(plot_batch, batch),
+        "cxps": partial(plot_cxps, bottle),
+        "interactions": partial(plot_interactions, bottle),
+        "radius_path": partial(plot_radius_path, path),
+        **{f"circuit_{target}": partial(plot_circuit, _iris_circuit(iris, target)) for target in ax.targets.TARGETS},
+        "sizes": partial(plot_sizes, _sizes(tree, cancer)),
+        "rbo": partial(plot_rbo, _overlaps(batch)),
     }
 
 
-def _iris_circuit(iris: Any) -> ax.CompiledModel:
-    tree = DecisionTreeClassifier(max_depth=4, random_state=_SEED).fit(iris.data, iris.target_names[iris.target])
-    return ax.compile_model(tree, ax.Domain.from_data(iris.data), output="virginica")
+def _iris_circuit(iris: Any, target: str) -> ax.CompiledModel:
+    tree = DecisionTreeClassifier(max_depth=3, random_state=_SEED).fit(iris.data, iris.target_names[iris.target])
+    return ax.compile_model(tree, ax.Domain.from_data(iris.data), output="virginica", target=target)
 
 
 def _sizes(tree: Any, cancer: Any) -> Any:

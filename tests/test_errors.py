@@ -47,6 +47,21 @@ def test_points_outside_the_domain(point, words: str) -> None:
         explainer().explain(point)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ax.Integer("a\ud800", 0, 1),
+        lambda: ax.Real("\udcff", 0, 1),
+        lambda: ax.Categorical("a\ud800", ["x"]),
+        lambda: ax.Categorical("a", ["x", "y\udfff"]),
+    ],
+)
+def test_halves_of_characters_are_no_names(make) -> None:
+    with pytest.raises(errors.DomainError, match="half of a character"):
+        make()
+    ax.Categorical("größe \x00", ["😀"])
+
+
 def test_nan_is_outside_a_categorical_feature() -> None:
     with pytest.raises(errors.DomainError, match="'race' is missing"):
         explainer().explain([20, 20, math.nan])

@@ -29,7 +29,7 @@ def test_no_build_of_xgboost_is_laid_over_another() -> None:
     assert packages("xgboost") == {"xgboost"}
     assert "xgboost-cpu" not in packages("all")
     assert EXTRAS["xgboost-cpu"] == [
-        "xgboost-cpu>=2.1; sys_platform != 'darwin'",
+        "xgboost-cpu>=2.1.1; sys_platform != 'darwin'",
         "xgboost>=2.1; sys_platform == 'darwin'",
     ]
     for environment in ("dev", "benchmarks", "all-cpu"):  # those that a target of the Makefile installs together

@@ -13,7 +13,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
 from axfi_kc.cli.inputs import Given, add_command, add_inputs, add_json, given
-from axfi_kc.cli.outputs import add_output, written
+from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
 from axfi_kc.errors import DomainError
@@ -108,11 +108,9 @@ def _run(options: argparse.Namespace) -> None:
     facts = _facts(compiled, perf_counter() - begin)
     wrote = [path for path in (options.save, options.picture) if path is not None]
     if options.save is not None:
-        with written(options.save, "circuit", options) as file:
-            compiled.save(file)
+        compiled.save(writable(options.save, "circuit", options))
     if options.picture is not None:
-        with written(options.picture, "picture", options) as file:
-            _draw(compiled, file)
+        _draw(compiled, writable(options.picture, "picture", options))
     if options.json:
         print_json({**facts, "wrote": [str(path) for path in wrote]}, "compile")
         return
@@ -199,13 +197,11 @@ def _run_sizes(options: argparse.Namespace) -> None:
         on_row=None if options.json else lambda _, row: _print_row(row, columns),
     )
     if options.save is not None:
-        with written(options.save, "study", options) as file:
-            study.save(file)
+        study.save(writable(options.save, "study", options))
     frame = study.frame.drop(columns=["model", *([] if options.seeds else ["seed"])])
     rows: list[Any] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     if options.picture is not None:
-        with written(options.picture, "picture", options) as file:
-            save_picture(file, plot_sizes, rows)
+        save_picture(writable(options.picture, "picture", options), plot_sizes, rows)
     if options.json:
         print_json({"rows": rows}, "sizes")
         return

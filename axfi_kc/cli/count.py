@@ -9,7 +9,7 @@ from typing import Any
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.cli.inputs import add_command, add_json
-from axfi_kc.cli.outputs import add_output, file_path, written
+from axfi_kc.cli.outputs import add_output, file_path, writable
 from axfi_kc.cli.text import print_facts, print_json, print_written, working
 
 __all__ = ["add_count"]
@@ -77,6 +77,5 @@ def _compiled(problem: Any, options: argparse.Namespace, budget: Budget | None) 
     with working("compiling"):
         made = compile_cnf(problem, target=options.to, budget=budget)
     if options.save is not None:
-        with written(options.save, "circuit", options) as file:
-            save_circuit(made, file)
+        save_circuit(made, writable(options.save, "circuit", options))
     return {"language": made.language, "nodes": made.size.nodes, "edges": made.size.edges, "bytes": made.bytes}

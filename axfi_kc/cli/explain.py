@@ -21,7 +21,7 @@ from axfi_kc.cli.inputs import (
     explainer_of,
     given,
 )
-from axfi_kc.cli.outputs import add_output, written
+from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
@@ -103,12 +103,10 @@ def _run(options: argparse.Namespace) -> None:
         print_written(drawn, quiet=options.json)
     if options.report is not None:
         options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        with written(options.report, "page", options) as file:
-            write_report(explanation, file, **options_shown, **_asked(options))
+        write_report(explanation, writable(options.report, "page", options), **options_shown, **_asked(options))
         print_written([options.report], quiet=options.json)
     if options.circuit is not None:
-        with written(options.circuit, "circuit", options) as file:
-            explanation.circuit(options.circuit_of).save(file)
+        explanation.circuit(options.circuit_of).save(writable(options.circuit, "circuit", options))
         print_written([options.circuit], quiet=options.json)
 
 
@@ -405,7 +403,8 @@ def _run_report(options: argparse.Namespace) -> None:
         raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
     paths: list[Any] = []
     explained = _saved(options) if options.data is None else _reported(options, paths)
-    with working("writing"), written(options.out, "page", options) as file:
+    file = writable(options.out, "page", options)
+    with working("writing"):
         if options.explore:
             _write_explore(explained, paths, file, options)
         else:
@@ -514,8 +513,7 @@ def write_pictures(
     paths = []
     for name, write in _pictures(explanation, kinds, interactions):
         paths.append(folder / name)
-        with written(paths[-1], "picture", options) as file:
-            write(file)
+        write(writable(paths[-1], "picture", options))
     return paths
 
 
@@ -574,8 +572,7 @@ def _run_demo(options: argparse.Namespace) -> None:
     with working("drawing"):
         drawn = write_pictures(explanation, options.out, options)
         page = options.out / "report.html"
-        with written(page, "page", options) as file:
-            write_report(explanation, file)
+        write_report(explanation, writable(page, "page", options))
     print_written([*drawn, page])
 
 

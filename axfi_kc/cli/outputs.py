@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from axfi_kc.circuits.files import FORMATS
+from axfi_kc.durable_files import check_place
 from axfi_kc.errors import DomainError
 
-__all__ = ["add_force", "add_output", "check_outputs", "file_path", "written"]
+__all__ = ["add_force", "add_output", "check_outputs", "file_path", "writable"]
 
 
 _HEAD = 4096
@@ -120,8 +117,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _check_place(path: Path, kind: str, *, force: bool) -> None:
     """Raise if there is no folder to write to, or a file that is not what would be written there, unless forced."""
-    if not path.parent.is_dir():
-        raise DomainError(f"{path} cannot be written: there is no folder {path.parent}; make it, or name another.")
+    check_place(path)
     if force or not path.is_file() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
@@ -132,27 +128,12 @@ def _check_place(path: Path, kind: str, *, force: bool) -> None:
         )
 
 
-@contextmanager
-def written(path: Path, kind: str, options: argparse.Namespace | None = None) -> Iterator[Path]:
-    """Give a path to write to; what is written there takes the place of `path` once the block has ended well.
+def writable(path: Path, kind: str, options: argparse.Namespace | None = None) -> Path:
+    """Return the path to write to, after looking at it once more: much time may have passed since the first look.
 
-    It is in a folder of its own beside `path`, with the same name, as is what formats write along with it.
+    What is written replaces the old file at once, when it is whole (:mod:`axfi_kc.durable_files`).
     """
     if options is not None:
         _check_inputs(path, options)
     _check_place(path, kind, force=options is not None and options.force)
-    target = path.resolve()  # a link stays, and what it leads to is replaced
-    if target.exists() and not target.is_file():  # a terminal or a pipe; a folder raises an error of its own
-        yield path
-        return
-    folder: str | None = None
-    try:
-        folder = tempfile.mkdtemp(prefix=".axfi-kc-", dir=target.parent)
-        yield Path(folder, target.name)
-        for made in sorted(Path(folder).iterdir()):
-            os.replace(made, target.parent / made.name)
-    except OSError as error:
-        raise DomainError(f"{path} cannot be written ({error.strerror or error}); name another file.") from error
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+    return path

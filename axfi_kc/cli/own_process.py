@@ -102,7 +102,7 @@ def _limit(path: Path) -> None:
     seconds = _seconds(path)
 
     def put_off(*_: object) -> None:
-        faulthandler.dump_traceback_later(seconds, exit=True)
+        faulthandler.dump_traceback_later(seconds, exit=True, file=2)
 
     put_off()
     signal.signal(signal.SIGALRM, put_off)  # which runs each second, while Python code does

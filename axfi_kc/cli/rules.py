@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from axfi_kc.cli.inputs import add_command, add_json, read_table
-from axfi_kc.cli.outputs import add_output, file_path, written
+from axfi_kc.cli.outputs import add_output, file_path, writable
 from axfi_kc.cli.text import print_json, text_table
 from axfi_kc.domain.measures import amount
 from axfi_kc.durable_files import write_whole
@@ -49,8 +49,9 @@ def _run(options: argparse.Namespace) -> None:
         ]
     }
     if options.out is not None:
-        with written(options.out, "rules", options) as file:
-            write_whole(file, json.dumps(document, indent=1) + "\n", what="The list of rules")
+        write_whole(
+            writable(options.out, "rules", options), json.dumps(document, indent=1) + "\n", what="The list of rules"
+        )
     if options.json:
         print_json(document, "rules")
         return

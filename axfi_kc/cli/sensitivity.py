@@ -7,7 +7,7 @@ from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.cli.inputs import add_command, add_inputs, add_json, given
-from axfi_kc.cli.outputs import add_output, written
+from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import amount, shown
 
@@ -48,8 +48,7 @@ def _run(options: argparse.Namespace) -> None:
         else:
             found = robustness(inputs.model, inputs.domain, radius=options.radius, **limits)
     if options.save is not None:
-        with written(options.save, "circuit", options) as file:
-            found.region.save(file)
+        found.region.save(writable(options.save, "circuit", options))
     rows = found.to_frame().to_dict("records")
     if options.json:
         print_json({"rows": rows}, "sensitivity")

@@ -113,9 +113,11 @@ def _check_archive(data: bytes) -> None:
         # A part is unpacked as often as it is referred to.
         _check_sum((sizes.get(node["file"], 0) for node in nodes if isinstance(node.get("file"), str)), most)
         trees = [n for n in nodes if n.get("__loader__") == "TreeNode" or n.get("__class__") == "Tree"]
-        known = _by_id(nodes, {tree["__reduce__"]["args"]["__id__"] for tree in trees})
+        holders = {part["__id__"] for tree in trees for part in (tree["__reduce__"]["args"], tree["content"])}
+        known = _by_id(nodes, holders)
         for tree in trees:
-            _check_outputs(tree, known, archive)
+            _check_outputs(known[tree["__reduce__"]["args"]["__id__"]], known, archive)
+            _check_state(known[tree["content"]["__id__"]], known, archive)
 
 
 def _check_sum(sizes: Any, most: int) -> None:
@@ -139,8 +141,8 @@ def _nodes(document: Any) -> Iterator[dict[str, Any]]:
             stack += found
 
 
-def _by_id(nodes: list[dict[str, Any]], tuples: set[Any]) -> dict[Any, dict[str, Any]]:
-    """Return numbers, arrays and some tuples by the number under which skops remembers them.
+def _by_id(nodes: list[dict[str, Any]], holders: set[Any]) -> dict[Any, dict[str, Any]]:
+    """Return numbers, arrays and what holds those of trees by the number under which skops remembers them.
 
     The loader takes the first part of a number that it meets, whatever the second says; so both must say the same.
     """
@@ -149,15 +151,9 @@ def _by_id(nodes: list[dict[str, Any]], tuples: set[Any]) -> dict[Any, dict[str,
     leaves = {n.get("__id__") for n in nodes if n.get("__loader__") in ("JsonNode", "NdArrayNode")} - {None}
     for node in nodes:
         number = node.get("__id__")
-        if number in leaves or number in tuples:
-            content: Any = node.get("content")
-            parts = (
-                [part["__id__"] for part in content]
-                if number in tuples
-                else content
-                if isinstance(content, str)
-                else None
-            )
+        if number in leaves or number in holders:
+            content = node.get("content")
+            parts = _numbers_in(content) if number in holders else content if isinstance(content, str) else None
             says = (node["__loader__"], node.get("type"), node.get("file"), parts)
             known.setdefault(number, node)
             if said.setdefault(number, says) != says and node["__loader__"] != "CachedNode":
@@ -165,14 +161,32 @@ def _by_id(nodes: list[dict[str, Any]], tuples: set[Any]) -> dict[Any, dict[str,
     return known
 
 
-def _check_outputs(node: dict[str, Any], known: dict[Any, dict[str, Any]], archive: ZipFile) -> None:
+def _numbers_in(content: Any) -> Any:
+    """Return the numbers of the parts of a tuple, or of the entries of a dict."""
+    if isinstance(content, dict):
+        return {key: part["__id__"] for key, part in content.items()}
+    return [part["__id__"] for part in content]
+
+
+def _check_outputs(args: dict[str, Any], known: dict[Any, dict[str, Any]], archive: ZipFile) -> None:
     """Raise unless a tree is made of numbers of columns, classes and outputs that fit: compiled code trusts them."""
-    columns, classes, outputs = (known[arg["__id__"]] for arg in known[node["__reduce__"]["args"]["__id__"]]["content"])
+    columns, classes, outputs = (known[arg["__id__"]] for arg in args["content"])
     n_columns, n_outputs = int(json.loads(columns["content"])), int(json.loads(outputs["content"]))
     listed = np.load(io.BytesIO(archive.read(classes["file"])), allow_pickle=False)
     fits = listed.dtype.kind in "iu" and listed.shape == (n_outputs,)
     if not fits or n_columns < 0 or not (listed >= 1).all() or listed.sum() > _MOST_OUTPUTS:
         raise ValueError(f"a tree of {n_columns} columns and {n_outputs} outputs that does not fit its classes")
+
+
+def _check_state(state: dict[str, Any], known: dict[Any, dict[str, Any]], archive: ZipFile) -> None:
+    """Raise unless the nodes and the values of a tree are a list and a table: compiled code does not ask."""
+    for key, dimensions in (("nodes", 1), ("values", 3)):
+        with archive.open(known[state["content"][key]["__id__"]]["file"]) as file:
+            found = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if found == (1, 0) else np.lib.format.read_array_header_2_0
+            shape = read(file)[0]
+        if len(shape) != dimensions:
+            raise ValueError(f"{key} of a tree in {len(shape)} dimensions, not {dimensions}")
 
 
 def _check_objects(model: Any) -> None:

@@ -111,6 +111,17 @@ def _share(name: str, missing: Number) -> Fraction:
     )
 
 
+def _whole_text(text: str, what: str) -> str:
+    """Return text, if it can be written: halves of characters come of escapes in JSON, and of arguments in no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise DomainError(
+            f"{what} must be text that can be written as UTF-8, but {text!r} holds half of a character; correct it."
+        ) from error
+    return text
+
+
 def _or_missing(text: str, missing: Fraction) -> str:
     return f"{text}, or missing" if missing else text
 
@@ -188,10 +199,13 @@ class Categorical:
             raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {quoted(items)} was given.")
         if any(v is not None and is_missing(v) for v in items):
             raise DomainError(f"Feature {name!r} has NaN among its values; give missing values a share, missing=0.1.")
+        for value in items:
+            if isinstance(value, str):
+                _whole_text(value, f"A value of feature {name!r}")
         share = _share(name, missing)
         if share and None in items:
             raise DomainError(f"Feature {name!r} has None among its values, which stands for missing; leave it out.")
-        object.__setattr__(self, "name", str(name))
+        object.__setattr__(self, "name", _whole_text(str(name), "The name of a feature"))
         object.__setattr__(self, "values", items)
         object.__setattr__(self, "measure", _weights(name, weights, len(items)))
         object.__setattr__(self, "columns", tuple(columns) if columns is not None else (str(name),))
@@ -316,7 +330,7 @@ class Integer:
             raise DomainError(
                 f"Integer feature {name!r} must stay within +-2**53, but {quoted((low, high))} was given."
             )
-        object.__setattr__(self, "name", str(name))
+        object.__setattr__(self, "name", _whole_text(str(name), "The name of a feature"))
         object.__setattr__(self, "low", int(least))
         object.__setattr__(self, "high", int(most))
         object.__setattr__(self, "measure", _weights(name, weights, self.high - self.low + 1))
@@ -402,7 +416,7 @@ class Real:
                 f"The histogram of {name!r} must run from {low} to {high}, "
                 f"but its edges run from {float(histogram.edges[0])} to {float(histogram.edges[-1])}."
             )
-        object.__setattr__(self, "name", str(name))
+        object.__setattr__(self, "name", _whole_text(str(name), "The name of a feature"))
         object.__setattr__(self, "low", least)
         object.__setattr__(self, "high", most)
         object.__setattr__(self, "measure", histogram if histogram is not None else Uniform())

@@ -165,6 +165,7 @@ class _Record(NamedTuple):
     cxps: int
     scores: dict[str, Any]
     stopped_at: int | None
+    over_budget: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +224,9 @@ class SavedBatch(BatchViews):
             if not isinstance(scores, dict):
                 raise ResultFileError(f"A row of {self.path} has no scores; the file is damaged.")
             said = data.prediction, data.probability
-            found.append(_Record(row_label(record.get("index")), *said, cxps, scores, data.stopped_at))
+            why = record.get("over_budget")
+            reason = None if why is None else text_of(why, "reason why a row is over budget")
+            found.append(_Record(row_label(record.get("index")), *said, cxps, scores, data.stopped_at, reason))
         return found
 
     @cached_property
@@ -263,6 +266,11 @@ class SavedBatch(BatchViews):
         """The labels of the rows that were skipped, and why."""
         entries = [listed(entry, "skipped row", most=2) for entry in self._header.get("skipped") or ()]
         return {row_label(label): text_of(why, "reason for skipping a row") for label, why in entries}
+
+    @property
+    def over_budget(self) -> dict[Any, str]:
+        """The labels of the rows whose budget was spent before any CXp could be told (radius 0), and how."""
+        return {record.label: record.over_budget for record in self._records if record.over_budget is not None}
 
     @property
     def cxp_counts(self) -> list[int]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
-from axfi_kc.domain.measures import abridged, amount, shown
+from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.explanations.answers import limit_words, surety_words
 from axfi_kc.scores import shares_of
 
@@ -70,7 +70,9 @@ def _cxp_table(explained: Explanation | SavedExplanation) -> str:
     total = explained.cxp_count
     hidden = f", {total - len(rows)} lighter ones not shown" if total > len(rows) else ""
     head = ("CXp", f"weight ({explained.weights})", "")
-    return (_table(head, rows, right={2}) if rows else "") + _note(f"{total} CXps{limit_words(explained)}{hidden}")
+    return (_table(head, rows, right={2}) if rows else "") + _note(
+        f"{counted(total, 'CXp')}{limit_words(explained)}{hidden}"
+    )
 
 
 def _axp_table(explained: Explanation | SavedExplanation) -> str:
@@ -83,7 +85,7 @@ def _axp_table(explained: Explanation | SavedExplanation) -> str:
     rows = [(", ".join(a.features) or "nothing",) for a in axps[:_MOST_AXPS]]
     more = "" if complete and len(axps) == len(rows) else ", not all of them shown"
     does = "the output stays" if explained.toward is None else "the output is never that class"
-    number = f"{'' if complete else 'at least '}{len(axps)} AXps{more}"
+    number = f"{'' if complete else 'at least '}{counted(len(axps), 'AXp')}{more}"
     return _table((f"AXp: keep these, and {does}",), rows, right=set()) + _note(number)
 
 

@@ -4,8 +4,10 @@ Functions draw into the axes they are given, or make their own, and return them;
 or saved behind the caller's back. To add one:
 
 1. write a file here with ``plot_mine(what, *, ax=None) -> Axes``, and name the function below;
-2. take axes, colours and letter sizes from :mod:`axfi_kc.plots.style`, which imports matplotlib only when one draws;
-3. show names, values and numbers with its ``label``, ``value`` and ``number``, which abridge them.
+2. take axes, colours (light or dark) and letter sizes from :mod:`axfi_kc.plots.style`, which imports matplotlib only
+   when one draws; its ``check_...`` refuse what cannot be drawn;
+3. show names, values and numbers with its ``label``, ``value`` and ``number``, which abridge them, and make room for
+   them with ``text_width``; ``tests/plots/test_readable.py`` measures what is cut or covered.
 """
 
 from axfi_kc.plots.circuit import circuit_dot, circuit_graph, plot_circuit

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
+from axfi_kc.domain import Domain, Integer
 from axfi_kc.durable_files import write_whole
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import CircuitError, DomainError
 from axfi_kc.plots.circuit_layout import laid_out_circuit
-from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, text_width
+from axfi_kc.plots.style import caption, check_limit, check_title, label, letters, own_axes, palette, text_width, told
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -22,11 +22,11 @@ __all__ = ["circuit_dot", "circuit_graph", "plot_circuit"]
 
 def _drawn(given: Any) -> Any:
     """Return what is drawn: of a compiled model its target, in the target's own nodes."""
-    found = getattr(given, "target", given) if hasattr(type(given), "target") else given
+    # Of the class: what an instance says it has may be anything, as in a mock.
+    found = given.target if hasattr(type(given), "target") else given
     return found if hasattr(type(found), "size") and hasattr(type(found), "to_circuit") else circuit_in(given)
 
 
-@checked("max_nodes")
 def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     """Return a circuit as a networkx DiGraph from the root down.
 
@@ -59,6 +59,7 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     >>> sorted(d["label"] for *_, d in graph.edges(data=True))
     ['<= 60', "= 'b'", '>= 61']
     """
+    check_limit("max_nodes", max_nodes)
     found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
@@ -68,7 +69,6 @@ def circuit_graph(circuit: Any, *, max_nodes: int = 1_000_000) -> nx.DiGraph:
     return to_networkx(found)
 
 
-@checked("path", "max_nodes")
 def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max_nodes: int = 10_000) -> str:
     """Return a circuit in Graphviz's language, and write it to `path` if one is given.
 
@@ -83,6 +83,7 @@ def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max
       1 -> 0 [label=">= 61"];
     }
     """
+    where = None if path is None else _path(path)
     graph = circuit_graph(circuit, max_nodes=max_nodes)
     shapes = {"decision": "ellipse", "literal": "plaintext", "and": "circle", "or": "circle"}
     lines = ["digraph circuit {", "  node [fontname=Helvetica]; edge [fontname=Helvetica, fontsize=10];"]
@@ -91,9 +92,16 @@ def circuit_dot(circuit: Any, path: str | os.PathLike[str] | None = None, *, max
     for a, b, data in graph.edges(data=True):
         lines.append(f"  {a} -> {b}" + (f" [label={_quoted(data['label'])}];" if data["label"] else ";"))
     text = "\n".join([*lines, "}"]) + "\n"
-    if path is not None:
-        write_whole(path, text, what="The graph")
+    if where is not None:
+        write_whole(where, text, what="The graph")
     return text
+
+
+def _path(given: Any) -> str:
+    try:
+        return os.fsdecode(given)
+    except Exception as error:  # of no path, or of foreign code
+        raise DomainError(f"path must be where a file can be, but {told(given)} was given; give one.") from error
 
 
 def _quoted(text: str) -> str:
@@ -112,7 +120,6 @@ _SLACK = 1.05  # what figures are larger than the layout, for the edges that mat
 _LONGEST = 40  # letters of what stands on an edge; Graphviz and the layers make room
 
 
-@checked("title", "layout")
 def plot_circuit(
     circuit: Any, *, max_nodes: int = 60, title: str | None = None, layout: str = "auto", ax: Axes | None = None
 ) -> Axes:
@@ -152,6 +159,8 @@ def plot_circuit(
     ['1', '>= 1', '>= 61', 'age', 'smokes', 'values on no edge lead to 0']
     """
     check_limit("max_nodes", max_nodes)
+    if title is not None:
+        title = check_title(title)
     found = _drawn(circuit)
     if found.size.nodes > max_nodes:
         raise CircuitError(
@@ -162,7 +171,7 @@ def plot_circuit(
     language = getattr(found, "language", "circuit")
     if language in ("obdd", "mdd"):  # one order on all paths, which is seen best with each variable on one level
         graph.add_nodes_from((n, {"rank": d["label"]}) for n, d in graph.nodes(data=True) if d["kind"] == "decision")
-    names = {node: _node_text(data) for node, data in graph.nodes(data=True)}
+    names = {node: _node_text(data, graph.graph["domain"]) for node, data in graph.nodes(data=True)}
     words = {(a, b): label(text, _LONGEST) for a, b, text in graph.edges(data="label") if text}
     placed = laid_out_circuit(
         graph,
@@ -181,16 +190,19 @@ def plot_circuit(
     ax.set(xlim=(-0.05, wide + 0.05), ylim=(-0.05, high + 0.05))
     ax.axis("off")
     size = f"{found.size.nodes} nodes, {found.size.edges} {'elements' if language == 'sdd' else 'edges'}"
-    about = f"{_NAMES.get(language, 'Circuit')}: {size}" if title is None else label(title, 120)
+    about = f"{_NAMES.get(language, 'Circuit')}: {size}" if title is None else title
     caption(ax, about, _NOTES.get(language, "values on no edge lead to 0"))
     return ax
 
 
-def _node_text(data: dict[str, Any]) -> str:
+def _node_text(data: dict[str, Any], domain: Domain) -> str:
     """Return what stands on a node: its name, and below that of a bit the values for which it is true."""
     meaning = data.get("meaning", "")
-    is_plain = data["label"].lstrip("~") == data.get("feature")  # a feature of two values, which is its own bit
-    return label(data["label"], 24) + (f"\n{label(meaning, 24)}" if meaning and not is_plain else "")
+    if data["label"].lstrip("~") == data.get("feature"):
+        feature = domain.features[domain.index(data["feature"])]
+        # A feature of the values 0 and 1 is its own bit, and says all with its name.
+        meaning = "" if isinstance(feature, Integer) and (feature.low, feature.high) == (0, 1) else meaning
+    return label(data["label"], 24) + (f"\n{label(meaning, 24)}" if meaning else "")
 
 
 def _size(text: str, around: float) -> tuple[float, float]:

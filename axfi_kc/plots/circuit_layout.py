@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.errors import CircuitError, MissingExtraError
+from axfi_kc.plots.style import told
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -77,8 +78,8 @@ def laid_out_circuit(graph: nx.DiGraph, nodes: Sizes, labels: Sizes, *, layout: 
     >>> found.nodes[2][1] > found.nodes[1][1] > found.nodes[0][1]
     True
     """
-    if layout not in LAYOUTS:
-        raise CircuitError(f"A layout is one of {', '.join(LAYOUTS)}, but {layout!r} was given; take one of these.")
+    if not isinstance(layout, str) or layout not in LAYOUTS:
+        raise CircuitError(f"A layout is one of {', '.join(LAYOUTS)}, but {told(layout)} was given; take one of these.")
     program = None if layout == "layers" else shutil.which("dot")
     if layout == "dot" and program is None:
         raise MissingExtraError(

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import no_cxp_words
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import (
     bare,
     caption,
+    check_explanation,
     check_limit,
     inner_grid,
     label,
@@ -38,10 +37,7 @@ _WEIGHTS = {
 }
 
 
-@checked("explanation")
-def plot_cxps(
-    explanation: Explanation | SavedExplanation, *, max_cxps: int = 20, max_features: int = 15, ax: Axes | None = None
-) -> Axes:
+def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int = 15, ax: Axes | None = None) -> Axes:
     """Draw each CXp as a column of linked dots, its weight as a bar above, and how often features occur.
 
     Parameters
@@ -61,6 +57,7 @@ def plot_cxps(
     Axes
         Those of the dots.
     """
+    check_explanation(explanation)
     check_limit("max_cxps", max_cxps)
     check_limit("max_features", max_features)
     cxps, total = explanation.heaviest_cxps(), explanation.cxp_count

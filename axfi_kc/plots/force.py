@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import (
     bare,
     caption,
+    check_explanation,
     check_limit,
     inner_grid,
     label,
@@ -55,9 +55,8 @@ class _Piece:
     lowers: bool
 
 
-@checked("explanation")
 def plot_force(
-    explanation: Explanation | SavedExplanation,
+    explanation: Explanation,
     kind: str = "shapley",
     *,
     shap: Any = None,
@@ -106,6 +105,7 @@ def plot_force(
     >>> [text.get_text().replace(chr(10), " ") for text in plot_force(e, shap=exact).texts[:2]]
     ['age = 70 0.305', 'smokes = 1 0.25']
     """
+    check_explanation(explanation)
     check_limit("max_features", max_features)
     scores = explanation.scores(kind)
     if not any(scores.values()):
@@ -117,7 +117,8 @@ def plot_force(
     ]
     if shap is not None:
         theirs, base = _shap_values(shap, list(scores))
-        strips.append(_shap_strip(theirs, base, names, max_features))
+        if any(theirs.values()):  # else the note says that all are 0
+            strips.append(_shap_strip(theirs, base, names, max_features))
         notes.append(_shap_words(theirs, base, [names[n] for n in explanation.relevant if not theirs[n]]))
     heights = [_STRIP + 0.6 + _ROW * (max(level for *_, level in _places(strip)) + 1) for strip in strips]
     host = own_axes(ax, width=_WIDE + 0.5, height=sum(heights) + 0.85 * len(strips))
@@ -127,6 +128,8 @@ def plot_force(
         rows = [host.figure.add_subplot(grid[k, 0]) for k in range(2)]
     for axes, strip in zip(rows, strips, strict=True):
         _draw_strip(axes, strip)
+    if len(notes) > len(rows):
+        notes = [f"{notes[0]}\nSHAP gives every feature 0"]
     for axes, title, note in zip(rows, (why(explanation), "The same row by SHAP"), notes, strict=False):
         caption(axes, title, note, above=_TICKS * letters("label"))
     return rows[0]
@@ -141,20 +144,32 @@ def _shap_words(values: dict[str, float], base: float, zero: list[str]) -> str:
 def _shap_values(given: Any, names: list[str]) -> tuple[dict[str, float], float]:
     """Return SHAP values by feature, and where they start: the mean output, or 0 where it is not said."""
     base = 0.0
-    if not isinstance(given, Mapping) and hasattr(given, "values"):
-        values = np.asarray(given.values, dtype=np.float64)
-        found = getattr(given, "feature_names", None) or names
-        if values.ndim != 1 or len(found) != len(values):
-            raise DomainError(
-                f"SHAP values of one row and one output are drawn, but their shape is {values.shape}; take one, as in "
-                "values[0, :, 1]."
-            )
-        base = float(np.ravel(given.base_values)[0]) if given.base_values is not None else 0.0
-        given = dict(zip(found, values.tolist(), strict=True))
+    if not isinstance(given, Mapping) and hasattr(type(given), "base_values"):
+        given, base = _from_shap(given, names)
     if not isinstance(given, Mapping) or set(given) != set(names):
         what = f"names {', '.join(map(repr, list(given)[:4]))}" if isinstance(given, Mapping) else type(given).__name__
         raise DomainError(f"SHAP values should be one number per feature of the explanation, but {what} were given.")
-    return {name: float(given[name]) for name in names}, base
+    try:
+        values = {name: float(given[name]) for name in names}
+        fine = all(map(isfinite, (base, *values.values())))
+    except (TypeError, ValueError, OverflowError):
+        fine = False
+    if not fine:
+        raise DomainError("SHAP values should be finite numbers, but others were given; leave shap out, or mend them.")
+    return values, base
+
+
+def _from_shap(given: Any, names: list[str]) -> tuple[dict[str, float], float]:
+    """Return the values of a ``shap.Explanation`` by feature, and the mean output that it says."""
+    values = np.asarray(given.values, dtype=np.float64)
+    found = getattr(given, "feature_names", None) or names
+    if values.ndim != 1 or len(found) != len(values):
+        raise DomainError(
+            f"SHAP values of one row and one output are drawn, but their shape is {values.shape}; take one, as in "
+            "values[0, :, 1]."
+        )
+    base = 0.0 if given.base_values is None else float(np.ravel(given.base_values)[0])
+    return dict(zip(found, values.tolist(), strict=True)), base
 
 
 def _score_strip(scores: Mapping[str, Fraction], names: dict[str, str], most: int) -> list[_Piece]:

@@ -91,7 +91,7 @@ def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = Non
 
 
 def _forest_of(given: Any) -> CXpForest:
-    found = getattr(given, "forest", given)
+    found = given.forest if hasattr(type(given), "forest") else given
     if not isinstance(found, CXpForest):
         raise DomainError(f"A CXpForest or an explanation is drawn, but {type(given).__name__} was given.")
     return found

@@ -6,11 +6,19 @@ from fractions import Fraction
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.tables import SavedExplanation
-from axfi_kc.plots.style import caption, check_limit, label, letters, own_axes, palette, signed, text_width
+from axfi_kc.plots.style import (
+    caption,
+    check_explanation,
+    check_limit,
+    label,
+    letters,
+    own_axes,
+    palette,
+    signed,
+    text_width,
+)
 from axfi_kc.scores import shares_of
 from axfi_kc.scores.interactions import find_interaction
 
@@ -31,9 +39,8 @@ _SHARES = (0.38, 0.62, 0.5, 0.3, 0.7, 0.44, 0.56, 0.25, 0.75)
 _Pairs = list[tuple[tuple[str, ...], Fraction]]
 
 
-@checked("explanation")
 def plot_interactions(
-    explanation: Explanation | SavedExplanation,
+    explanation: Explanation,
     kind: str = "shapley",
     *,
     max_features: int = 12,
@@ -66,6 +73,7 @@ def plot_interactions(
     DomainError
         If a limit is less than two features or one line.
     """
+    check_explanation(explanation)
     check_limit("max_features", max_features, least=2)
     check_limit("max_pairs", max_pairs)
     about, found = find_interaction(kind).about, explanation.interactions(kind)
@@ -83,7 +91,8 @@ def plot_interactions(
     ax.set(xlim=(-left, right), ylim=(-1.25, 1.25), xticks=[], yticks=[], aspect="equal")
     ax.spines[:].set_visible(False)
     hidden = len(found) - len(pairs)
-    words = "discs: share of the score; lines: interaction, solid below 0, dashed above"
+    lines = "lines: interaction, solid below 0, dashed above" if found else "no two features interact"
+    words = f"discs: share of the score; {lines}"
     caption(
         ax, f"{about} of two features", words + (f" ({counted(hidden, 'weaker pair')} not shown)" if hidden else "")
     )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from axfi_kc.arguments import checked
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
+from axfi_kc.plots.style import bare, caption, check_title, label, letters, own_axes, palette
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["plot_rbo"]
 
 
-@checked("values_by_pair", "title", "most")
 def plot_rbo(
     values_by_pair: Mapping[Any, Iterable[Any]],
     *,
@@ -46,7 +44,7 @@ def plot_rbo(
     >>> [t.get_text() for t in ax.get_yticklabels()]
     ['shapley, banzhaf', 'shapley, shap']
     """
-    pairs = {_name(pair): np.array([float(v) for v in values]) for pair, values in values_by_pair.items()}
+    heading, pairs = check_title(title), _numbers(values_by_pair, most)
     empty = next((name for name, values in pairs.items() if not len(values)), None)
     if not pairs or empty is not None:
         what = "no pair was given" if empty is None else f"{empty!r} has none"
@@ -73,8 +71,21 @@ def plot_rbo(
     ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("rank-biased overlap (0: nothing in common)", fontsize=letters("label"))
-    caption(bare(ax), label(title, 120), _counts([len(v) for v in pairs.values()]))
+    caption(bare(ax), heading, _counts([len(v) for v in pairs.values()]))
     return ax
+
+
+def _numbers(given: Any, most: Any) -> dict[str, Any]:
+    """Return the overlaps of each pair as an array, after checking that they are numbers."""
+    fine = isinstance(given, Mapping)
+    try:
+        pairs = {_name(pair): np.array([float(v) for v in values]) for pair, values in given.items()} if fine else {}
+        fine = fine and all(np.isfinite(values).all() for values in pairs.values()) and 0 < float(most) < float("inf")
+    except (TypeError, ValueError, OverflowError):
+        fine = False
+    if not fine:
+        raise DomainError("Overlaps are {pair: numbers} and their largest a number above 0, but others were given.")
+    return pairs
 
 
 def _name(pair: Any) -> str:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import bare, caption, check_limit, label, laid_out, letters, own_axes, palette, text_width
+from axfi_kc.explanations.radius_path import RadiusPath
+from axfi_kc.plots.style import (
+    bare,
+    caption,
+    check_limit,
+    check_title,
+    label,
+    laid_out,
+    letters,
+    own_axes,
+    palette,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from axfi_kc.explanations.radius_path import RadiusPath
 
 __all__ = ["plot_radius_path"]
 
@@ -21,7 +30,6 @@ __all__ = ["plot_radius_path"]
 _LINE, _MOST_LINES = 44, 4
 
 
-@checked("path", "title")
 def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: Axes | None = None) -> Axes:
     """Draw for each CXp the radii at which it is one, from where it appears to where a smaller one replaces it.
 
@@ -48,6 +56,11 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ['{a, b}', '{a}', '{b}']
     """
     check_limit("most", most)
+    heading = check_title(title or "CXps as the radius grows") if isinstance(title, str) else check_title(title)
+    if not isinstance(path, RadiusPath):
+        raise DomainError(
+            f"A path of radii is drawn, but {type(path).__name__} was given; take what radius_path returns."
+        )
     lives = _lives(path)
     if not lives:
         raise DomainError("There is no CXp at any radius of this path, so there is nothing to draw; look further.")
@@ -65,7 +78,7 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ax.set_axisbelow(True)
     unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
     ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=letters("label"))
-    caption(bare(ax), label(title, 120) if title else "CXps as the radius grows", _note(path, len(lives) - len(names)))
+    caption(bare(ax), heading, _note(path, len(lives) - len(names)))
     _begin(ax, min(float(ends[0][0]) for ends in spans), last)
     return ax
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked
 from axfi_kc.domain.features import Categorical
-from axfi_kc.domain.measures import amount
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.plots.style import (
     bare,
     caption,
+    check_explanation,
+    check_flag,
     check_limit,
     label,
     label_bars,
@@ -39,11 +39,14 @@ __all__ = ["plot_batch", "plot_scores"]
 
 _BINS = 60  # points of one feature whose scores fall into one of so many bins are drawn side by side
 _SPREAD = 0.4
+_INNER = (
+    5.0,
+    95.0,
+)  # percentiles from which on a value is low or high: a few extreme ones do not make all others alike
 
 
-@checked("explanation", "nearest")
 def plot_scores(
-    explanation: Explanation | SavedExplanation,
+    explanation: Explanation,
     kind: str = "shapley",
     *,
     max_features: int = 15,
@@ -79,11 +82,12 @@ def plot_scores(
     >>> [text.get_text() for text in plot_scores(e).texts][:2]
     ['0.305 (55%)   ▼ to 60', '0.25 (45%)']
     """
+    check_explanation(explanation)
     check_limit("max_features", max_features)
+    change = nearest_of_all(explanation) if check_flag("nearest", nearest) else None
     scores = explanation.scores(kind)
     ranked, shares = sorted(scores.items(), key=lambda item: -item[1]), shares_of(scores)
     shown = [(n, s) for n, s in ranked if s][:max_features] or ranked[:1]
-    change = nearest_of_all(explanation) if nearest else None
     values, moves = explanation.instance, moves_of(change)
     names = [f"{label(name)} = {value(values[name])}" for name, _ in shown]
     words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})   {moves.get(name, '')}".rstrip() for name, s in shown]
@@ -100,14 +104,13 @@ def plot_scores(
 
 def _score_axis(ax: Axes, kind: str, *, hidden: int, ticks: int, what: str = "") -> None:
     """Say what is drawn to the right, and how many features are left out."""
-    left_out = f"   ({hidden} more features not shown)" if hidden else ""
+    left_out = f"   ({counted(hidden, 'more feature')} not shown)" if hidden else ""
     ax.set_xlabel(find_score(kind).about + what + left_out, fontsize=letters("label"), wrap=True)
     ax.locator_params(axis="x", nbins=ticks)
 
 
-@checked("batch", "shares")
 def plot_batch(
-    batch: Sequence[Explanation | SavedExplanation] | SavedBatch,
+    batch: Sequence[Explanation] | SavedBatch,
     kind: str = "shapley",
     *,
     max_features: int = 12,
@@ -142,10 +145,8 @@ def plot_batch(
     """
     check_limit("max_features", max_features)
     check_limit("max_points", max_points)
-    if not len(batch):
-        raise DomainError("The batch has no explanation to draw; explain at least one row.")
-    wanted = _spaced(len(batch), max_points)
-    chosen = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
+    check_flag("shares", shares)
+    chosen = _chosen(batch, max_points)
     names = chosen[0].domain.names
     rows = (e.shares(kind) if shares else e.scores(kind) for e in chosen)
     table = np.array([[float(s) for s in row.values()] for row in rows])
@@ -165,26 +166,43 @@ def plot_batch(
     return bare(ax)
 
 
-def _spaced(n: int, most: int) -> list[int]:
-    """Return at most `most` of the positions 0 to n - 1, evenly spaced."""
-    return list(range(n)) if n <= most else [k * n // most for k in range(most)]
+def _chosen(batch: Any, most: int) -> list[Any]:
+    """Return at most `most` explanations, evenly spaced, after checking that these are explanations of one domain."""
+    strange = isinstance(batch, str | bytes | Mapping) or getattr(type(batch), "ndim", None) is not None
+    if strange or not isinstance(batch, SavedBatch | Collection):
+        raise DomainError(
+            f"A batch is drawn, but {type(batch).__name__} was given; take what explain_batch or read_results returns, "
+            "or a list of explanations."
+        )
+    n = len(batch)
+    if not n:
+        raise DomainError("The batch has no explanation to draw; explain at least one row.")
+    wanted = range(n) if n <= most else [k * n // most for k in range(most)]
+    # What is in a file is read once.
+    found = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))
+    for e in found:
+        check_explanation(e)
+    if any(e.domain.names != found[0].domain.names for e in found):
+        raise DomainError("A batch has the same features in every row, but these explanations do not; draw them apart.")
+    return found
 
 
-def _picked(batch: SavedBatch, wanted: set[int]) -> list[Any]:
-    """Return the explanations at some positions of a file, which is read once."""
+def _picked(batch: SavedBatch | Collection[Any], wanted: set[int]) -> list[Any]:
+    """Return the explanations at some positions of a file."""
     return [e for k, e in enumerate(batch) if k in wanted]
 
 
 def _colours(chosen: Sequence[Any], i: int) -> npt.NDArray[np.float64] | None:
-    """Return where each instance's value lies between the least and the greatest; None without an order."""
+    """Return where each instance's value lies between low and high ones; None without an order."""
     feature = chosen[0].domain.features[i]
     if isinstance(feature, Categorical):
         return None
     values = np.array([e.instance[feature.name] for e in chosen], dtype=np.float64)  # NaN where one is missing
     present = values[~np.isnan(values)]
-    spread = float(np.ptp(present)) if len(present) else 0.0
-    low, high = (present.min(), present.max()) if spread else (float(feature.low), float(feature.high))
-    return (values - low) / ((high - low) or 1.0)  # one value alone: where it is in the domain
+    low, high = np.percentile(present, _INNER) if len(present) else (0.0, 0.0)
+    if low == high:  # one value, or nearly alone: where it is in the domain
+        low, high = float(feature.low), float(feature.high)
+    return np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0)
 
 
 def _swarm(ax: Axes, scores: npt.NDArray[np.float64], colours: Any, *, row: int) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked, is_listable, quoted
-from axfi_kc.domain.from_tables import is_frame
 from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
-from axfi_kc.plots.style import bare, caption, label, letters, own_axes, palette
+from axfi_kc.plots.style import bare, caption, check_title, label, letters, own_axes, palette, told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +22,6 @@ _FEW_DECADES = 5  # so many fit in full below the axis
 _MEASURES = ("nodes", "edges", "bytes", "seconds")
 
 
-@checked("measures", "title")
 def plot_sizes(
     frame: pd.DataFrame | Sequence[Mapping[str, Any]],
     *,
@@ -53,11 +50,7 @@ def plot_sizes(
     >>> [t.get_text() for t in plot_sizes(rows).get_yticklabels()]
     ['mdd', 'obdd']
     """
-    measures = (measures,) if isinstance(measures, str) else tuple(measures)
-    given: Any = frame.to_dict("records") if is_frame(frame) else frame  # type: ignore[union-attr]
-    rows = list(given) if is_listable(given) else []
-    if not all(isinstance(row, Mapping) for row in rows):
-        raise DomainError(f"A picture of sizes is one of rows, each a mapping, but {quoted(frame)} was given.")
+    rows, measures, heading = _rows(frame), _measures(measures), check_title(title)
     missing = next((m for m in measures if rows and m not in rows[0]), None)
     if not rows or missing is not None or not 1 <= len(measures) <= 2:
         raise DomainError(
@@ -65,9 +58,9 @@ def plot_sizes(
             f"{f'there is no column {missing!r}' if missing else f'{len(rows)} rows and {list(measures)} were given'}."
         )
     ax = own_axes(ax, width=7.4, height=1.4 + (0.24 + 0.2 * len(measures)) * len(rows))
+    ax.set_xscale("log")
     for k, (measure, colour) in enumerate(zip(measures, (palette(ax).bar, palette(ax).second), strict=False)):
         _draw_measure(ax, [_number(r[measure]) for r in rows], measure, colour, shift=(k - (len(measures) - 1) / 2))
-    ax.set_xscale("log")
     ax.set_yticks(range(len(rows)), [_name(r) for r in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     _whole_decades(ax, [s for r in rows for m in measures if (s := _number(r[m]))])
@@ -76,8 +69,31 @@ def plot_sizes(
     ax.set_xlabel(" and ".join(measures) + " (logarithmic)", fontsize=letters("label"))
     if len(measures) > 1:
         ax.legend(fontsize=letters("small"), frameon=False, loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0.2)
-    caption(bare(ax), label(title, 120))
+    caption(bare(ax), heading)
     return ax
+
+
+def _rows(frame: Any) -> list[Any]:
+    rows = (
+        list(frame)
+        if isinstance(frame, Sequence)
+        else frame.to_dict("records")
+        if hasattr(type(frame), "to_dict")
+        else None
+    )
+    if rows is None or not all(isinstance(row, Mapping) for row in rows):
+        raise DomainError(
+            f"Sizes are a DataFrame or a list of rows, each a dict, but {type(frame).__name__} of others was given; "
+            "take what compare_sizes returns."
+        )
+    return rows
+
+
+def _measures(given: Any) -> tuple[str, ...]:
+    measures = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else (None,)
+    if not all(isinstance(m, str) for m in measures):
+        raise DomainError(f"measures are one or two of {', '.join(_MEASURES)}, but {told(given)} was given.")
+    return measures
 
 
 def _number(found: Any) -> float | None:
@@ -86,6 +102,10 @@ def _number(found: Any) -> float | None:
         size = float(found)
     except TypeError:  # None, or pandas' own sign for a missing value
         return None
+    except ValueError:
+        size = -1.0
+    if size < 0:
+        raise DomainError(f"A size is a number of at least 0, but {found!r} was given; leave such rows out.")
     return size if isfinite(size) else None
 
 
@@ -98,20 +118,16 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def _draw_measure(ax: Axes, sizes: list[float | None], measure: str, colour: str, *, shift: float) -> None:
     rows = [row + 0.38 * shift for row in range(len(sizes))]
-    known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size is not None]
+    known = [(row, size) for row, size in zip(rows, sizes, strict=True) if size]
     bars = ax.barh([r for r, _ in known], [s for _, s in known], height=0.34, color=colour, label=measure)
     ax.bar_label(bars, [amount(s, digits=3) for _, s in known], padding=3, fontsize=letters("small"))
-    for row in (r for r, size in zip(rows, sizes, strict=True) if size is None):
-        ax.annotate(
-            "not within the budget" if shift <= 0 else "",
-            (0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=letters("small"),
-            color=palette(ax).soft,
-        )
+    for row, size in zip(rows, sizes, strict=True):
+        if not size:  # 0 has no place on a logarithmic scale
+            words = "0" if size == 0 else "not within the budget" if shift <= 0 else ""
+            ax.annotate(
+                words, (0, row), xycoords=("axes fraction", "data"), xytext=(4, 0), textcoords="offset points",
+                va="center", fontsize=letters("small"), color=palette(ax).soft,
+            )  # fmt: skip
 
 
 def _whole_decades(ax: Axes, sizes: list[float]) -> None:

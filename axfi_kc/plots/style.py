@@ -14,7 +14,8 @@ from decimal import Decimal
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import quoted
+import numpy as np
+
 from axfi_kc.domain.measures import abridged, amount, shown
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import DomainError, MissingExtraError
@@ -28,7 +29,10 @@ __all__ = [
     "Palette",
     "bare",
     "caption",
+    "check_explanation",
+    "check_flag",
     "check_limit",
+    "check_title",
     "inner_grid",
     "label",
     "label_bars",
@@ -42,6 +46,7 @@ __all__ = [
     "shades",
     "signed",
     "text_width",
+    "told",
     "value",
 ]
 
@@ -239,6 +244,15 @@ def _checked_axes(ax: Any) -> Axes:
     return ax
 
 
+def check_explanation(given: Any) -> None:
+    """Say what is drawn, where something else than one explanation was given."""
+    if not hasattr(type(given), "heaviest_cxps"):
+        raise DomainError(
+            f"One explanation is drawn, but {type(given).__name__} was given; take what Explainer.explain returns, or "
+            "one of a batch."
+        )
+
+
 def check_limit(what: str, given: Any, *, least: int = 1) -> int:
     """Return a limit on what is drawn, or say what it has to be.
 
@@ -248,16 +262,42 @@ def check_limit(what: str, given: Any, *, least: int = 1) -> int:
     Traceback (most recent call last):
     axfi_kc.errors.DomainError: most must be a whole number of at least 1, but 0 was given; give more, or leave it out.
     """
-    try:
-        whole = given.__index__() if not isinstance(given, bool) else None
-    except Exception:  # it has no number, or its own code says so
-        whole = None
-    if whole is None or whole < least:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
         raise DomainError(
-            f"{what} must be a whole number of at least {least}, but {quoted(given)} was given; "
+            f"{what} must be a whole number of at least {least}, but {told(given)} was given; "
             "give more, or leave it out."
         )
-    return int(whole)
+    return int(given)
+
+
+def check_flag(what: str, given: Any) -> bool:
+    """Return True or False, or say that it has to be one of them."""
+    if not isinstance(given, bool | np.bool_):
+        raise DomainError(f"{what} must be True or False, but {told(given)} was given; give one of them.")
+    return bool(given)
+
+
+def check_title(given: Any) -> str:
+    """Return a title that was given, on one line, or say that it has to be a text."""
+    if not isinstance(given, str):
+        raise DomainError(f"title must be a text, but {told(given)} was given; give one, or leave it out.")
+    return label(given, 120)
+
+
+def told(given: Any) -> str:
+    """Return what was given as a message tells it: plain values themselves, of anything else the kind alone.
+
+    Examples
+    --------
+    >>> told(-3), told("text"), told([1, 2])
+    ('-3', "'text'", 'list')
+    """
+    plain = given is None or (isinstance(given, bool | int | float | str) and not _is_huge(given))
+    return abridged(repr(given), 40) if plain else type(given).__name__
+
+
+def _is_huge(given: Any) -> bool:
+    return isinstance(given, int) and abs(given) > 10**30  # Python refuses to print the largest
 
 
 def bare(ax: Axes) -> Axes:
@@ -294,7 +334,7 @@ def signed(text: str) -> str:
 
 def laid_out(ax: Axes) -> float:
     """Lay the figure out as it is, and return how wide the axes are then, in the inches of :func:`own_axes`."""
-    figure: Any = ax.get_figure(root=True)
+    figure: Any = ax.figure.canvas.figure  # the whole one, also around a part; matplotlib below 3.10 has no root=True
     figure.draw_without_rendering()
     return float(ax.get_window_extent().width / figure.dpi / _scale())
 
@@ -366,7 +406,8 @@ def label(text: object, length: int = 28) -> str:
     >>> label("a name that is much too long for a picture")
     'a name that is muc…a picture'
     """
-    line = " ".join(str(text).split()) or "''"
+    # Halves of letters, which no font has, as question marks.
+    line = " ".join(str(text).encode("utf-8", "replace").decode().split()) or "''"
     if len(line) > length:
         end = (length - 1) // 3
         line = f"{line[: length - 1 - end]}…{line[-end:]}" if end else abridged(line, length)

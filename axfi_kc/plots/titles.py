@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from axfi_kc.budget import Budget
+from axfi_kc.domain.measures import amount
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations.answers import answer_words, name_of
 from axfi_kc.explanations.counterfactuals import Counterfactual, nearest_counterfactual
@@ -33,8 +34,18 @@ def why(explanation: Any) -> str:
 
 
 def output_words(explanation: Any) -> str:
-    """Return the model's output at the instance, as short as a picture needs it, with how sure the model is."""
-    return f"output {label(answer_words(explanation), 60)}"
+    """Return the output at the instance, with how sure the model is, or within which distance outputs are similar.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> explainer = Explainer(lambda p: 2.5 * p[0], Domain([Integer("a", 0, 3)]), delta=3)
+    >>> output_words(explainer.explain([1]))
+    'output 2.5; within 3 of it outputs are similar'
+    """
+    delta = getattr(explanation, "delta", None)
+    similar = "" if delta is None else f"; within {amount(delta)} of it outputs are similar"
+    return f"output {label(answer_words(explanation), 60)}{similar}"
 
 
 def nearest_of_all(explanation: Any) -> Counterfactual | None:

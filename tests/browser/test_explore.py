@@ -158,6 +158,16 @@ def test_what_does_not_fit_is_left_out_by_size(browser: Tab, tmp_path: Path) -> 
     assert f"at most {reach} feature" in found["answer"]
 
 
+def test_what_does_not_fit_at_all_is_not_said_to_be_absent(browser: Tab, tmp_path: Path) -> None:
+    e = tumours()[1][2]
+    assert 1 in e.cxp_sizes
+    browser.open(write(tmp_path, "explore", ax.explore_html(e, max_bytes=1)))
+    found = browser.run(SHOWN)
+    assert found["answer"].endswith("The CXps of this row are not on this page.")
+    assert found["scores"] == found["cxps"] == found["axps"] == []
+    assert browser.problems == []
+
+
 def test_saved_results_and_limits(browser: Tab, tmp_path: Path) -> None:
     explainer, _ = tumours()
     e = tumours()[1][1]
@@ -168,6 +178,16 @@ def test_saved_results_and_limits(browser: Tab, tmp_path: Path) -> None:
         check(found, limited, "shapley")
         assert "at most 2 features" in found["answer"]
     assert browser.problems == []
+
+
+def test_long_tables_say_how_much_they_leave_out(browser: Tab, tmp_path: Path) -> None:
+    domain = ax.Domain([ax.Integer(f"x{k}", 0, 1) for k in range(13)])
+    e = ax.Explainer(lambda p: sum(p) > 6, domain).explain([1] * 13)
+    browser.open(write(tmp_path, "explore", ax.explore_html(e)))
+    assert len(browser.run(SHOWN)["cxps"]) == 500
+    assert browser.run("document.getElementById('cxps-more').textContent") == f"{e.cxp_count - 500:,} more, not listed."
+    found = browser.run(SHOWN)["scores"]
+    assert {name: Fraction(exact) for name, exact, *_ in found} == e.scores("shapley")
 
 
 def test_numbers_of_thousands_of_digits(browser: Tab, tmp_path: Path) -> None:

@@ -113,7 +113,10 @@ def test_batch_draws_each_score_over_all_rows(files: Path, capsys, tmp_path) -> 
     paths = [tmp_path / "out" / f"{kind}_batch.png" for kind in ("banzhaf", "ffa")]
     assert text.split("\n")[-3:-1] == [f"wrote {path}" for path in paths]
     assert all(path.stat().st_size > 1000 for path in paths)
-    assert run(files, "compile", "tree.skops", "iris.csv", "--picture", str(tmp_path / "c.docx")) == 1
+    assert (
+        run(files, "compile", "tree.skops", "iris.csv", "--output", "setosa", "--picture", str(tmp_path / "c.docx"))
+        == 1
+    )
     assert "A picture's file should end in one of" in capsys.readouterr().err
 
 

@@ -53,8 +53,11 @@ def test_the_least_files_that_ended_the_process(
     # In this very process: if the library met the file here, there would be no test to report.
     status = main(["verify", str(result), str(model), "--points", "2000"])
     said = capfd.readouterr().err
-    assert status in (0, 1)
-    assert status == 0 or (said.startswith("axfi-kc: ") and said.count("\n") == 1)
+    assert status == 1
+    assert said.startswith("axfi-kc: ")
+    assert said.count("\n") == 1
+    if change != "num_class=3 3":  # of which it once made three classes and died, and now makes other predictions
+        assert f"{own_process.LIBRARIES[library]} should load" in said or sys.platform != "linux"
 
 
 def test_dozens_of_altered_files() -> None:
@@ -63,12 +66,14 @@ def test_dozens_of_altered_files() -> None:
     pytest.importorskip("xgboost")
     script = "import sys; from benchmarks.native_files import main; sys.exit(main(sys.argv[1:]))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-c", script, "--inputs", "36", "--seed", "3", "--unsaved"]
+    command = [sys.executable, "-c", script, "--inputs", "24", "--seed", "3", "--unsaved"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [f["inputs"] for f in found] == [36, 36]
-    assert any("died" in kind for kind in found[0]["kinds"])  # the test can fail
+    assert [f["inputs"] for f in found] == [24, 24]
+    assert any("died SIG" in kind for kind in found[0]["kinds"])  # the test can fail
+    assert not any("status" in kind for f in found for kind in f["kinds"])  # and no child fails by itself
+    assert all({"held", "did not hold"} & set(f["kinds"]) for f in found)
 
 
 @pytest.mark.slow

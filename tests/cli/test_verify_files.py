@@ -14,6 +14,7 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.cli import main
 from axfi_kc.errors import ResultFileError
+from axfi_kc.explanations.files.seals import part_seal, sealed
 from tests.support.more_kinds import BOOSTED, LIGHT, MIXED_THREE, _worded, kind
 
 pd = pytest.importorskip("pandas")
@@ -196,9 +197,17 @@ def test_every_kind_of_batch(folder: Path, suffix: str, capsys: pytest.CaptureFi
         altered = folder / f"altered.{suffix}"
         altered.write_text("\n".join([header, *map(json.dumps, changed)]) + "\n")
         assert main(["verify", str(altered), model]) == 1
+        assert "Row 1 of" in capsys.readouterr().err  # its checksum is another's
+        altered.write_bytes(header.encode() + b"\n" + b"".join(_resealed(header, row) for row in changed))
+        assert main(["verify", str(altered), model]) == 1
         printed = capsys.readouterr()
         assert f"failed: {kind_of_check} {{banzhaf, {name}}}" in printed.out
         assert "failed in explanation 1 (1 of 3 explanations)" in printed.err
+
+
+def _resealed(header: str, row: dict[str, Any]) -> bytes:
+    """Return a row with the checksum that belongs to it, as somebody would who means to deceive."""
+    return sealed({k: v for k, v in row.items() if k != "check"}, json.loads(header)["fingerprint"].encode()[:64])
 
 
 def test_altered_parquet_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,5 +222,11 @@ def test_altered_parquet_is_found(folder: Path, capsys: pytest.CaptureFixture[st
     place = rows.schema.get_field_index("shapley_exact")
     parquet.write_table(rows.set_column(place, rows.schema.field(place), [texts]), part)
     capsys.readouterr()
+    assert main(["verify", str(results), model]) == 1
+    assert "are cut, changed or of another run" in capsys.readouterr().err
+    key = json.loads((results / "_axfi.json").read_text())["fingerprint"].encode()[:64]
+    *name, _ = part.stem.split("-")
+    seal = part_seal(part.read_bytes(), key, *map(int, name[1:]))
+    part.rename(part.with_name("-".join([*name, seal]) + ".parquet"))
     assert main(["verify", str(results), model]) == 1
     assert "failed: score {shapley, " in capsys.readouterr().out

@@ -8,9 +8,10 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from sklearn.ensemble import GradientBoostingClassifier
 
 import axfi_kc as ax
-from axfi_kc.circuits.queries import count
+from axfi_kc.circuits.queries import count, probability
 from axfi_kc.circuits.targets import mdd_of, mdd_table
 from axfi_kc.compilers import compile_linear, compile_mdd, sum_diagrams
 from axfi_kc.compilers.sum_kernels import LONGEST
@@ -74,3 +75,20 @@ def test_lists_longer_than_a_block() -> None:
     assert np.bincount(compiled.circuit.features[compiled.circuit.features >= 0]).max() > 2 * LONGEST
     one, other = sums(weights[: n // 2]), sums(weights[n // 2 :])
     assert compiled.count() == int((len(other) - np.searchsorted(other, half - one, side="right")).sum())
+
+
+def test_arrays_of_ensembles_grow_as_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 6, (300, 7)).astype(float)
+    model = GradientBoostingClassifier(n_estimators=12, max_depth=3, random_state=0).fit(X, X.sum(axis=1) % 11 > 5)
+    form = ax.read_model(model, ax.Domain.from_data(X))
+    roomy = compile_mdd(form, form.labels[0], Similarity())
+    monkeypatch.setattr(sum_diagrams, "_SMALLEST", 4)
+    monkeypatch.setattr(sum_diagrams, "_ENTRIES", 8)
+    monkeypatch.setattr(mdd_table, "_SMALLEST", 4)
+    # Arrays grow by what is needed and no more: a step that wrote more than one of anything would be seen.
+    monkeypatch.setattr(sum_diagrams, "enlarged", lambda size, needed: needed)
+    grown = compile_mdd(form, form.labels[0], Similarity())
+    assert grown.size == roomy.size
+    assert grown.size.nodes > 100
+    assert probability(grown) == probability(roomy)

@@ -122,7 +122,7 @@ def test_interactions_in_tables_pictures_and_pages() -> None:
             assert extent.x1 <= box.x1
         mpl.pyplot.close("all")
     assert e.interaction_frame(order=3).shape[1] == 4
-    with pytest.raises(DomainError, match="two features and a line"):
+    with pytest.raises(DomainError, match="max_features must be a whole number of at least 2"):
         plot_interactions(e, max_features=1)
     with pytest.raises(WeightError, match="must be one of"):
         report_html(e, interactions=["sii"])

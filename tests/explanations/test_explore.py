@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, FileWriteError
 
 
 def answers(html: str) -> dict[str, Any]:
@@ -38,6 +38,7 @@ def test_what_does_not_fit_is_said() -> None:
     e = majority(9)
     row = answers(ax.explore_html(e, max_bytes=500))["rows"][0]
     assert row["steps"][0]["cxps"] == []
+    assert (row["steps"][0]["reach"], row["steps"][0]["complete"]) == (4, False)  # of fewer than five there is none
     assert row["note"] == "This row has 126 CXps, too many for this page; allow more max_bytes, or write fewer rows."
     rows = [e] * 3
     html = ax.explore_html(rows, max_rows=2)
@@ -50,6 +51,13 @@ def test_a_limit_of_sizes_is_the_end_of_the_slider() -> None:
     assert (step["reach"], step["complete"]) == (4, False)
     step = answers(ax.explore_html(majority(5, max_size=5)))["rows"][0]["steps"][0]
     assert (step["reach"], step["complete"]) == (3, True)
+
+
+def test_what_does_not_fit_is_not_said_to_be_absent() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    e = ax.Explainer(lambda p: p[0] > 0 and p[1] > 0, domain).explain((2, 2))
+    step = answers(ax.explore_html(e, max_bytes=1))["rows"][0]["steps"][0]
+    assert (step["reach"], step["complete"], step["cxps"]) == (0, False, [])
 
 
 def test_nothing_to_change() -> None:
@@ -71,5 +79,5 @@ def test_what_is_refused() -> None:
             ax.explore_html(e, **dict([options]))
     with pytest.raises(DomainError, match="needs an explanation"):
         ax.explore_html([])
-    with pytest.raises(DomainError, match="cannot be written"):
+    with pytest.raises(FileWriteError, match="cannot be written"):
         ax.write_explore(e, "/none/e.html")

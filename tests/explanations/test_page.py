@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from base64 import b64decode
 from fractions import Fraction
@@ -10,6 +11,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
+import sklearn
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
@@ -163,6 +165,45 @@ def test_changes_in_words() -> None:
     words = {row[0]: row[1] for row in Page(report_html(e)).tables[1][1:]}
     assert words["age"] == "age <= 60. Nearest: age from 70 to 60 gives False."
     assert words["race"].startswith("race = ")
+
+
+def test_values_agree_with_the_words_beside_them() -> None:
+    data = [[14.0], [14.99999999], [15.2], [16.0]]
+    model = DecisionTreeClassifier(random_state=0).fit(data, [0, 0, 1, 1])
+    threshold = model.tree_.threshold[0]
+    value = threshold - 1e-9  # which six digits do not tell from the threshold
+    e = ax.Explainer(model, ax.Domain([ax.Real("x", 14, 16)])).explain([value])
+    scores, cxps = Page(report_html(e)).tables[:2]
+    assert f"x from {scores[1][1]} to " in cxps[1][1]
+    assert float(scores[1][1]) < threshold
+
+
+def test_what_a_page_is_about(cancer, monkeypatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    X = cancer.data[["mean radius", "mean texture", "mean area"]]
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, cancer.target)
+    domain = ax.Domain.from_data(X).where(ax.feature("mean radius") <= 28)
+    region = ax.Region(frozen=["mean area"])
+    explainer = ax.Explainer(model, domain, class_names=["bad", "good"], within=region, max_size=2)
+    for explained in (explainer.explain(X.iloc[0]), explainer.explain_batch(X.head(2))):
+        page = Page(report_html(explained))
+        words = " ".join(page.words)
+        for told in (
+            f"DecisionTreeClassifier of sklearn {sklearn.__version__}, read as a sum of 1 tree",
+            "bad , good",
+            "mean radius <= 28",
+            "mean area frozen",
+            "features are independent",
+            "2 features",
+            f"1970-01-02 00:00 UTC with axfi_kc {ax.__version__}, Python {platform.python_version()}",
+        ):
+            assert re.sub(r"\s+", " ", told) in re.sub(r"\s+", " ", words.replace(" , ", " , "))
+        features = page.tables[-1]
+        assert [row[0] for row in features[1:]] == list(X.columns)
+        assert features[1][1].startswith("a number from 6.981 to ")
+    saved = " ".join(Page(report_html(ax.Explanation.from_json(explainer.explain(X.iloc[0]).to_json()))).words)
+    assert "sum of trees" in saved
+    assert "mean area frozen" in saved
 
 
 def test_nearest_changes_can_be_typed_in(explainer: ax.Explainer, cancer) -> None:

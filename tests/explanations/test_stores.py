@@ -18,6 +18,7 @@ import axfi_kc as ax
 from axfi_kc.errors import AxfiWarning, BudgetError, IncompleteError, ResultFileError, WeightError
 from axfi_kc.explanations.files.labels import label_text, row_label
 from axfi_kc.explanations.files.stores import store_at
+from axfi_kc.explanations.page import report_html
 from axfi_kc.models import LinearModel, Positive
 from tests.faults.scenes import BLOCK, ROWS, equal_blocks, explainer, rows
 
@@ -324,8 +325,10 @@ def test_a_row_over_budget_is_recorded_and_the_run_goes_on(tmp_path, suffix: str
     for n, (mine, theirs) in enumerate(zip(saved, batch, strict=True)):
         assert (mine.stopped_at, mine.cxps) == ((0, ()) if n in bad else (None, theirs.cxps))
         assert mine.instance == theirs.instance
-    reasons = [record["over_budget"] for record in read(path) if "over_budget" in record]
-    assert reasons == [f"Row 'p{n}': the budget was spent after 1 node; allow more." for n in bad]
+    words = "the budget was spent after 1 node; allow more."
+    assert saved.over_budget == {f"p{n}": f"Row 'p{n}': {words}" for n in bad}
+    page = report_html(saved)
+    assert "complete up to 0 features" in page
     table_of_scores = saved.scores("shapley")
     assert all((table_of_scores.iloc[n] == 0).all() == (n in bad) for n in range(ROWS))
     with pytest.raises(IncompleteError, match=f"row 'p{bad[0]}' was spent"):

@@ -251,9 +251,10 @@ def test_no_rows_make_an_empty_file(tmp_path, suffix: str) -> None:
     assert (len(saved), saved.is_complete, list(saved)) == (0, True, [])
 
 
-def test_two_runs_at_once_are_refused(tmp_path) -> None:
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_two_runs_at_once_are_refused(tmp_path, suffix: str) -> None:
     pytest.importorskip("fcntl")
-    path = tmp_path / "out.jsonl"
+    path = tmp_path / f"out.{suffix}"
     first = explainer()
     find = first._find
 

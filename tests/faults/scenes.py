@@ -233,8 +233,7 @@ def _explained(n: int) -> Any:
 
 @cache
 def _distribution(n: int) -> Any:
-    states = [ax.states_of(f) for f in ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, n)]).features]
-    return ax.Product(tuple(states), tuple((1 / len(s.values),) * len(s.values) for s in states))
+    return ax.Product.of(ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, n + 1)]))
 
 
 def _whole_files() -> Iterator[Scene]:
@@ -247,6 +246,7 @@ def _whole_files() -> Iterator[Scene]:
         "a.cnf": lambda p, n: _compiled("mdd", n + 1).save(p),
         "a.dddmp": lambda p, n: _compiled("obdd", n + 1).save(p),
         "a.json": lambda p, n: _compiled("obdd", n + 1).save(p),
+        "distribution.json": lambda p, n: _distribution(n).save(p),
         "a.sdd": lambda p, n: _compiled("sdd", n + 1).save(p),
     }
     for name, save in saves.items():

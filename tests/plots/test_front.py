@@ -30,9 +30,10 @@ def test_the_numbers_beside_the_picture_are_those_computed(front) -> None:
     assert found["shap"]["oil"] != 0 == found["explanation"].scores("shapley")["oil"]
 
 
-def test_the_picture_draws_them(front) -> None:
+@pytest.mark.parametrize("tall", [False, True])
+def test_the_picture_draws_them(front, tall: bool) -> None:
     found = front.numbers()
-    figure = front.draw(found)
+    figure = front.draw(found, tall=tall)
     _, middle, right = figure.axes
     assert [p.get_width() for p in middle.patches] == [float(s) for s in found["shap"].values()]
     assert [Fraction(p.get_width()) for p in right.patches] == list(found["explanation"].scores("shapley").values())

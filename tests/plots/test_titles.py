@@ -15,7 +15,10 @@ from axfi_kc.plots import (
     plot_force,
     plot_forest,
     plot_interactions,
+    plot_radius_path,
+    plot_rbo,
     plot_scores,
+    plot_sizes,
 )
 
 mpl.use("Agg")
@@ -125,3 +128,42 @@ def test_a_program_that_fails_is_no_failure_of_the_picture(monkeypatch, tmp_path
     with pytest.raises(CircuitError, match=r"dot failed .*; take layout='layers'"):
         plot_circuit(compiled, layout="dot")
     plt.close("all")
+
+
+class _Nothing:
+    """Something that no picture can be drawn of."""
+
+
+@pytest.mark.parametrize("given", [3, None, "text", [], {}, _Nothing()])
+def test_what_cannot_be_drawn_is_refused_in_words(given) -> None:
+    for draw in (plot_scores, plot_cxps, plot_force, plot_interactions):
+        with pytest.raises(
+            DomainError, match=r"One explanation is drawn, but .* was given; take what Explainer.explain"
+        ):
+            draw(given)
+    with pytest.raises(DomainError, match=r"A batch is drawn|no explanation to draw|One explanation is drawn"):
+        plot_batch(given)
+    with pytest.raises(DomainError, match="A path of radii is drawn"):
+        plot_radius_path(given)
+    with pytest.raises(DomainError, match=r"DataFrame or a list of rows|at least one row"):
+        plot_sizes(given)
+    with pytest.raises(DomainError, match=r"Overlaps are|Each pair"):
+        plot_rbo(given)
+
+
+def test_numbers_that_are_none_are_refused(explained) -> None:
+    for bad in (float("nan"), "x", None):
+        with pytest.raises(DomainError, match="Overlaps are"):
+            plot_rbo({"a": [bad]})
+        with pytest.raises(DomainError, match="finite numbers"):
+            plot_force(explained, shap={"age": bad, "home": 0, "x": 0})
+    for bad in (-1, "x"):
+        with pytest.raises(DomainError, match="A size is a number of at least 0"):
+            plot_sizes([{"target": "mdd", "nodes": bad, "edges": 1}])
+    assert texts_of(plot_sizes([{"target": "mdd", "nodes": 0, "edges": 3}])) == ["0", "3"]
+    assert texts_of(plot_sizes([{"target": "mdd", "nodes": 0, "edges": 0}])) == ["0", "0"]
+    other = ax.Explainer(lambda p: p[0] > 1, ax.Domain([ax.Integer("a", 0, 3)])).explain([0])
+    with pytest.raises(DomainError, match="the same features in every row"):
+        plot_batch([explained, other])
+    zeros = dict.fromkeys(("age", "home", "x"), 0)
+    assert any("SHAP gives every feature 0" in text for text in texts_of(plot_force(explained, shap=zeros)))

@@ -14,7 +14,7 @@ from axfi_kc.verification import chances, joint, regions, rows
 grimp = pytest.importorskip("grimp")
 
 # The question: which points there are, what constraints mean at one of them, and how probable values are. The model
-# itself: how its library is asked to predict. Around these: errors, budgets, JSON, masks, and the way to compile.
+# itself: how its library is asked to predict. Around these: errors, budgets, JSON, files, masks, compiling.
 SHARED = {
     "axfi_kc.budget",
     "axfi_kc.compiled",
@@ -24,6 +24,7 @@ SHARED = {
     "axfi_kc.domain.features",
     "axfi_kc.domain.from_tables",
     "axfi_kc.domain.measures",
+    "axfi_kc.durable_files",
     "axfi_kc.errors",
     "axfi_kc.families.hitting_kernels",
     "axfi_kc.families.masks",

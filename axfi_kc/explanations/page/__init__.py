@@ -9,6 +9,7 @@ from typing import Any
 from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
@@ -137,7 +138,9 @@ def report_html(
     head, changes = explanation_head(explained, max_rows)
     sections = explanation_sections(explained, changes, scores=scores, interactions=shown_pairs, rows=max_rows)
     sections |= about_section(explained)
-    return page(title or f"Why {shown(explained.prediction_name)}?", head, sections, style=STYLE, script=SCRIPT)
+    other = "" if explained.toward is None else f", and not {name_of(explained.toward, explained.class_names)}"
+    title = title or f"Why {shown(explained.prediction_name)}{other}?"
+    return page(title, head, sections, style=STYLE, script=SCRIPT)
 
 
 class _Told(Sequence[Any]):

@@ -72,8 +72,10 @@ def write_explore(
     Raises
     ------
     DomainError
-        If the file cannot be written, there is no row, a score has no such closed form, or the paths are not one for
+        If there is no row, a score has no such closed form, or the paths are not one for
         each row.
+    FileWriteError
+        If the file cannot be written.
     WeightError
         If there is no such score.
 
@@ -249,19 +251,21 @@ def _by_size(cxps: Any) -> Iterator[tuple[int, Iterable[CXp]]]:
 
 def _fitting(e: Any, words: Mapping[tuple[str, ...], str], most: int) -> tuple[list[CXp], int, int]:
     """Return all CXps of up to so many features as fit into `most` bytes, that number, and a common denominator."""
-    found, reach, whole, room = list[CXp](), 0, 1, most
+    found, whole, room = list[CXp](), 1, most
     for size, group in _by_size(e.cxps):
         more = list[CXp]()
         for cxp in group:  # of which there may be any number
             room -= 8 + 4 * size + len(_exact(cxp)) + len(words.get(cxp.features, ""))
             if room < 0:
-                return found, reach, whole
+                return found, size - 1, whole
             more.append(cxp)
         common = lcm(whole, *(Fraction(cxp.weight).denominator for cxp in more))
         if (len(found) + len(more)) * common.bit_length() > _MOST_BITS:
-            return found, reach, whole
-        found, reach, whole = found + more, size, common
-    return found, reach, whole
+            return found, size - 1, whole
+        found, whole = found + more, common
+    sizes = e.cxp_sizes
+    # Where none is listed, it is still known that there is none of fewer features than the smallest has.
+    return found, max(sizes, default=0) if found else min(sizes, default=1) - 1, whole
 
 
 def _exact(cxp: CXp) -> str:
@@ -272,7 +276,7 @@ def _cut_words(e: Any, kept: int, reach: int) -> str:
     count = counted(e.cxp_count, "CXp")
     if isinstance(e.cxps, UnlistedCXps):
         return f"The file has the number of CXps, {amount(e.cxp_count)}, but no list of them: explain this row again."
-    if not reach:
+    if not kept:
         return f"This row has {count}, too many for this page; allow more max_bytes, or write fewer rows."
     return (
         f"This row has {count}, too many for this page: it holds the {amount(kept)} of at most "

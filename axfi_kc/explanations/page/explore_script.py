@@ -28,7 +28,7 @@ EXPLORE_STYLE = """
 
 EXPLORE_SCRIPT = r"""
 const page = JSON.parse(document.getElementById("answers").textContent);
-const LONGEST_TABLE = 500, MOST_AXPS = 2000, MOST_LOOKS = 4000000;
+const LONGEST_TABLE = 500, MOST_AXPS = 2000, MOST_LOOKS = 1000000;
 const byId = (id) => document.getElementById(id);
 const frozen = new Set();
 
@@ -157,16 +157,17 @@ function cellOf([content, key, kind], place, title) {
   if (kind) { attributes.class = kind; }
   return make(place === 0 ? "th" : "td", attributes, ...content);
 }
-function fill(id, lines, sortedBy) {
+// Only the lines that are shown are made: there may be many thousands.
+function fill(id, items, lineOf, sortedBy) {
   const table = document.querySelector(`#${id} table`);
   const heads = Array.from(table.tHead.rows[0].cells);
   heads.forEach((head, k) => head.setAttribute("aria-sort", k === sortedBy ? "descending" : "none"));
-  const rows = lines.slice(0, LONGEST_TABLE).map((line) =>
-    make("tr", { role: "row" }, ...line.map((cell, k) => cellOf(cell, k, heads[k].textContent))));
+  const rows = items.slice(0, LONGEST_TABLE).map((item) =>
+    make("tr", { role: "row" }, ...lineOf(item).map((cell, k) => cellOf(cell, k, heads[k].textContent))));
   table.tBodies[0].replaceChildren(...rows);
-  const left = lines.length - LONGEST_TABLE;
+  const left = items.length - LONGEST_TABLE;
   byId(`${id}-more`).textContent = left > 0 ? `${grouped(left)} more, not listed.` : "";
-  document.querySelector(`#${id} .scroll`).hidden = lines.length === 0;
+  document.querySelector(`#${id} .scroll`).hidden = items.length === 0;
 }
 
 function asked() {
@@ -206,6 +207,10 @@ function showQuestion({ row, step, size, sets, sums, axps }) {
     ? `${counted(sets.length, "CXp")} of ${counted(sums.size, "feature")}, ${many}.`
     : `nothing ${page.does}; there is no CXp.`;
   const output = make("strong", {}, nameOf(row.output));
+  if (!step.reach && !step.complete) {
+    byId("answer").replaceChildren("The model gives ", output, ". The CXps of this row are not on this page.");
+    return;
+  }
   const question = nameOf(`Changing ${change}${held}${near}`);
   byId("answer").replaceChildren("The model gives ", output, ". ", question, `: ${told}`);
 }
@@ -213,12 +218,12 @@ function showScores({ row, sums, denominator, kind }) {
   const whole = Array.from(sums.values()).reduce((sum, one) => sum + one, 0n);
   const ranked = Array.from(sums).sort((a, b) => (a[1] === b[1] ? a[0] - b[0] : (a[1] > b[1] ? -1 : 1)));
   const most = ranked.length ? ranked[0][1] : 0n;
-  fill("scored", ranked.map(([f, sum]) => [
+  fill("scored", ranked, ([f, sum]) => [
     [[nameOf(page.features[f])], null],
     [[nameOf(row.values[f])], null],
     shareCell(sum, whole, most),
     [[numberOf(sum, denominator)], nearly(sum, denominator), "number"],
-  ]), 2);
+  ], 2);
   byId("scores-kind").textContent = kind.about;
 }
 function shareCell(sum, whole, most) {
@@ -228,12 +233,12 @@ function shareCell(sum, whole, most) {
 function showCxps({ row, step, sets }) {
   const heavy = sets.slice().sort((a, b) => (a.weight === b.weight ? 0 : (a.weight > b.weight ? -1 : 1)));
   const most = heavy.length ? heavy[0].weight : 0n;
-  fill("cxps", heavy.map((set) => [
+  fill("cxps", heavy, (set) => [
     [namesOf(set.features), null],
     [[nameOf(set.words || plainWords(row, set.features))], null, "words"],
     weightCell(set.weight, step.whole, most),
     [[String(set.size)], set.size, "number"],
-  ]), 2);
+  ], 2);
 }
 function weightCell(weight, whole, most) {
   const bar = barOf(most ? nearly(weight, most) : 0);
@@ -249,9 +254,9 @@ function showAxps({ sets, axps, size, step }) {
   const also = frozen.size ? " together with the frozen ones" : "";
   const does = `${page.keeps} whatever ${others}`;
   const words = `Each AXp is a smallest set of features that, kept as they are${also}, ${does}.`;
-  byId("axps-words").textContent = axps === null ? TOO_MANY : words;
+  byId("axps-words").textContent = axps === null ? TOO_MANY : (sets.length ? words : "");
   const lines = axps === null || !sets.length ? [] : axps;
-  fill("axps", lines.map((one) => [[namesOf(one), null], [[String(one.length)], one.length, "number"]]), null);
+  fill("axps", lines, (one) => [[namesOf(one), null], [[String(one.length)], one.length, "number"]], null);
 }
 function pickRow() {
   const row = page.rows[Number(byId("row").value)];

@@ -244,6 +244,8 @@ def _pairs(explanation: Any, kind: Interaction, rows: int) -> Markup:
         f"{kind.about} of two features: below 0, they stand in for each other, as fixing the second of a CXp adds "
         "nothing. Pairs that are not listed have 0."
     )
+    if not lines:
+        return element("p", f"{kind.about} of two features: none is other than 0, so no two stand in for each other.")
     listed = table(f"{kind.about} of pairs", ("features", kind.about), lines)
     return joined([element("p", words), listed, more(len(found) - rows, "pair")])
 
@@ -372,18 +374,26 @@ def _forest(explanation: Any) -> Markup:
 
 def batch_head(batch: Sequence[Any], shares: Mapping[str, Sequence[float]]) -> Markup:
     """Return the words and the figures at the top of a batch; `shares` are those of :func:`share_columns`."""
-    outputs = Counter(shown(e.prediction_name) for e in batch)
-    common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
     facts = {
         **_question(batch),
         "instances": amount(len(batch)),
-        "outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none"),
+        **_outputs(batch),
         "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
         "CXps, most": amount(max(cxps, default=0)),
         **({"budgets that ended": stopped} if stopped else {}),
     }
     return joined([element("p", *_batch_words(shares), class_="lead"), named_list(facts, kind="facts")])
+
+
+def _outputs(batch: Sequence[Any]) -> dict[str, object]:
+    """Return how often there is each class, or from where to where the outputs of a regression go."""
+    if len(batch) and batch[0].delta is not None:
+        numbers = [e.prediction for e in batch]
+        return {"outputs": f"{shown(min(numbers))} to {shown(max(numbers))}"}
+    outputs = Counter(shown(e.prediction_name) for e in batch)
+    common = ", ".join(f"{output}: {amount(number)}" for output, number in outputs.most_common(4))
+    return {"outputs" if len(outputs) <= 4 else "most frequent outputs": name(common or "none")}
 
 
 def _batch_words(shares: Mapping[str, Sequence[float]]) -> list[object]:

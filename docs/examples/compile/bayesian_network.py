@@ -33,7 +33,9 @@ def table(name, *parents):
 
 def _given(rows, name, values, parents):
     if parents:
-        return [_given(rows[rows[parents[0]] == p], name, values, parents[1:]) for p in states]
+        return [
+            _given(rows[rows[parents[0]] == p], name, values, parents[1:]) for p in states
+        ]
     counts = [(rows[name] == v).sum() + 1 for v in values]
     return [Fraction(int(c), int(sum(counts))) for c in counts]
 
@@ -62,7 +64,12 @@ print(network)
 
 domain = ax.Domain([ax.Categorical(name, states) for name in columns])
 classifier = network.with_output("cultivar")
-right = sum(a == b for a, b in zip(classifier.predict(X[columns].to_dict("records")), X["cultivar"], strict=True))
+right = sum(
+    a == b
+    for a, b in zip(
+        classifier.predict(X[columns].to_dict("records")), X["cultivar"], strict=True
+    )
+)
 print(f"{right} of {len(X)} wines are classified as they are")
 e = ax.Explainer(classifier, domain).explain(X[columns].iloc[0])
 e
@@ -88,7 +95,9 @@ for target in ("mdd", "obdd", "sdd", "ddnnf"):
 joint = domain.with_distribution(network)
 other = ax.Explainer(classifier, joint).explain(X[columns].iloc[0])
 for a, b in zip(e.cxps, other.cxps, strict=True):
-    print(f"{', '.join(a.features):30} uniform {float(a.weight):.3f}   network {float(b.weight):.3f}")
+    print(
+        f"{', '.join(a.features):30} uniform {float(a.weight):.3f}   network {float(b.weight):.3f}"
+    )
 
 # %%
 # Networks in BIF and Hugin files, and those of pgmpy and pyAgrum, are read as well: :doc:`/tutorials/networks`.

@@ -12,7 +12,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 data = load_breast_cancer(as_frame=True)
-columns = ["worst radius", "worst texture", "worst concave points", "mean texture", "worst smoothness", "area error"]
+columns = [
+    "worst radius",
+    "worst texture",
+    "worst concave points",
+    "mean texture",
+    "worst smoothness",
+    "area error",
+]
 large = data.data[columns] > data.data[columns].median()  # six flags: above the median
 X = large.astype(int).rename(columns=lambda c: "large_" + c.replace(" ", "_"))
 y = data.target_names[data.target]

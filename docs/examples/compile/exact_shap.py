@@ -23,7 +23,10 @@ for name, value in values.items():
 # %%
 # They add up to the output minus its mean, to the last digit:
 
-print(sum(values.values()) == int(model.predict(X.iloc[[133]])[0] == "virginica") - compiled.probability())
+print(
+    sum(values.values())
+    == int(model.predict(X.iloc[[133]])[0] == "virginica") - compiled.probability()
+)
 
 # %%
 # Interactions of pairs, exactly:
@@ -41,8 +44,16 @@ again = ax.shap_scores(ax.compile_model(model, measured, output="virginica"), ro
 import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
-for shift, name, own in ((-0.2, "uniform", values), (0.2, "frequencies of the data", again)):
-    axes.barh([k + shift for k in range(4)], [float(v) for v in own.values()], height=0.38, label=name)
+for shift, name, own in (
+    (-0.2, "uniform", values),
+    (0.2, "frequencies of the data", again),
+):
+    axes.barh(
+        [k + shift for k in range(4)],
+        [float(v) for v in own.values()],
+        height=0.38,
+        label=name,
+    )
 axes.set_yticks(range(4), X.columns)
 axes.axvline(0, linewidth=0.8, color="gray")
 axes.set_xlabel("SHAP value of 'is virginica'")

@@ -20,9 +20,13 @@ print(invitations)
 # A conjunction of clauses that share variables cannot be counted as it stands. Compiled, it can, in every language,
 # and all agree:
 
-compiled = {target: invitations.compile(target) for target in ("mdd", "obdd", "sdd", "ddnnf")}
+compiled = {
+    target: invitations.compile(target) for target in ("mdd", "obdd", "sdd", "ddnnf")
+}
 for target, circuit in compiled.items():
-    print(f"{target:6} {circuit.size.nodes:6,} nodes  {circuit.size.edges:6,} edges  {circuit.count():,} invitations")
+    print(
+        f"{target:6} {circuit.size.nodes:6,} nodes  {circuit.size.edges:6,} edges  {circuit.count():,} invitations"
+    )
 
 # %%
 # Marginals: who is at most of these parties? Two passes give all of them.
@@ -33,7 +37,9 @@ circuit = compiled["obdd"].to_circuit()
 invited = [float(cells[1]) for cells in queries.marginals(circuit, "count")]
 figure, axes = plt.subplots(figsize=(7, 5), layout="constrained")
 places = nx.spring_layout(club, seed=4)
-drawn = nx.draw_networkx_nodes(club, places, node_color=invited, cmap="viridis", node_size=260, ax=axes)
+drawn = nx.draw_networkx_nodes(
+    club, places, node_color=invited, cmap="viridis", node_size=260, ax=axes
+)
 nx.draw_networkx_edges(club, places, alpha=0.3, ax=axes)
 nx.draw_networkx_labels(club, places, font_size=7, font_color="white", ax=axes)
 axes.set_axis_off()

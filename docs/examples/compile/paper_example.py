@@ -72,5 +72,7 @@ orders = list(permutations(domain.names))
 by_definition = dict.fromkeys(domain.names, Fraction(0))
 for order in orders:
     for k, name in enumerate(order):
-        by_definition[name] += (value({*order[: k + 1]}) - value({*order[:k]})) / len(orders)
+        by_definition[name] += (value({*order[: k + 1]}) - value({*order[:k]})) / len(
+            orders
+        )
 print(by_definition == e.scores("shapley"))

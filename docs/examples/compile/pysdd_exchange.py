@@ -28,7 +28,9 @@ for name, options in {
     "searched": {"vtree": "balanced", "minimise": True},
 }.items():
     compiled = ax.compile_model(model, domain, output="malignant", target="sdd", **options)
-    print(f"{name:9} {compiled.size.nodes:4} nodes {compiled.size.edges:4} edges, {compiled.count()} of {2**10} points")
+    print(
+        f"{name:9} {compiled.size.nodes:4} nodes {compiled.size.edges:4} edges, {compiled.count()} of {2**10} points"
+    )
 
 # %%
 # Into a manager of PySDD's own, where it is conjoined with something, and back:
@@ -38,7 +40,9 @@ node = compiled.circuit.to_pysdd(manager)
 radius, texture = manager.literal(1), manager.literal(2)
 both = node & -radius & -texture
 circuit = ax.from_pysdd(both, domain)
-print(f"malignant with a small radius and a fine texture: {ax.queries.count(circuit)} points")
+print(
+    f"malignant with a small radius and a fine texture: {ax.queries.count(circuit)} points"
+)
 
 # %%
 # What do these have in common? A prime implicant is a smallest reason:
@@ -47,11 +51,16 @@ for term in list(ax.prime_implicants(circuit))[:3]:
     print({name: value for name, value in term.items() if value})
 
 # %%
-# The SDD of these points, with its elements:
+# An SDD with its elements. The whole one is too wide for a page, so all but four flags are forgotten: which of their
+# values do such tumours have at all?
 
 from axfi_kc.plots import plot_circuit
 
-plot_circuit(circuit.compile("sdd", vtree="balanced"))
+few = ["perimeter", "area", "symmetry", "fractal dimension"]
+others = [name for name in domain.names if name not in few]
+seen = ax.operations.exists(circuit.compile("sdd", vtree="balanced"), others)
+print(seen.size)
+plot_circuit(seen)
 
 # %%
 # Under the frequencies of the data instead of uniform flags, the same node weighs:

@@ -17,7 +17,13 @@ X, y = data.data, data.target_names[data.target]
 domain = ax.Domain.from_data(X)
 tree = DecisionTreeClassifier(random_state=0).fit(X, y)
 
-frame = ax.compare_sizes(tree, domain, output="class_1", orders=["influence", "given"], vtrees=["balanced", "right"])
+frame = ax.compare_sizes(
+    tree,
+    domain,
+    output="class_1",
+    orders=["influence", "given"],
+    vtrees=["balanced", "right"],
+)
 frame[["target", "order", "vtree", "code", "nodes", "edges", "seconds"]].round(3)
 
 # %%
@@ -32,8 +38,15 @@ print(frame["probability"].nunique())
 # %%
 # A study over several models: how do the languages grow with a forest?
 
-forests = {f"{n} trees": RandomForestClassifier(n, max_depth=3, random_state=0).fit(X, y) for n in (1, 3, 5)}
+forests = {
+    f"{n} trees": RandomForestClassifier(n, max_depth=3, random_state=0).fit(X, y)
+    for n in (1, 3, 5)
+}
 study = ax.size_study(
-    forests, domain, outputs=dict.fromkeys(forests, "class_1"), orders=["influence"], vtrees=["balanced"]
+    forests,
+    domain,
+    outputs=dict.fromkeys(forests, "class_1"),
+    orders=["influence"],
+    vtrees=["balanced"],
 )
 study.best("nodes")[["model", "target", "nodes", "edges"]]

@@ -27,7 +27,9 @@ plot_circuit(compiled)
 # How many of all flowers, in millimetres, does the tree call *versicolor*? ``check=True`` counts a second time, by a
 # route that shares no code with the first.
 
-print(f"{compiled.count(check=True):,} of {domain.size:,}: {float(compiled.probability()):.2%}")
+print(
+    f"{compiled.count(check=True):,} of {domain.size:,}: {float(compiled.probability()):.2%}"
+)
 
 # %%
 # And if the petals are 49 mm long?
@@ -42,7 +44,9 @@ boosted = GradientBoostingClassifier(n_estimators=20, max_depth=2, random_state=
 other = ax.compile_model(boosted, domain, output="versicolor")
 one, two = compiled.target, other.target
 count = (one ^ two).count()
-print(f"the models disagree about versicolor at {count:,} of {domain.size:,} points: {count / domain.size:.2%}")
+print(
+    f"the models disagree about versicolor at {count:,} of {domain.size:,} points: {count / domain.size:.2%}"
+)
 
 # %%
 # Marginals of all features at once, given that the output is *versicolor*: the petal lengths the tree has in mind.
@@ -54,7 +58,12 @@ figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 for name, circuit in (("tree", compiled), ("boosted", other)):
     whole = circuit.probability()
     axes.step(
-        lengths, [float(circuit.condition({"petal length": k}).probability() / whole) for k in lengths], label=name
+        lengths,
+        [
+            float(circuit.condition({"petal length": k}).probability() / whole)
+            for k in lengths
+        ],
+        label=name,
     )
 axes.set_xlabel("petal length in mm")
 axes.set_ylabel("relative frequency")

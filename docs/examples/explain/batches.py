@@ -55,4 +55,10 @@ print(explainer.explain_batch(odd, on_error="skip").skipped)
 
 for name, own in batch.inspection(by="prediction").items():
     first = own.importances_mean.argsort()[::-1][:3]
-    print(name, {str(own.feature_names[k]): round(float(own.importances_mean[k]), 3) for k in first})
+    print(
+        name,
+        {
+            str(own.feature_names[k]): round(float(own.importances_mean[k]), 3)
+            for k in first
+        },
+    )

@@ -49,7 +49,9 @@ batches = [ax.Explainer(model, space).explain_batch(X) for space in (domain, pos
 sets = [[{c.features for c in e.cxps} for e in batch] for batch in batches]
 different = sum(a != b for a, b in zip(*sets, strict=True))
 gone = sum(len(a - b) for a, b in zip(*sets, strict=True))
-print(f"{different} of {len(X)} flowers have other CXps; {gone} CXps had impossible flowers only")
+print(
+    f"{different} of {len(X)} flowers have other CXps; {gone} CXps had impossible flowers only"
+)
 
 # %%
 # Which features count, before and after:
@@ -59,8 +61,12 @@ import matplotlib.pyplot as plt
 shares = [batch.importance("shapley")["mean"] for batch in batches]
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")
 places = range(len(X.columns))
-for shift, name, share in zip((-0.2, 0.2), ("any point", "possible points"), shares, strict=True):
-    axes.barh([p + shift for p in places], [share[c] for c in X.columns], height=0.38, label=name)
+for shift, name, share in zip(
+    (-0.2, 0.2), ("any point", "possible points"), shares, strict=True
+):
+    axes.barh(
+        [p + shift for p in places], [share[c] for c in X.columns], height=0.38, label=name
+    )
 axes.set_yticks(places, X.columns)
 axes.set_xlabel("mean share of the Shapley-like score")
 axes.legend()

@@ -31,18 +31,30 @@ import matplotlib.pyplot as plt
 
 cxps = e.heaviest_cxps()[:12]
 ranges = X.max() - X.min()
-steps = [sum(abs(b - a) / ranges[n] for n, (a, b) in e.counterfactual(c).changes.items()) for c in cxps]
+steps = [
+    sum(abs(b - a) / ranges[n] for n, (a, b) in e.counterfactual(c).changes.items())
+    for c in cxps
+]
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-axes.scatter(steps, [float(c.weight) for c in cxps], s=[40 * len(c.features) for c in cxps], alpha=0.7)
+axes.scatter(
+    steps,
+    [float(c.weight) for c in cxps],
+    s=[40 * len(c.features) for c in cxps],
+    alpha=0.7,
+)
 axes.set_yscale("log")
-axes.set_xlabel("distance of the nearest change, in ranges; dots grow with the number of features")
+axes.set_xlabel(
+    "distance of the nearest change, in ranges; dots grow with the number of features"
+)
 axes.set_ylabel("weight")
 
 # %%
 # Do they hold? The model itself says so:
 
 changed = e.counterfactual().printed.point
-print(model.predict(X.iloc[[60]])[0], "->", model.predict(X.iloc[[60]].assign(**changed))[0])
+print(
+    model.predict(X.iloc[[60]])[0], "->", model.predict(X.iloc[[60]].assign(**changed))[0]
+)
 
 # %%
 # Why not the other class? With ``toward`` only changes to *that* class count:
@@ -50,7 +62,9 @@ print(model.predict(X.iloc[[60]])[0], "->", model.predict(X.iloc[[60]].assign(**
 for cultivar in data.target_names:
     if cultivar != e.prediction:
         other = explainer.explain(X.iloc[60], toward=cultivar)
-        print(f"{cultivar}: {other.cxp_count} CXps, nearest: {other.counterfactual().words}")
+        print(
+            f"{cultivar}: {other.cxp_count} CXps, nearest: {other.counterfactual().words}"
+        )
 
 # %%
 # And how far may values move without any change? The box of largest measure that keeps the output, over all features:

@@ -38,14 +38,18 @@ import time
 
 begin = time.perf_counter()
 batch = explainer.explain_batch(X)
-print(f"{len(batch)} images, {sum(e.cxp_count for e in batch):,} CXps, {time.perf_counter() - begin:.1f} s")
+print(
+    f"{len(batch)} images, {sum(e.cxp_count for e in batch):,} CXps, {time.perf_counter() - begin:.1f} s"
+)
 
 # %%
 # Pixels that matter anywhere: the mean share over all images.
 
 shares = batch.importance("shapley")["mean"]
 figure, axes = plt.subplots(figsize=(3.6, 3), layout="constrained")
-image = axes.imshow(np.array([shares[name] for name in names]).reshape(8, 8), cmap="viridis")
+image = axes.imshow(
+    np.array([shares[name] for name in names]).reshape(8, 8), cmap="viridis"
+)
 axes.set_axis_off()
 figure.colorbar(image, label="mean share")
 
@@ -55,5 +59,9 @@ figure.colorbar(image, label="mean share")
 forest = RandomForestClassifier(10, random_state=0).fit(X, y)
 some = X[:30]
 alone = [len(e.cxps) for e in ax.Explainer(model, domain, max_size=1).explain_batch(some)]
-together = [len(e.cxps) for e in ax.Explainer(forest, domain, max_size=1).explain_batch(some)]
-print(f"single pixels that change the digit: tree {np.mean(alone):.1f}, forest {np.mean(together):.1f} per image")
+together = [
+    len(e.cxps) for e in ax.Explainer(forest, domain, max_size=1).explain_batch(some)
+]
+print(
+    f"single pixels that change the digit: tree {np.mean(alone):.1f}, forest {np.mean(together):.1f} per image"
+)

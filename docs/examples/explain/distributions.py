@@ -30,11 +30,20 @@ print(tree)
 patient = X.iloc[5]
 found = {
     name: ax.Explainer(model, space).explain(patient)
-    for name, space in {"uniform": uniform, "marginals": marginal, "Chow-Liu tree": joint}.items()
+    for name, space in {
+        "uniform": uniform,
+        "marginals": marginal,
+        "Chow-Liu tree": joint,
+    }.items()
 }
-weights = {name: {", ".join(c.features): float(c.weight) for c in e.cxps} for name, e in found.items()}
+weights = {
+    name: {", ".join(c.features): float(c.weight) for c in e.cxps}
+    for name, e in found.items()
+}
 for cxp in weights["uniform"]:
-    print(f"{cxp:22}", *(f"{name} {own[cxp]:.4f}" for name, own in weights.items()), sep="   ")
+    print(
+        f"{cxp:22}", *(f"{name} {own[cxp]:.4f}" for name, own in weights.items()), sep="   "
+    )
 
 # %%
 # Which features come first is then another question for each distribution:
@@ -42,7 +51,12 @@ for cxp in weights["uniform"]:
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
 for shift, (name, e) in zip((-0.27, 0, 0.27), found.items(), strict=True):
     shares = e.shares("shapley")
-    axes.barh([k + shift for k in range(len(shares))], [float(s) for s in shares.values()], height=0.25, label=name)
+    axes.barh(
+        [k + shift for k in range(len(shares))],
+        [float(s) for s in shares.values()],
+        height=0.25,
+        label=name,
+    )
 axes.set_yticks(range(len(X.columns)), X.columns)
 axes.invert_yaxis()
 axes.set_xlabel("share of the Shapley-like score")
@@ -53,7 +67,12 @@ axes.legend()
 # sure is it once the blood pressure and ``s5`` are known?
 
 e = found["Chow-Liu tree"]
-print({name: round(float(p), 3) for name, p in ax.Explainer(model, joint).output_probabilities().items()})
+print(
+    {
+        name: round(float(p), 3)
+        for name, p in ax.Explainer(model, joint).output_probabilities().items()
+    }
+)
 print(e.prediction, round(float(e.precision(["bp", "s5"])), 3))
 
 # %%

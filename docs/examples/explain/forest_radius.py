@@ -31,7 +31,9 @@ for k in (1, 2, 3):
 # says so:
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", ax.errors.AxfiWarning)  # which says that the budget was spent
+    warnings.simplefilter(
+        "ignore", ax.errors.AxfiWarning
+    )  # which says that the budget was spent
     e = ax.Explainer(model, X, budget=ax.Budget(nodes=50_000)).explain(tumour)
 e
 
@@ -45,7 +47,12 @@ figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
 top = sorted(e.relevant, key=lambda name: -e.shares()[name])[:8]
 for k, shift in ((2, -0.2), (3, 0.2)):
     shares = ax.Explainer(model, X, max_size=k).explain(tumour).shares()
-    axes.barh([p + shift for p in range(len(top))], [float(shares[n]) for n in top], height=0.38, label=f"radius {k}")
+    axes.barh(
+        [p + shift for p in range(len(top))],
+        [float(shares[n]) for n in top],
+        height=0.38,
+        label=f"radius {k}",
+    )
 axes.set_yticks(range(len(top)), top)
 axes.invert_yaxis()
 axes.set_xlabel("share of the Shapley-like score")

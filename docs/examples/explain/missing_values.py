@@ -14,9 +14,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 data = load_wine(as_frame=True)
 X = data.data[["alcohol", "malic_acid", "flavanoids", "color_intensity", "proline"]]
-X = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)  # a fifth of the readings got lost
+X = X.mask(
+    np.random.default_rng(0).random(X.shape) < 0.2
+)  # a fifth of the readings got lost
 y = data.target_names[data.target]
-model = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=8, random_state=0).fit(X, y)
+model = HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=8, random_state=0).fit(
+    X, y
+)
 
 # %%
 # The domain takes the share of missing values of each column from the table:
@@ -55,7 +59,9 @@ complete = X.dropna().head(40)
 lost = ax.Region(frozen=[name for name in X.columns if name != "proline"])
 batch = ax.Explainer(model, domain, within=lost).explain_batch(complete)
 changed = [b for b in batch if b.cxps]
-print(f"{len(changed)} of {len(complete)} wines depend on proline alone, its absence included")
+print(
+    f"{len(changed)} of {len(complete)} wines depend on proline alone, its absence included"
+)
 
 # %%
 # The checker, which shares no code with the engines, agrees with the explanation above:

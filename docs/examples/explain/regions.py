@@ -26,20 +26,29 @@ print(anywhere.prediction, [c.features for c in anywhere.cxps])
 advice = ax.Region(frozen=["age", "sex"], only_down=["bmi", "bp"])
 advised = explainer.explain(patient, within=advice)
 for cxp in advised.cxps:
-    print(f"{float(cxp.weight):.4f}  {', '.join(cxp.features)}: {advised.counterfactual(cxp).words}")
+    print(
+        f"{float(cxp.weight):.4f}  {', '.join(cxp.features)}: {advised.counterfactual(cxp).words}"
+    )
 
 # %%
 # And if, besides, no value moves by more than a tenth of its range?
 
 near = ax.Region(frozen=["age", "sex"], only_down=["bmi", "bp"], radius=0.1, unit="range")
-print([c.features for c in explainer.explain(patient, within=near).cxps] or "nothing within reach changes the output")
+print(
+    [c.features for c in explainer.explain(patient, within=near).cxps]
+    or "nothing within reach changes the output"
+)
 
 # %%
 # As the radius grows, CXps appear, and are replaced by parts of them. All radii at which that happens, exactly:
 
 path = ax.radius_path(explainer, patient, unit="range")
 for step in path.steps:
-    print(f"from {float(step.start):.4f} of the ranges:", *(", ".join(c) for c in step.appeared), sep="  ")
+    print(
+        f"from {float(step.start):.4f} of the ranges:",
+        *(", ".join(c) for c in step.appeared),
+        sep="  ",
+    )
 
 # %%
 # The same as a picture: how the shares of the features change with the radius.

@@ -31,16 +31,36 @@ axfi = e.scores("shapley")
 # %%
 # Features that some minimal change of the decision needs are *relevant*. Side by side, each as a share of the whole:
 
-names = sorted({*e.relevant, *sorted(shap, key=lambda n: -abs(shap[n]))[:6]}, key=lambda n: -axfi[n])
+names = sorted(
+    {*e.relevant, *sorted(shap, key=lambda n: -abs(shap[n]))[:6]}, key=lambda n: -axfi[n]
+)
 whole = sum(abs(v) for v in shap.values())
 figure, axes = plt.subplots(figsize=(7.5, 4), layout="constrained")
 places = range(len(names))
-axes.barh([p - 0.2 for p in places], [float(e.shares()[n]) for n in names], height=0.38, label="AxFi")
-axes.barh([p + 0.2 for p in places], [float(abs(shap[n]) / whole) for n in names], height=0.38, label="SHAP, absolute")
+axes.barh(
+    [p - 0.2 for p in places],
+    [float(e.shares()[n]) for n in names],
+    height=0.38,
+    label="AxFi",
+)
+axes.barh(
+    [p + 0.2 for p in places],
+    [float(abs(shap[n]) / whole) for n in names],
+    height=0.38,
+    label="SHAP, absolute",
+)
 axes.set_yticks(places, [f"{n} (relevant)" if n in e.relevant else n for n in names])
 axes.invert_yaxis()
 axes.set_xlabel("share")
 axes.legend()
+
+# %%
+# The same row as two strips. AxFi scores start at 0 and end at what fixing all features excludes; SHAP values push the
+# output up from the left and down from the right.
+
+from axfi_kc.plots import plot_force
+
+plot_force(e, shap=shap)
 
 # %%
 # Over the first 100 tumours: how often does SHAP rank an irrelevant feature above a relevant one?
