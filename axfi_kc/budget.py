@@ -26,7 +26,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.errors import BudgetError, DomainError
+from axfi_kc.arguments import check_fields, quoted, whole
+from axfi_kc.errors import ArgumentError, BudgetError, DomainError
 
 __all__ = [
     "ALLOWANCE",
@@ -93,12 +94,12 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse limits that are not positive numbers."""
-        if isinstance(self.threads, bool) or not isinstance(self.threads, int) or self.threads < 1:
-            raise DomainError(f"A budget of threads must be a whole number from 1 up, but {self.threads!r} was given.")
+        check_fields(self)
+        whole(self.threads, "A budget of threads", least=1)
         for name, limit in (("seconds", self.seconds), ("nodes", self.nodes), ("bytes", self.bytes)):
             if limit is not None and not limit > 0:
                 raise DomainError(
-                    f"A budget of {name} must be above 0, but {limit} was given; leave it out for no limit."
+                    f"A budget of {name} must be above 0, but {quoted(limit)} was given; leave it out for no limit."
                 )
 
 
@@ -222,6 +223,10 @@ class Watch:
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
+        if budget is not None and not isinstance(budget, Budget):
+            raise ArgumentError(
+                f"A budget is an ax.Budget or None, but {quoted(budget)} was given; make one, as ax.Budget(seconds=5)."
+            )
         self.budget = budget or _NO_LIMIT
         self._begin = time.perf_counter()
         if self.budget.bytes is not None:

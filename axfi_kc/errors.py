@@ -8,6 +8,8 @@ was found and what to do.
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
+    "ArgumentValueError",
     "AxfiError",
     "AxfiWarning",
     "BudgetError",
@@ -51,10 +53,18 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
 
 
 class AxfiError(Exception):
-    """Base of every error raised on purpose by axfi_kc."""
+    """Base of every error raised on purpose by axfi_kc; a message that quotes a megabyte is cut in the middle."""
 
     def __init__(self, message: object = "", *more: object) -> None:
         super().__init__(shortened(str(message)), *more)
+
+
+class ArgumentError(AxfiError, TypeError):
+    """An argument is of another kind than the function takes."""
+
+
+class ArgumentValueError(AxfiError, ValueError):
+    """An argument is of the right kind, but no value that the function takes."""
 
 
 class AxfiWarning(UserWarning):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from axfi_kc.arguments import checked, is_hashable, quoted
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Size
@@ -72,6 +73,7 @@ class CompiledModel:
         """An estimate of the memory it takes."""
         return self.target.bytes
 
+    @checked("check", "budget")
     def count(self, *, check: bool = False, budget: Budget | None = None) -> int:
         """Return the number of points with the output, over the features that are not fixed.
 
@@ -88,6 +90,7 @@ class CompiledModel:
         # The circuit's grid knows what is fixed: such features count with one value.
         return queries.count(self.circuit, check=check, budget=budget)
 
+    @checked("budget")
     def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability of the output, given what is fixed; under constraints, among the possible points.
 
@@ -106,6 +109,7 @@ class CompiledModel:
         cells = {self.domain.index(name): self.target.grid.cell(name, value) for name, value in self.fixed.items()}
         return self.target.probability(budget=budget) / possible_share(self.target.grid, cells)
 
+    @checked("values", "budget")
     def condition(self, values: Mapping[str, Any], *, budget: Budget | None = None) -> CompiledModel:
         """Return the circuit with features set to values, as ``{feature name: value}``.
 
@@ -132,6 +136,7 @@ class CompiledModel:
         made = target_of(self.language, conditioned, **self._options, **limits)
         return CompiledModel(made, self.output, {**self.fixed, **values}, self._options)
 
+    @checked("path")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the circuit to a file; the suffix says in which format.
 
@@ -144,6 +149,7 @@ class CompiledModel:
         save_circuit(self.target, path)
 
 
+@checked("domain", "output", "target", "order", "budget")
 def compile_model(
     model: Any,
     domain: Domain,
@@ -238,9 +244,9 @@ def _label(model: Model, output: Any) -> Hashable:
     if output is None:
         return _greater(labels)
     # The model's own label, not the one given: 1, 1.0 and True are equal, but only one is what the model says.
-    found = next((y for y in labels if y == output), None)
+    found = next((y for y in labels if is_hashable(output) and y == output), None)
     if found is None:
-        raise DomainError(f"output must be one of {', '.join(map(repr, labels))}, but {output!r} was given.")
+        raise DomainError(f"output must be one of {', '.join(map(repr, labels))}, but {quoted(output)} was given.")
     return found
 
 

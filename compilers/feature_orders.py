@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.families.force import force_order
@@ -84,5 +85,6 @@ def _by_word(order: str, uses: Uses) -> list[int]:
     if order == "given":
         return sorted(by_influence)
     raise DomainError(
-        f"order must be one of {', '.join(map(repr, ORDERS))} or a list of all feature names, but {order!r} was given."
+        f"order must be one of {', '.join(map(repr, ORDERS))} or a list of all feature names, but "
+        f"{quoted(order)} was given."
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.compilers.feature_orders import Order
@@ -43,6 +44,7 @@ class SizeStudy:
 
     frame: pd.DataFrame = field(repr=False)
 
+    @checked("measure")
     def best(self, measure: str = "nodes") -> pd.DataFrame:
         """Return, for each model and language (and with and without constraints), the row with the least `measure`.
 
@@ -52,12 +54,13 @@ class SizeStudy:
             If there is no such measure.
         """
         if measure not in _MEASURES:
-            raise DomainError(f"A size is measured in one of {', '.join(_MEASURES)}, but {measure!r} was given.")
+            raise DomainError(f"A size is measured in one of {', '.join(_MEASURES)}, but {quoted(measure)} was given.")
         known = self.frame[self.frame[measure].notna()]
         keys = ["model", "target", "constraints"]
         rows = known.groupby(keys, sort=False, dropna=False)[measure].idxmin()
         return self.frame.loc[rows.tolist()].reset_index(drop=True)
 
+    @checked("path")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file: ``.csv``, ``.json`` (a list of rows; fractions are text) or ``.html``.
 
@@ -78,10 +81,15 @@ class SizeStudy:
         elif suffix == ".html":
             text = rows.to_html(index=False, na_rep="")
         else:
-            raise DomainError(f"A study is saved as {', '.join(_FILES)}, but {suffix!r} was given; name one of these.")
+            raise DomainError(
+                f"A study is saved as {', '.join(_FILES)}, but {quoted(suffix)} was given; name one of these."
+            )
         write_whole(path, text, what="The study")
 
 
+@checked(
+    "models", "outputs", "targets", "codes", "orders", "vtrees", "seeds", "searches", "budget", "progress", "on_row"
+)
 def size_study(
     models: Mapping[str, Any],
     domain: Domain | None = None,
@@ -173,7 +181,9 @@ def _check(models: Mapping[str, Any], searches: Sequence[str]) -> None:
         raise DomainError("A study needs a model, but none was given; give {name: model}.")
     strange = next((search for search in searches if search not in SEARCHES), None)
     if strange is not None:
-        raise CircuitError(f"A search is one of {', '.join(SEARCHES)}, but {strange!r} was given; name one of these.")
+        raise CircuitError(
+            f"A search is one of {', '.join(SEARCHES)}, but {quoted(strange)} was given; name one of these."
+        )
 
 
 def _pair(name: str, model: Any, domain: Domain | None) -> tuple[Any, Domain]:

@@ -10,6 +10,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import called, checked
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.recounting import recount
@@ -83,6 +84,7 @@ class SizeRow:
 COLUMNS = tuple(SizeRow.__dataclass_fields__)
 
 
+@checked("domain", "output", "targets", "codes", "orders", "vtrees", "reorder", "budget", "progress", "on_row")
 def compare_sizes(
     model: Any,
     domain: Domain,
@@ -154,7 +156,7 @@ def compare_sizes(
     for row in rows:
         found.append([getattr(row, c) for c in COLUMNS])
         if on_row is not None:
-            on_row(row)
+            called(on_row, "on_row", row)
     return typed(pd.DataFrame(found, columns=list(COLUMNS)))
 
 

@@ -18,6 +18,7 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, paced
 from axfi_kc.circuits.operand import Operand
 from axfi_kc.domain.grid import Grid
@@ -108,12 +109,14 @@ class Circuit(Operand):
         """Nodes and edges."""
         return Size(nodes=int((self.kinds >= DECISION).sum()), edges=len(self.children))
 
+    @checked("node")
     def arcs(self, node: int) -> list[tuple[tuple[int, ...], int]]:
         """Return the arcs of `node` as ``(cells, child)``; cells are empty for AND and OR."""
         span = slice(int(self.offsets[node]), int(self.offsets[node + 1]))
         labels, children = self.labels[span].tolist(), self.children[span].tolist()
         return [(self.cell_sets[k] if k != _NO_LABEL else (), c) for k, c in zip(labels, children, strict=True)]
 
+    @checked("decision", "account", "forget")
     def fold(
         self,
         *,
@@ -263,7 +266,12 @@ def circuit_in(form: Form) -> Circuit:
     """
     if isinstance(form, Circuit):
         return form
-    made = form.to_circuit() if hasattr(form, "to_circuit") else getattr(form, "circuit", None)
+    # Of the class: what an instance says it has may be anything, as in a mock.
+    made = None
+    if hasattr(type(form), "to_circuit"):
+        made = form.to_circuit()  # type: ignore[union-attr]
+    elif hasattr(type(form), "circuit"):
+        made = getattr(form, "circuit", None)
     if isinstance(made, Circuit):
         return made
     raise CircuitError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Form, circuit_in
 from axfi_kc.circuits.queries.satisfiability import values_of
@@ -61,6 +62,7 @@ class Implicants:
             chosen = [places[e] for e in features_of(mask)]
             yield {axis.feature.name: _shown(axis, c) for axis, c in chosen}
 
+    @checked("budget")
     def minimal(self, *, budget: Budget | None = None) -> Implicants:
         """Return the terms with the fewest features."""
         return Implicants(self.family.smallest(budget=budget), self.grid)
@@ -71,6 +73,7 @@ def _shown(axis: Any, cell: int) -> Any:
     return values_of(axis, cell)[0] if single else axis.describe([cell])
 
 
+@checked("budget")
 def prime_implicants(form: Form, *, budget: Budget | None = None) -> Implicants:
     """Return all prime implicants: terms that force the function, and of which no feature can be left out.
 

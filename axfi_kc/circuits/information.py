@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from axfi_kc.arguments import checked, wholes
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.psdd import Psdd
@@ -32,6 +33,7 @@ _MOST_COMBINATIONS = 100_000
 Term = tuple[Fraction | int, Fraction | int]
 
 
+@checked("worths", "base", "budget")
 def entropy(
     source: Form | Psdd, worths: Worths = None, *, base: float = math.e, budget: Budget | None = None
 ) -> Interval:
@@ -92,6 +94,7 @@ def _paired(found: Iterable[Sequence[Fraction]], rows: Iterable[Sequence[int]]) 
         yield from zip(chances, row, strict=True)
 
 
+@checked("worths", "other_worths", "base", "budget")
 def divergence(
     p: Form | Psdd,
     q: Form | Psdd,
@@ -191,6 +194,7 @@ def _require_codes(psdd: Psdd) -> None:
         )
 
 
+@checked("features", "others", "worths", "base", "budget")
 def mutual_information(
     source: Form | Distribution,
     features: Sequence[int],
@@ -243,8 +247,8 @@ def mutual_information(
     if not isinstance(source, Distribution):
         source = circuit_in(source)
     sizes = [a.n_cells for a in source.grid.axes] if isinstance(source, Circuit) else [s.size for s in source.states]
-    both = [*features, *others]
-    if not features or not others or len(set(both)) < len(both) or not all(0 <= i < len(sizes) for i in both):
+    both = wholes([*features, *others], "the features", below=len(sizes))
+    if not len(features) or not len(others) or len(set(both)) < len(both):
         raise CircuitError(
             f"Mutual information is between two sets of features from 0 to {len(sizes) - 1} that have none in common, "
             f"but {list(features)} and {list(others)} were given; correct them."

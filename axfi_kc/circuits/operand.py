@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
+
 if TYPE_CHECKING:
     import networkx as nx
 
@@ -77,11 +79,13 @@ class Operand:
         """Return the same number for the same points of the same domain."""
         return int(_operations().fingerprint(self))
 
+    @checked("target")
     def compile(self, target: str = "mdd", **options: Any) -> Target:
         """Return the same points in a target language; see :func:`axfi_kc.circuits.targets.target_of`."""
         found: Target = import_module("axfi_kc.circuits.targets").target_of(target, self, **options)
         return found
 
+    @checked("code")
     def to_dd(self, manager: Any, *, code: str = "order") -> Any:
         """Return the same function as a node of a manager of dd.
 
@@ -89,6 +93,7 @@ class Operand:
         """
         return import_module("axfi_kc.circuits.exchange.dd_nodes").to_dd(self, manager, code=code)
 
+    @checked("code", "variables")
     def to_pysdd(self, manager: Any, *, code: str = "order", variables: Mapping[str, int] | None = None) -> Any:
         """Return the same function as a node of a manager of PySDD.
 
@@ -102,6 +107,7 @@ class Operand:
         found: nx.DiGraph = import_module("axfi_kc.circuits.exchange.graphs").to_networkx(self)
         return found
 
+    @checked("code")
     def to_cnf(self, *, code: str = "direct") -> Cnf:
         """Return clauses with as many models as there are points.
 

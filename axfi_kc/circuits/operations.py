@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Notes, circuit_in
@@ -66,6 +67,7 @@ OPERATORS: dict[str, tuple[str, str]] = {
 """The names of operations on two forms, each with the operation of the table of languages and its meaning."""
 
 
+@checked("operator", "budget")
 def apply(operator: str, a: Any, b: Any, *, budget: Budget | None = None) -> Any:
     """Return the result of an operation on two forms over one domain, in the language of the first.
 
@@ -95,7 +97,9 @@ def apply(operator: str, a: Any, b: Any, *, budget: Budget | None = None) -> Any
     (2, True, True)
     """
     if operator not in OPERATORS:
-        raise CircuitError(f"An operation is one of {', '.join(OPERATORS)}, but {operator!r} was given; name one.")
+        raise CircuitError(
+            f"An operation is one of {', '.join(OPERATORS)}, but {quoted(operator)} was given; name one."
+        )
     first, second = _on_one_grid(_form(a), _form(b))
     if isinstance(first, Circuit):
         return _of_circuits(operator, first, circuit_in(second), account_of(budget))
@@ -103,9 +107,10 @@ def apply(operator: str, a: Any, b: Any, *, budget: Budget | None = None) -> Any
     return _of_targets(operator, first, _beside(first, second))
 
 
+@checked("operator")
 def operated(operator: str, a: Any, b: object) -> Any:
     """Return what a Python operator returns: an operation, or that it knows nothing of what is given."""
-    return apply(operator, a, b) if isinstance(b, Operand) or hasattr(b, "target") else NotImplemented
+    return apply(operator, a, b) if isinstance(b, Operand) or hasattr(type(b), "target") else NotImplemented
 
 
 def conjoin(a: Any, b: Any) -> Any:
@@ -141,6 +146,7 @@ def negate(form: Any) -> Any:
     return nodes.build.circuit(nodes.load(own)[1])
 
 
+@checked("values", "budget")
 def restrict(form: Any, values: Mapping[Any, Any], *, budget: Budget | None = None) -> Any:
     """Return the function that no longer depends on some features: they take these values in it.
 
@@ -188,6 +194,7 @@ def cofactors(form: Any, feature: int | str) -> tuple[Any, ...]:
     return tuple(restrict(own, {i: c}) for c in range(own.grid.n_cells[i]))
 
 
+@checked("budget")
 def exists(form: Any, features: Iterable[int | str], *, budget: Budget | None = None) -> Any:
     """Return the points from which a point of the form is reached by changing only these features.
 
@@ -205,6 +212,7 @@ def exists(form: Any, features: Iterable[int | str], *, budget: Budget | None = 
     return _quantified(_form(form), features, universal=False, budget=budget)
 
 
+@checked("budget")
 def forall(form: Any, features: Iterable[int | str], *, budget: Budget | None = None) -> Any:
     """Return the points that stay in the form however these features change; see :func:`exists`.
 
@@ -217,6 +225,7 @@ def forall(form: Any, features: Iterable[int | str], *, budget: Budget | None = 
     return _quantified(_form(form), features, universal=True, budget=budget)
 
 
+@checked("budget")
 def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | None = None) -> Any:
     """Return the form with features of two cells replaced by functions, all at once.
 
@@ -264,6 +273,7 @@ def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | N
     return _beside(own, made)
 
 
+@checked("budget")
 def simplify(form: Any, care: Any, *, budget: Budget | None = None) -> Any:
     """Return a form that agrees with this one wherever `care` holds, and is as small or smaller.
 
@@ -388,6 +398,7 @@ def _drawn_cells(axis: Axis, seed: int) -> list[int]:
     return axis.locate(np.array(codes)).tolist()
 
 
+@checked("circuit", "grid")
 def on_grid(circuit: Circuit, grid: Grid) -> Circuit:
     """Return the circuit over the cells of a finer grid of the same domain (cost: linear, and the cells)."""
     if circuit.grid.is_like(grid):
@@ -400,7 +411,7 @@ def _form(given: Any) -> Any:
     """Return a circuit or a target: of a compiled model its target."""
     if isinstance(given, Operand):
         return given
-    target = getattr(given, "target", None)
+    target = getattr(given, "target", None) if hasattr(type(given), "target") else None
     return target if isinstance(target, Operand) else circuit_in(given)
 
 

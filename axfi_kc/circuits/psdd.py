@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from axfi_kc.arguments import check_fields, checked
 from axfi_kc.circuits.targets.bit_codes import Bit, cells_of, mask_of
 from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.circuits.targets.vtrees import Vtree
@@ -63,6 +64,7 @@ class Psdd(Distribution):
 
     def __post_init__(self) -> None:
         """Check that nodes respect the vtree and parameters are probabilities."""
+        check_fields(self)
         _check_bits(self)
         _check_nodes(self)
         object.__setattr__(self, "_joins", tuple(_joins(self)))
@@ -73,6 +75,7 @@ class Psdd(Distribution):
                 "it was made with."
             )
 
+    @checked("evidence")
     def total(self, evidence: Evidence) -> Fraction:
         """Return the sum, over all combinations of values, of their probability times the evidence.
 
@@ -98,6 +101,7 @@ class Psdd(Distribution):
             )
         return found[-1].get((), Fraction(0))
 
+    @checked("sdd")
     def probability_of(self, sdd: Sdd) -> Fraction:
         """Return the probability of a sentential decision diagram over the same vtree, by pairs of nodes.
 
@@ -117,6 +121,7 @@ class Psdd(Distribution):
             )
         return _Pairs(self, sdd).probability() / self._valid
 
+    @checked("vtree", "bits")
     def is_shaped_like(self, vtree: Vtree, bits: Sequence[tuple[int, int]]) -> bool:
         """Tell whether a vtree has this one's shape, and its variables the same meanings."""
         return _shape(self.vtree, self.bits) == _shape(vtree, bits)
@@ -146,6 +151,7 @@ class Psdd(Distribution):
         return f"a PSDD of {counted(len(self.places), 'node')}"
 
     @staticmethod
+    @checked("bits")
     def bits_of(bits: Sequence[Bit]) -> tuple[tuple[int, int], ...]:
         """Return what variables mean, by the bits of a code."""
         return tuple((bit.feature, mask_of(bit.cells)) for bit in bits)
@@ -182,6 +188,14 @@ def _check_bits(psdd: Psdd) -> None:
 
 def _check_nodes(psdd: Psdd) -> None:
     tree = psdd.vtree
+    if not len(psdd.places) == len(psdd.leaves) == len(psdd.elements):
+        raise DomainError(
+            f"A diagram needs a place, a leaf or None, and elements for every node, but {len(psdd.places)}, "
+            f"{len(psdd.leaves)} and {len(psdd.elements)} were given; give as many of each."
+        )
+    strange = next((p for p in psdd.places if not 0 <= p < len(tree.left)), None)
+    if strange is not None:
+        raise DomainError(f"The vtree has {len(tree.left)} nodes, but a node is placed at {strange}; renumber them.")
     for node, (place, chance, elements) in enumerate(zip(psdd.places, psdd.leaves, psdd.elements, strict=True)):
         left, right = tree.left[place], tree.right[place]
         if chance is not None:

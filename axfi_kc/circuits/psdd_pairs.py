@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
+from axfi_kc.arguments import checked
 from axfi_kc.circuits.psdd import Psdd
 from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.errors import CircuitError
@@ -174,6 +175,7 @@ def _downwards(p: Psdd, flow: dict[Pair, Fraction]) -> Iterator[Pair]:
         yield from [pair for pair in flow if p.places[pair[0]] == place]
 
 
+@checked("p", "q")
 def psdd_product(p: Psdd, q: Psdd) -> tuple[Psdd, Fraction]:
     """Return the distribution in proportion to the product of two, and the sum that was divided by.
 
@@ -252,6 +254,7 @@ def _kept_pairs(p: Psdd, q: Psdd, root: Pair, whole: Callable[[Pair], Fraction])
     return sorted(found, key=lambda pair: (p.places[pair[0]], pair))
 
 
+@checked("psdd", "sdd")
 def psdd_given(psdd: Psdd, sdd: Sdd) -> tuple[Psdd, Fraction]:
     """Return the distribution given that a sentential decision diagram over the same vtree holds, and its probability.
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.distribution import (
     DISTRIBUTIONS,
     Distribution,
@@ -41,7 +42,7 @@ from axfi_kc.domain.network_variables import (
     state_of,
     states_for,
 )
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import ArgumentError, DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class BayesianNetwork:
     _order: tuple[int, ...] = field(compare=False)  # each after its parents
     _plans: dict[tuple[frozenset[int], frozenset[int]], _Plan] = field(compare=False)
 
+    @checked("states", "tables", "parents", "output", "bins")
     def __init__(
         self,
         states: Mapping[str, Sequence[Hashable]],
@@ -204,6 +206,7 @@ class BayesianNetwork:
         pairs = zip(self.variables, self._tables, strict=True)
         return [Factor((*v.parents, i), table) for i, (v, (table, _)) in enumerate(pairs)]
 
+    @checked("evidence")
     def probability(self, evidence: Mapping[str, Hashable | set[Hashable]]) -> Fraction:
         """Return the probability that variables have given states, each one state or a set of them.
 
@@ -219,11 +222,12 @@ class BayesianNetwork:
             odd = next((s for s in chosen if s not in self.variables[i].states), None)
             if odd is not None:
                 raise DomainError(
-                    f"Variable {name!r} has the states {listed(self.variables[i].states)}, but {odd!r} was given."
+                    f"Variable {name!r} has the states {listed(self.variables[i].states)}, but {quoted(odd)} was given."
                 )
             rows[i] = [int(state in chosen) for state in self.variables[i].states]
         return self.total_of(rows)
 
+    @checked("rows")
     def total_of(self, rows: Mapping[int, Row]) -> Fraction:
         """Return the sum, over all states of all variables, of their probability times the evidence, by variable.
 
@@ -280,6 +284,7 @@ class BayesianNetwork:
                 stack += self.variables[i].parents
         return sorted(found)
 
+    @checked("source")
     def drawn(self, source: Random) -> list[int]:
         """Return a state of each variable, by its number, at random: each given its parents, with exact chances."""
         found = [0] * len(self)
@@ -290,6 +295,7 @@ class BayesianNetwork:
             found[i] = chosen(variable.rows[row], source)
         return found
 
+    @checked("domain")
     def over(self, domain: Domain) -> NetworkDistribution:
         """Return the distribution of a domain's features, each the variable of its name; others are summed out.
 
@@ -309,6 +315,7 @@ class BayesianNetwork:
         pairs = [states_for(self.variables[p], f) for p, f in zip(places, domain.features, strict=True)]
         return NetworkDistribution(self, tuple(s for s, _ in pairs), places, tuple(turned for _, turned in pairs))
 
+    @checked("feature")
     def over_feature(self, feature: Feature) -> int:
         """Return the variable that a feature is, or raise a DomainError."""
         place = self._place.get(feature.name)
@@ -319,6 +326,7 @@ class BayesianNetwork:
             )
         return place
 
+    @checked("points")
     def predict(self, points: Sequence[Mapping[str, Any]]) -> list[Hashable]:
         """Return the most probable state of the output at each point, ``{name: state}``; of equal ones the first.
 
@@ -340,6 +348,11 @@ class BayesianNetwork:
         >>> network.with_output("a").predict([{"b": "x"}, {}])
         ['x', 'y']
         """
+        strange = next((point for point in points if not isinstance(point, Mapping)), None)
+        if strange is not None:
+            raise ArgumentError(
+                f"A point is a mapping from names to states, but {quoted(strange)} was given; give one."
+            )
         return [self._most_probable(self._goal(point), point) for point in points]
 
     def _goal(self, point: Mapping[str, Any]) -> int:
@@ -374,8 +387,11 @@ class BayesianNetwork:
         return found | {"rows": [[number_text(p) for p in row] for row in v.rows]}
 
     @classmethod
+    @checked("document")
     def of_document(cls, document: Mapping[str, Any]) -> BayesianNetwork:
         """Return the network that :meth:`document` wrote."""
+        if "variables" not in document:
+            raise DomainError(f"A network has variables, but {quoted(document)} was given; write it with document().")
         nodes = document["variables"]
         states = {node["name"]: tuple(value_of(s) for s in node["states"]) for node in nodes}
         parents = {node["name"]: tuple(node.get("parents", ())) for node in nodes}
@@ -386,6 +402,7 @@ class BayesianNetwork:
         return cls.of_rows(states, rows, parents=parents, output=document.get("output"), bins=cuts)
 
     @classmethod
+    @checked("states", "rows", "parents", "output", "bins")
     def of_rows(
         cls,
         states: Mapping[str, Sequence[Hashable]],
@@ -564,7 +581,7 @@ def _read(document: Mapping[str, Any]) -> NetworkDistribution:
 
 def _whole(number: Any) -> int:
     if type(number) is not int:
-        raise DomainError(f"Expected the number of a state, but {number!r} was found.")
+        raise DomainError(f"Expected the number of a state, but {quoted(number)} was found.")
     return number
 
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import check_fields, checked
 from axfi_kc.domain.distribution import (
     DISTRIBUTIONS,
     Distribution,
@@ -76,6 +77,7 @@ class ChowLiu(Distribution):
 
     def __post_init__(self) -> None:
         """Check that it is a forest, with a table for every feature."""
+        check_fields(self)
         m = len(self.states)
         if not m or len(self.parents) != m or len(self.tables) != m or any(not -1 <= p < m for p in self.parents):
             raise DomainError(
@@ -94,6 +96,7 @@ class ChowLiu(Distribution):
         object.__setattr__(self, "whole_tables", tuple(_scaled(table, whole) for table, whole in pairs))
 
     @classmethod
+    @checked("domain", "bins")
     def fit(
         cls,
         X: Any,
@@ -161,6 +164,7 @@ class ChowLiu(Distribution):
         """The probabilities of each feature's states, if there is no edge."""
         return None if any(p >= 0 for p in self.parents) else tuple(table[0] for table in self.tables)
 
+    @checked("evidence")
     def total(self, evidence: Evidence) -> Fraction:
         """Return the sum of probabilities times evidence (cost: the tables, in integers)."""
         check_evidence(evidence, self.states)

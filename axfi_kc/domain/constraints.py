@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
+from axfi_kc.domain.from_tables import is_frame
 from axfi_kc.domain.measures import abridged, exact, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
@@ -128,7 +130,7 @@ def as_constraint(given: object) -> Constraint:
     if isinstance(given, Constraint):
         return given
     raise DomainError(
-        f"Expected a constraint, such as feature('age') >= 18, but {given!r} was given; make one with feature(...)."
+        f"Expected a constraint, such as feature('age') >= 18, but {quoted(given)} was given; make one so."
     )
 
 
@@ -562,7 +564,7 @@ class Term:
     def isin(self, values: Iterable[Any]) -> Constraint:
         """Return the constraint that the feature has one of `values`."""
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise DomainError(f"isin takes a list of values, but {values!r} was given.")
+            raise DomainError(f"isin takes a list of values, but {quoted(values)} was given.")
         return Member(self.name, tuple(map(_plain, values)))
 
     def __repr__(self) -> str:
@@ -586,7 +588,10 @@ def feature(name: str) -> Term:
     >>> print(~(age < 18) & (married == "yes"))
     (not (age < 18)) and married = 'yes'
     """
-    return Term(str(name))
+    try:
+        return Term(str(name))
+    except Exception as error:  # foreign code
+        raise DomainError(f"The name of a feature is text, but {quoted(name)} was given; give a name.") from error
 
 
 def _flags(given: Sequence[str | Constraint]) -> tuple[Constraint, ...]:
@@ -614,6 +619,7 @@ def exactly_one(*parts: str | Constraint) -> Constraint:
     return Between(_flags(parts), 1, 1)
 
 
+@checked("names")
 def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
     """Return the constraint that discrete features have the values of one of the rows, in the order of `names`.
 
@@ -624,14 +630,15 @@ def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
     """
     try:
         listed = frozenset(tuple(map(_plain, row)) for row in rows)
-    except TypeError as error:
+    except Exception as error:  # a row is none, or foreign code
         raise DomainError(f"allowed takes rows of a value for each of {list(names)}, but: {error}.") from error
     return Listed(_distinct(names), listed)
 
 
+@checked("names")
 def observed(X: Any, names: Sequence[str]) -> Constraint:
     """Return the constraint that features have values that occur together in some row of a frame."""
-    if not hasattr(X, "columns"):
+    if not is_frame(X):
         raise DomainError(f"observed takes a frame with the columns {list(names)}, but {type(X).__name__} was given.")
     lacking = [name for name in _distinct(names) if name not in X.columns]
     if lacking:
@@ -641,6 +648,7 @@ def observed(X: Any, names: Sequence[str]) -> Constraint:
     return Listed(tuple(names), rows, about=f"({', '.join(names)}) as in one of the {len(rows)} combinations observed")
 
 
+@checked("names")
 def check(function: Callable[..., Any], names: Sequence[str]) -> Constraint:
     """Return the constraint that a function of the values of discrete features, in the order of `names`, is true.
 
@@ -650,14 +658,15 @@ def check(function: Callable[..., Any], names: Sequence[str]) -> Constraint:
     max(a, b)
     """
     if not callable(function):
-        raise DomainError(f"check takes a function of the values of features, but {function!r} was given.")
+        raise DomainError(f"check takes a function of the values of features, but {quoted(function)} was given.")
     return Checked(function, _distinct(names))
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(names, str) or len(set(names)) != len(names):
-        raise DomainError(f"Expected a list of different features, but {names!r} was given.")
-    return tuple(names)
+    found = [] if isinstance(names, str) else list(names)
+    if not all(isinstance(name, str) for name in found) or len(set(found)) != len(found) or isinstance(names, str):
+        raise DomainError(f"Expected a list of different features, but {quoted(names)} was given; name each once.")
+    return tuple(found)
 
 
 def _said(document: Mapping[str, Any], key: str, kind: type = str) -> Any:

@@ -27,10 +27,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import check_fields, checked, is_listable, number_array, quoted, whole
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Number, Uniform, abridged, exact, shown
 from axfi_kc.durable_files import write_whole
-from axfi_kc.errors import DomainError, ResultFileError
+from axfi_kc.errors import ArgumentError, DomainError, ResultFileError
 from axfi_kc.json_text import distinct_keys, number_of, number_text, value_of, value_text
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class States:
     missing: bool = False
 
     @classmethod
+    @checked("feature", "cuts")
     def of(cls, feature: Feature, cuts: Iterable[Number] | None = None) -> States:
         """Return the states of a feature.
 
@@ -141,8 +143,10 @@ class States:
         """The number of states that are not missing."""
         return len(self.values) or max(len(self.edges) - 1, 0)
 
+    @checked("state")
     def describe(self, state: int) -> str:
         """Return a state in words."""
+        whole(state, "state", least=0)
         if state >= self.n_present:
             return f"{self.name} is missing"
         if self.values:
@@ -154,8 +158,10 @@ class States:
         is_last = state == self.n_present - 1
         return f"{shown(low)} <= {self.name} {'<=' if is_last else '<'} {shown(high)}"
 
+    @checked("codes")
     def locate(self, codes: npt.NDArray[np.float64], feature: Feature) -> npt.NDArray[np.int64]:
         """Return the state of each code of a feature, which may have fewer values than the states."""
+        codes = number_array(codes, "The codes of a feature", (None,))
         gone = np.isnan(codes)
         found = np.full(codes.shape, self.n_present, dtype=np.int64)
         if isinstance(feature, Categorical):
@@ -170,6 +176,7 @@ class States:
             found[~gone] = np.array(states, dtype=np.int64)[back]
         return found
 
+    @checked("axis")
     def shares(self, axis: Axis) -> tuple[tuple[Fraction, ...], ...]:
         """Return for each cell of an axis the probability that a value of each state lies in it.
 
@@ -183,7 +190,9 @@ class States:
         >>> States.of(age, [4]).shares(Axis.of(age, [Cut(1.0, closed=True)]))
         ((Fraction(1, 2), Fraction(0, 1)), (Fraction(1, 2), Fraction(1, 1)))
         """
-        feature = axis.feature
+        feature = getattr(axis, "feature", None) if hasattr(type(axis), "feature") else None
+        if feature is None:
+            raise ArgumentError(f"axis= takes an axis of a grid, but {quoted(axis)} was given; give grid.axes[0].")
         if isinstance(feature, Categorical):
             rows = [tuple(Fraction(value == own) for own in self.values) for value in feature.values]
         elif isinstance(feature, Real) and feature.low == feature.high:
@@ -205,8 +214,10 @@ class States:
         own = bisect_right(self.edges[1:-1], value)
         return tuple(Fraction(k == own) for k in range(self.n_present))
 
+    @checked("state", "source")
     def drawn(self, state: int, source: random.Random) -> Any:
         """Return a value of a state, at random; None for a missing one."""
+        whole(state, "state", least=0)
         if state >= self.n_present:
             return None
         if self.values:
@@ -224,8 +235,11 @@ class States:
         return found | ({"missing": True} if self.missing else {})
 
     @classmethod
+    @checked("document")
     def of_document(cls, document: Mapping[str, Any]) -> States:
-        """Return the states that :meth:`document` wrote; a DomainError, KeyError or TypeError if it wrote none."""
+        """Return the states that :meth:`document` wrote; a DomainError or TypeError if it wrote none."""
+        if "name" not in document:
+            raise DomainError(f"States have a name, but {quoted(document)} was given; write them with document().")
         name, missing = document["name"], document.get("missing", False)
         values = tuple(value_of(v) for v in document.get("values", ()))
         whole = "integers" in document
@@ -293,14 +307,17 @@ class Distribution(ABC):
         """The probabilities of each feature's states, if features are independent; None if they may not be."""
         return None
 
+    @checked("states")
     def probability(self, states: Mapping[int, int]) -> Fraction:
         """Return the probability that some features, by their numbers, are in given states."""
         return self.total([_only(states.get(i), s.size) for i, s in enumerate(self.states)])
 
+    @checked("path")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a JSON file, which :func:`read_distribution` reads."""
         write_whole(path, json.dumps(self.document(), indent=1) + "\n", what="The distribution")
 
+    @checked("n", "seed")
     def sample(self, n: int, *, seed: int = 0) -> list[tuple[Any, ...]]:
         """Return points drawn at random, each a tuple of the features' values; None where one is missing.
 
@@ -310,7 +327,7 @@ class Distribution(ABC):
         up to the floats that reals are.
         """
         source = random.Random(seed)  # noqa: S311
-        return [self._drawn(source) for _ in range(n)]
+        return [self._drawn(source) for _ in range(whole(n, "n", least=0))]
 
     def _drawn(self, source: random.Random) -> tuple[Any, ...]:
         evidence: list[Row | None] = [None] * len(self.states)
@@ -345,7 +362,8 @@ def _only(state: int | None, size: int) -> Row | None:
 def check_evidence(evidence: Evidence, states: Sequence[States]) -> None:
     """Raise unless there is a row, or None, for every feature, and a number for every state in it."""
     wrong = len(evidence) != len(states) or any(
-        row is not None and len(row) != own.size for row, own in zip(evidence, states, strict=True)
+        row is not None and (not is_listable(row) or len(row) != own.size)
+        for row, own in zip(evidence, states, strict=True)
     )
     if wrong:
         raise DomainError(
@@ -357,7 +375,9 @@ def check_evidence(evidence: Evidence, states: Sequence[States]) -> None:
 def check_describes(distribution: Distribution, features: Sequence[Feature]) -> None:
     """Raise unless a distribution speaks of these features, in this order, and of all of their values."""
     if not isinstance(distribution, Distribution):
-        raise DomainError(f"Expected a distribution, such as ChowLiu.fit(X, domain), but {distribution!r} was given.")
+        raise DomainError(
+            f"Expected a distribution, such as ChowLiu.fit(X, domain), but {quoted(distribution)} was given; give one."
+        )
     names = tuple(f.name for f in features)
     if distribution.names != names:
         raise DomainError(
@@ -394,6 +414,7 @@ def _uncovered(states: States, feature: Feature) -> str:
     return ""
 
 
+@checked("domain", "bins", "most")
 def states_of(
     domain: Domain, bins: Mapping[str, int | Sequence[Number]] | int | None = None, *, most: int = 64
 ) -> tuple[States, ...]:
@@ -429,7 +450,9 @@ def _states(feature: Feature, bins: int | Sequence[Number] | None, most: int) ->
     if bins is None or isinstance(bins, int):
         number = 10 if bins is None else bins
         if not 0 < number <= _MOST_STATES:
-            raise DomainError(f"Feature {feature.name!r} needs at least one bin, but {bins} were asked for.")
+            raise DomainError(
+                f"Feature {feature.name!r} needs 1 to {_MOST_STATES} bins, but {quoted(bins)} were asked for."
+            )
         width = Fraction(feature.high - feature.low + isinstance(feature, Integer), number)
         return States.of(feature, [feature.low + k * width for k in range(1, number)])
     return States.of(feature, bins)
@@ -453,9 +476,11 @@ class Product(Distribution):
 
     def __post_init__(self) -> None:
         """Check that every feature has a table of probabilities."""
+        check_fields(self)
         check_tables(self.states, self.tables)
 
     @classmethod
+    @checked("domain")
     def of(cls, domain: Domain) -> Product:
         """Return the product of the measures of a domain's features."""
         pairs = [_measured(feature) for feature in domain.features]
@@ -466,6 +491,7 @@ class Product(Distribution):
         """The probabilities of each feature's states."""
         return self.tables
 
+    @checked("evidence")
     def total(self, evidence: Evidence) -> Fraction:
         """Return the product of what evidence makes of each feature (cost: the rows given)."""
         check_evidence(evidence, self.states)
@@ -606,6 +632,7 @@ class Mixture(Distribution):
 
     def __post_init__(self) -> None:
         """Check that the parts speak of the same states, and weights are probabilities."""
+        check_fields(self)
         parts = tuple(self.parts)
         weights = tuple(exact(w, "weight of a mixture") for w in self.weights)
         odd = next((p for p in parts if not isinstance(p, Distribution) or p.states != parts[0].states), None)
@@ -626,6 +653,7 @@ class Mixture(Distribution):
         """The states of each feature."""
         return self.parts[0].states
 
+    @checked("evidence")
     def total(self, evidence: Evidence) -> Fraction:
         """Return the sum of the parts' totals, each times its weight."""
         pairs = zip(self.weights, self.parts, strict=True)
@@ -669,6 +697,7 @@ def distribution_of(document: Any) -> Distribution:
         ) from error
 
 
+@checked("path")
 def read_distribution(path: str | os.PathLike[str]) -> Distribution:
     """Return the distribution in a JSON file that :meth:`Distribution.save` wrote.
 

@@ -12,12 +12,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_listable, is_whole, number_array, quoted
 from axfi_kc.domain.constraints import Constraint, as_constraint
 from axfi_kc.domain.distribution import Distribution, check_describes
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.from_tables import FeatureNames, Table, as_table, feature_names, infer_features, one_row, unknown
 from axfi_kc.domain.measures import Number
-from axfi_kc.errors import DomainError
+from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
 
 __all__ = ["Domain", "values_of"]
@@ -72,11 +73,12 @@ class Domain:
     _may_miss: npt.NDArray[np.bool_] = field(repr=False, compare=False)
 
     def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint] = ()) -> None:
-        given = tuple(features)
-        strange = next((f for f in given if not isinstance(f, Categorical | Integer | Real)), None)
-        if not given or strange is not None:
+        given = tuple(features) if is_listable(features) else ()
+        strange = [f for f in given if not isinstance(f, Categorical | Integer | Real)]
+        if not given or strange:
             raise DomainError(
-                f"A domain is made of Categorical, Integer and Real features, at least one, but {strange!r} was given."
+                "A domain is made of Categorical, Integer and Real features, at least one, but "
+                f"{quoted(strange[0] if strange else features)} was given; give some."
             )
         names = [f.name for f in given]
         columns = tuple(c for f in given for c in f.columns)
@@ -95,9 +97,10 @@ class Domain:
         object.__setattr__(self, "_may_miss", np.array([bool(f.missing) for f in given]))
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
         # Last: constraints are settled over the features.
-        object.__setattr__(self, "constraints", tuple(as_constraint(c).settled(self) for c in constraints))
+        object.__setattr__(self, "constraints", tuple(as_constraint(c).settled(self) for c in _several(constraints)))
 
     @classmethod
+    @checked("categorical", "integer", "real", "bounds", "one_hot", "measures")
     def from_data(
         cls,
         X: Any,
@@ -191,13 +194,17 @@ class Domain:
         Domain(age: an integer from 0 to 99; with independent features)
         """
         # A network says first which of its variables the features are.
-        bound = distribution.over(self) if isinstance(distribution, Unbound) else distribution
+        is_bound = (
+            distribution is None or isinstance(distribution, Distribution) or not hasattr(type(distribution), "over")
+        )
+        bound: Any = distribution if is_bound else distribution.over(self)  # type: ignore[union-attr]
         if bound is not None:
             check_describes(bound, self.features)
         made = self.with_features(self.features)
         object.__setattr__(made, "distribution", bound)
         return made
 
+    @checked("features")
     def with_features(self, features: Iterable[Feature]) -> Domain:
         """Return the same constraints and distribution over features with fewer values, of which they may know more."""
         made = Domain(features)
@@ -269,6 +276,10 @@ class Domain:
     def names_of(self, mask: int) -> tuple[str, ...]:
         """Return the names of the features in `mask`, in order."""
         names = self.names
+        if (type(mask) is not int and not is_whole(mask)) or mask < 0 or mask >> len(names):
+            raise UnknownFeatureError(
+                f"A mask has a bit for each of {len(names)} features, but {quoted(mask)} was given; make one with mask."
+            )
         return tuple([names[i] for i in features_of(mask)])
 
     def encode(self, X: Any) -> npt.NDArray[np.float64]:
@@ -357,9 +368,9 @@ class Domain:
         """Return points of numeric features that are plainly right; None if a closer look is needed, or an error."""
         # Numbers under the features' own names, or none, need no table of columns, and to make one would take longer
         # than to explain a single tree.
-        labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
-        if self._bounds is None or getattr(given, "ndim", 0) != ndim:
+        if self._bounds is None or not is_listable(given) or getattr(given, "ndim", 0) != ndim:
             return None
+        labels = getattr(given, "columns" if ndim == 2 else "index", self._position)
         if labels is not self._position and _listed(labels) != list(self._position):
             return None
         values = given if type(given) is np.ndarray else getattr(given, "to_numpy", lambda: None)()
@@ -378,9 +389,11 @@ class Domain:
             inside &= (np.floor(codes) == codes) | ~self._is_integer
         return bool(inside.all() or (inside | (np.isnan(codes) & self._may_miss)).all())
 
+    @checked("codes")
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:
         """Return the values that `codes` stand for; None where one is missing."""
-        return tuple(f.decode(float(c)) for f, c in zip(self.features, codes, strict=True))
+        found = number_array(codes, "The codes of a point", (len(self.features),)).tolist()
+        return tuple(f.decode(c) for f, c in zip(self.features, found, strict=True))
 
     def points(self) -> Iterator[tuple[Any, ...]]:
         """Iterate over all points, last feature fastest.
@@ -397,6 +410,11 @@ class Domain:
                     "declare it integer or categorical."
                 )
         return product(*(values_of(f) for f in self.features))
+
+
+def _several(constraints: Any) -> Iterable[Any]:
+    """Return constraints as they came; what is nothing to go through is left to be refused by itself."""
+    return constraints if is_listable(constraints) else (constraints,)
 
 
 def _listed(labels: Any) -> list[Any]:

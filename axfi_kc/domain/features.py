@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_hashable, quoted
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import DomainError
 
@@ -57,12 +58,30 @@ def _as_floats(name: str, column: npt.NDArray[Any], missing: Fraction) -> Codes:
         numbers = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DomainError(
-            f"Feature {name!r} takes numbers, but {_first_non_number(column)!r} was found; "
+            f"Feature {name!r} takes numbers, but {quoted(_first_non_number(column))} was found; "
             "encode it as a number or declare the feature categorical."
         ) from error
     if not missing and np.isnan(numbers).any():
         raise _refused_missing(name)
     return numbers
+
+
+def _text(name: Any) -> str:
+    """Return a name as text; those of columns may be numbers."""
+    try:
+        return str(name)
+    except Exception as error:  # foreign code
+        raise DomainError(f"The name of a feature is text, but {quoted(name)} was given; give a name.") from error
+
+
+def _one_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if column.ndim != 1:
+        raise DomainError(f"A column has one dimension, but an array of shape {column.shape} was given; reshape it.")
+    return column
+
+
+def _are_distinct(codes: Sequence[Sequence[Any]]) -> bool:
+    return all(map(is_hashable, codes)) and len(set(codes)) == len(codes)
 
 
 def _refused_missing(name: str) -> DomainError:
@@ -86,7 +105,8 @@ def _share(name: str, missing: Number) -> Fraction:
     if 0 <= share < 1:
         return share
     raise DomainError(
-        f"The share of missing values of {name!r} must be at least 0 and below 1, but {missing!r} was given; leave a "
+        f"The share of missing values of {name!r} must be at least 0 and below 1, but "
+        f"{quoted(missing)} was given; leave a "
         "feature out that is always missing."
     )
 
@@ -108,8 +128,19 @@ def _or_missing(text: str, missing: Fraction) -> str:
 
 def _outside(feature: Feature, value: object) -> DomainError:
     return DomainError(
-        f"Feature {feature.name!r} must be {feature.describe()}, but {value!r} was found; "
+        f"Feature {feature.name!r} must be {feature.describe()}, but {quoted(value)} was found; "
         "correct the value or widen the domain."
+    )
+
+
+# What Python says of a code that is none. Looking at each first would take longer than decoding it.
+_NO_CODE = (TypeError, ValueError, OverflowError, IndexError)
+
+
+def _no_code(feature: Feature, code: object) -> DomainError:
+    return DomainError(
+        f"A code of feature {feature.name!r} is a number, as encode gives it, but {quoted(code)} was given; encode the "
+        "value first."
     )
 
 
@@ -150,6 +181,7 @@ class Categorical:
     codes: tuple[tuple[Any, ...], ...]
     missing: Fraction
 
+    @checked("values", "weights", "columns", "codes")
     def __init__(
         self,
         name: str,
@@ -160,10 +192,11 @@ class Categorical:
         codes: Sequence[Sequence[Number]] | None = None,
         missing: Number = 0,
     ) -> None:
+        name = _text(name)
         items = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
-            raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {items!r} was given.")
+            raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {quoted(items)} was given.")
         if any(v is not None and is_missing(v) for v in items):
             raise DomainError(f"Feature {name!r} has NaN among its values; give missing values a share, missing=0.1.")
         for value in items:
@@ -189,10 +222,10 @@ class Categorical:
             given = tuple((value,) for value in self.values)
         else:
             given = tuple(tuple(int(i == j) for j in range(n)) for i in range(n))
-        if len(given) != n or any(len(row) != width for row in given) or len(set(given)) != n:
+        if len(given) != n or any(len(row) != width for row in given) or not _are_distinct(given):
             raise DomainError(
                 f"Feature {self.name!r} needs {n} distinct codes of {width} numbers each (one per column), "
-                f"but {len(given)} codes {given[:3]} were given."
+                f"but {len(given)} codes {quoted(given[:3])} were given."
             )
         return given
 
@@ -213,10 +246,11 @@ class Categorical:
         shown = ", ".join(repr(v) for v in self.values[:8])
         return _or_missing(f"one of {shown}{', ...' if len(self.values) > 8 else ''}", self.missing)
 
+    @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return the position of each value of `column` among the feature's values; NaN for a missing one."""
         position = {value: k for k, value in enumerate(self.values)}
-        items = column.tolist()
+        items = _one_column(column).tolist()
         if self.missing:
             items = [None if is_missing(v) else v for v in items]
             position[None] = math.nan  # type: ignore[assignment]
@@ -226,9 +260,15 @@ class Categorical:
             wrong = next(v for v in items if not isinstance(v, Hashable) or v not in position)
         raise _refused_missing(self.name) if is_missing(wrong) else _outside(self, wrong)
 
+    @checked("block")
     def encode_columns(self, block: npt.NDArray[Any]) -> Codes:
         """Return the position of the value whose code each row of `block` is."""
         position: dict[Any, float] = {tuple(float(c) for c in code): k for k, code in enumerate(self.codes)}
+        if block.ndim != 2:
+            raise DomainError(
+                f"Feature {self.name!r} is read from rows of {len(self.columns)} columns, but an array of shape "
+                f"{block.shape} was given; reshape it."
+            )
         numbers = _as_floats(self.name, block.reshape(-1), self.missing).reshape(block.shape)
         # NaN equals nothing, so None stands for a row of them; a row with a few is no value's code.
         rows = [None if np.isnan(row).all() else tuple(row.tolist()) for row in numbers]
@@ -244,7 +284,10 @@ class Categorical:
 
     def decode(self, code: float) -> Hashable:
         """Return the value with this code; None for a missing one."""
-        return None if math.isnan(code) else self.values[int(code)]
+        try:
+            return None if math.isnan(code) else self.values[int(code)]
+        except _NO_CODE as error:
+            raise _no_code(self, code) from error
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -267,20 +310,26 @@ class Integer:
     missing: Fraction
     columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
 
+    @checked("weights")
     def __init__(
         self,
         name: str,
-        low: int,
-        high: int,
+        low: Number,
+        high: Number,
         *,
         weights: Sequence[Number] | Weights | None = None,
         missing: Number = 0,
     ) -> None:
+        name = _text(name)
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least.denominator != 1 or most.denominator != 1 or least > most:
-            raise DomainError(f"Integer feature {name!r} needs integers low <= high, but ({low}, {high}) was given.")
+            raise DomainError(
+                f"Integer feature {name!r} needs integers low <= high, but {quoted((low, high))} was given."
+            )
         if max(abs(least), abs(most)) > _LARGEST_INTEGER:
-            raise DomainError(f"Integer feature {name!r} must stay within +-2**53, but ({low}, {high}) was given.")
+            raise DomainError(
+                f"Integer feature {name!r} must stay within +-2**53, but {quoted((low, high))} was given."
+            )
         object.__setattr__(self, "name", _whole_text(str(name), "The name of a feature"))
         object.__setattr__(self, "low", int(least))
         object.__setattr__(self, "high", int(most))
@@ -297,9 +346,10 @@ class Integer:
         """Return the values in words."""
         return _or_missing(f"an integer from {self.low} to {self.high}", self.missing)
 
+    @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
-        numbers = _as_floats(self.name, column, self.missing)
+        numbers = _as_floats(self.name, _one_column(column), self.missing)
         # NaN, if it may be, is neither below nor above a bound. Up to 2**53 bounds are floats themselves.
         fractional = (numbers != np.floor(numbers)) & ~np.isnan(numbers)
         wrong = (numbers < self.low) | (numbers > self.high) | fractional
@@ -309,7 +359,10 @@ class Integer:
 
     def decode(self, code: float) -> int | None:
         """Return the value with this code; None for a missing one."""
-        return None if math.isnan(code) else int(code)
+        try:
+            return None if math.isnan(code) else int(code)
+        except _NO_CODE as error:
+            raise _no_code(self, code) from error
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -343,9 +396,11 @@ class Real:
     columns: tuple[str, ...] = field(repr=False, compare=False)  # the one model column that carries this feature
     floats: tuple[float, float] = field(repr=False, compare=False)  # the least and the largest within
 
+    @checked("histogram")
     def __init__(
         self, name: str, low: Number, high: Number, *, histogram: Histogram | None = None, missing: Number = 0
     ) -> None:
+        name = _text(name)
         least, most = (exact(low, f"bound of {name!r}"), exact(high, f"bound of {name!r}"))
         if least > most:
             raise DomainError(
@@ -378,9 +433,10 @@ class Real:
         """Return the values in words."""
         return _or_missing(f"a number from {shown(self.low)} to {shown(self.high)}", self.missing)
 
+    @checked("column")
     def encode(self, column: npt.NDArray[Any]) -> Codes:
         """Return `column` as float64 after checking every value."""
-        numbers = _as_floats(self.name, column, self.missing)
+        numbers = _as_floats(self.name, _one_column(column), self.missing)
         # A float lies between the rational bounds iff it lies between the outermost floats within them; NaN, if it
         # may be, is on neither side.
         wrong = (numbers < self.floats[0]) | (numbers > self.floats[1])
@@ -390,7 +446,10 @@ class Real:
 
     def decode(self, code: float) -> float | None:
         """Return the value with this code; None for a missing one."""
-        return None if math.isnan(code) else float(code)
+        try:
+            return None if math.isnan(code) else float(code)
+        except _NO_CODE as error:
+            raise _no_code(self, code) from error
 
 
 Feature = Categorical | Integer | Real

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import is_listable, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import AxfiWarning, DomainError, UnknownFeatureError
@@ -63,7 +64,10 @@ class Table:
 def is_frame(X: Any) -> bool:
     """Tell whether `X` is a data frame of some library."""
     # By what it can do and not by its type, so that no data frame library has to be imported.
-    return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
+    try:
+        return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
+    except Exception:  # what an object says of itself is foreign code
+        return False
 
 
 def _frame_columns(X: Any) -> dict[str, Column]:
@@ -96,7 +100,7 @@ def as_table(X: Any, features: Sequence[Feature]) -> Table:
         return _known(Table(_frame_values(X), len(X)), features)
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _known(_of_dicts(X), features)
-    data = _as_array(X)
+    data = as_array(X)
     if data.ndim != 2:
         raise DomainError(
             f"Expected a table with one row per point, but an array of shape {data.shape} was given; "
@@ -151,25 +155,24 @@ def feature_names(given: FeatureNames) -> tuple[str, ...]:
     """
     if type(given) is tuple:  # most often, and by the thousands
         return given
-    names: Any = getattr(given, "features", given)
-    if isinstance(names, str):
+    if isinstance(given, str):
         raise UnknownFeatureError(
-            f"Expected a set of feature names, but the string {names!r} was given: use {{{names!r}}}."
+            f"Expected a set of feature names, but the string {quoted(given)} was given: use {{{quoted(given)}}}."
         )
     try:
-        found = iter(names)
-    except TypeError:
+        found: Any = getattr(given, "features", given)
+        return tuple(found)
+    except Exception as error:  # it is nothing to go through, or its own code says so
         raise UnknownFeatureError(
-            f"Expected a set of feature names, an AXp or a CXp, but {given!r} was given; name features, as in "
+            f"Expected a set of feature names, an AXp or a CXp, but {quoted(given)} was given; name features, as in "
             "{'age', 'sex'}."
-        ) from None
-    return tuple(found)
+        ) from error
 
 
 def unknown(name: object, names: Sequence[str]) -> UnknownFeatureError:
     """Return the error for a feature that is not among `names`."""
     return UnknownFeatureError(
-        f"The domain has no feature {name!r}; its features are {listing(names)}: use one of these names."
+        f"The domain has no feature {quoted(name)}; its features are {listing(names)}: use one of these names."
     )
 
 
@@ -243,6 +246,8 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
     """Return one point, however given, as a table of one row."""
     if isinstance(x, Mapping):
         return [x]
+    if not is_listable(x):
+        raise DomainError(f"Expected one point (array, Series or dict), but {quoted(x)} was given; give one.")
     if is_frame(x):
         if len(x) != 1:
             raise DomainError(f"Expected one point, but a table of {len(x)} rows was given; use explain_batch.")
@@ -253,8 +258,6 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
         if set(labels) & {*_names(features), *_columns(features)}:
             return [dict(zip(labels, x.tolist(), strict=True))]
         x = x.to_numpy()
-    if isinstance(x, str) or not hasattr(x, "__len__"):
-        raise DomainError(f"Expected one point (array, Series or dict), but {x!r} was given.")
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == 1:
         return x
     row = x if isinstance(x, np.ndarray) else _object_column(list(x))
@@ -303,7 +306,7 @@ def infer_features(
 
 def _shares_given(missing: Any, labels: Sequence[str]) -> dict[str, Fraction]:
     if missing is not None and not isinstance(missing, Mapping):
-        raise DomainError(f"missing takes {{column: share}}, but {missing!r} was given; name the columns.")
+        raise DomainError(f"missing takes {{column: share}}, but {quoted(missing)} was given; name the columns.")
     return {_label(c, labels): exact(p, "share of missing values") for c, p in (missing or {}).items()}
 
 
@@ -355,7 +358,7 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
         if names is not None:
             raise DomainError("A DataFrame has names of its own; rename its columns instead of giving `names`.")
         return columns
-    data = _as_array(X)
+    data = as_array(X)
     if data.ndim != 2:
         raise DomainError(f"Expected a two-dimensional table, but an array of shape {data.shape} was given.")
     if data.size > _LARGE and data.dtype.kind != "O":
@@ -366,11 +369,17 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
     return {str(n): data[:, j] for j, n in enumerate(labels)}
 
 
-def _as_array(X: Any) -> Column:
+def as_array(X: Any) -> Column:
     """Return rows as an array that keeps the types of their values."""
     if isinstance(X, np.ma.MaskedArray):  # what is masked is missing, whatever number lies beneath
         return np.ma.filled(X.astype(np.float64), np.nan)
-    data = np.asarray(X)
+    try:
+        data = np.asarray(X)
+    except Exception as error:  # of rows that differ in length, or code of the object that was given
+        raise DomainError(
+            f"Expected a table with one row per point, but {quoted(X)} was given, of which no array can be made "
+            f"({type(error).__name__}); give a DataFrame, an array or a list of dicts."
+        ) from error
     # Beside a word NumPy would make words of numbers and flags.
     return np.asarray(X, dtype=object) if data.dtype.kind in "US" and not isinstance(X, np.ndarray) else data
 
@@ -389,7 +398,7 @@ def _label(column: str | int, labels: Sequence[str]) -> str:
         return labels[int(column)]
     if str(column) in labels:
         return str(column)
-    raise UnknownFeatureError(f"There is no column {column!r}; the columns are {listing(labels)}.")
+    raise UnknownFeatureError(f"There is no column {quoted(column)}; the columns are {listing(labels)}.")
 
 
 def _inferred_kind(name: str, column: Column) -> str:
@@ -463,7 +472,7 @@ def _integer(
     name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction
 ) -> Feature:
     low, high = _finite_range(name, column, bounds)
-    feature = Integer(name, low, high)  # type: ignore[arg-type]
+    feature = Integer(name, low, high)
     numbers = feature.encode(column)
     if measure == "empirical":
         if feature.size > _MOST_WEIGHTS:

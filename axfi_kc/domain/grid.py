@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import is_listable, is_whole, number_array, quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
@@ -488,10 +489,30 @@ class Grid:
             return self.domain.index(feature)
         if not _is_one_of(len(self.axes), feature):
             raise UnknownFeatureError(
-                f"Features are numbered from 0 to {len(self.axes) - 1}, but {feature!r} was given; give a number or a "
+                f"Features are numbered from 0 to {len(self.axes) - 1}, but {quoted(feature)} was given; give one or a "
                 "name."
             )
         return int(feature)
+
+    def box(self, given: Mapping[int, Iterable[int]]) -> dict[int, list[int]]:
+        """Return some features' cells, ``{feature: cells}``, after checking that there are such.
+
+        Raises
+        ------
+        CircuitError
+            If a number is of no feature or of none of its cells.
+        """
+        found = {}
+        for feature, cells in given.items():
+            known = is_whole(feature) and 0 <= feature < len(self.axes) and is_listable(cells)
+            inside = list(cells) if known else []
+            if not known or not all(is_whole(c) and 0 <= c < self.n_cells[feature] for c in inside):
+                raise CircuitError(
+                    f"Evidence names features from 0 to {len(self.axes) - 1} and their cells, but feature "
+                    f"{quoted(feature)} with cells {quoted(cells)} was given; correct it."
+                )
+            found[int(feature)] = [int(c) for c in inside]
+        return found
 
     def by_number(self, values: Mapping[Any, T]) -> dict[int, T]:
         """Return what is given for features by name or number, by number.
@@ -528,7 +549,13 @@ class Grid:
         DomainError
             If there are not as many cells as features, or one is none of its feature's.
         """
-        found = np.asarray(cells)
+        try:
+            found = np.asarray(cells)
+        except Exception as error:  # rows of different lengths, or foreign code
+            raise DomainError(
+                f"A point has a cell for each of the {len(self.axes)} features, but "
+                f"{quoted(cells)} was given; give all."
+            ) from error
         if found.shape != (len(self.axes),):
             raise DomainError(
                 f"A point has a cell for each of the {len(self.axes)} features, but {found.size} were given; give all."
@@ -568,6 +595,7 @@ class Grid:
         """Return the cells of points given by their codes, a row each."""
         from axfi_kc.domain.grid_kernels import locate
 
+        codes = number_array(codes, "The codes of points", (None, len(self.axes)))
         cells = np.empty(codes.shape, dtype=np.int64)
         locate(np.ascontiguousarray(codes, dtype=np.float64), *self._ends, cells)
         return cells

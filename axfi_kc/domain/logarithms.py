@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
+from axfi_kc.arguments import quoted
 from axfi_kc.errors import DomainError
 
 __all__ = ["INFINITE", "Interval", "log_sum"]
@@ -87,7 +88,9 @@ def log_sum(
     1.5
     """
     if base != math.e and (isinstance(base, bool) or not isinstance(base, int) or base < 2):
-        raise DomainError(f"The base of a logarithm is math.e or a whole number from 2 up, but {base!r} was given.")
+        raise DomainError(
+            f"The base of a logarithm is math.e or a whole number from 2 up, but {quoted(base)} was given."
+        )
     low = high = 0
     known: dict[Fraction | int, tuple[int, int]] = {}
     for factor, number in terms:

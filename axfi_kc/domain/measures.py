@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.errors import DomainError
 
 __all__ = ["Histogram", "Number", "Uniform", "Weights", "abridged", "amount", "counted", "exact", "is_count", "shown"]
@@ -53,7 +54,9 @@ def exact(value: object, what: str = "number") -> Fraction:
     if isinstance(value, float | np.floating) and math.isfinite(value):
         # A float is a dyadic rational, and this is that number, not the decimal it prints as.
         return Fraction(float(value))
-    raise DomainError(f"A {what} must be a finite number, but {value!r} was given; give an int, float or Fraction.")
+    raise DomainError(
+        f"A {what} must be a finite number, but {quoted(value)} was given; give an int, float or Fraction."
+    )
 
 
 def is_count(value: object) -> bool:
@@ -194,6 +197,7 @@ class Weights:
 
     shares: tuple[Fraction, ...]
 
+    @checked("weights")
     def __init__(self, weights: Iterable[object]) -> None:
         object.__setattr__(self, "shares", _shares(weights))
 
@@ -213,6 +217,7 @@ class Histogram:
     shares: tuple[Fraction, ...]
     _below: tuple[Fraction, ...]
 
+    @checked("edges", "weights")
     def __init__(self, edges: Iterable[object], weights: Iterable[object]) -> None:
         bounds = tuple(exact(e, "histogram edge") for e in edges)
         shares = _shares(weights)

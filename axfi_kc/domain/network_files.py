@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import NoReturn
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.bayesian_network import BayesianNetwork
 from axfi_kc.errors import ModelFileError
 
@@ -384,6 +385,7 @@ NETWORK_FORMATS: dict[str, Callable[[FilePath], BayesianNetwork]] = {".bif": rea
 """The readers of networks, by suffix."""
 
 
+@checked("path")
 def read_network(path: FilePath) -> BayesianNetwork:
     """Return the Bayesian network in a file; the suffix says in which format: ``.bif`` or ``.net`` (Hugin).
 

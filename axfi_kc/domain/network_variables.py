@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.distribution import States
 from axfi_kc.domain.elimination import LARGEST_TABLE
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
@@ -245,7 +246,8 @@ def state_of(variable: Variable, value: Any) -> int:
         found = next(same, next((k for k, s in enumerate(variable.states) if str(s) == str(value)), None))
     if found is None:
         raise DomainError(
-            f"Variable {variable.name!r} has the states {listed(variable.states)}, but {value!r} was given; give one."
+            f"Variable {variable.name!r} has the states {listed(variable.states)}, but "
+            f"{quoted(value)} was given; give one."
         )
     return found
 

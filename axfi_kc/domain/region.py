@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_listable, number_array, quoted
 from axfi_kc.domain.constraints import CONSTRAINTS, Constraint, Member
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis
-from axfi_kc.domain.measures import Histogram, Number, Weights, abridged, exact, shown
+from axfi_kc.domain.measures import Histogram, Number, Weights, exact, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
 
@@ -83,6 +84,7 @@ class Region:
     unit: str
     weights: tuple[tuple[str, Fraction], ...]
 
+    @checked("norm", "unit")
     def __init__(
         self,
         *,
@@ -97,7 +99,9 @@ class Region:
     ) -> None:
         for what, given, known in (("norm", norm, NORMS), ("unit", unit, UNITS)):
             if given not in known:
-                raise DomainError(f"{what} must be one of {', '.join(map(repr, known))}, but {given!r} was given.")
+                raise DomainError(
+                    f"{what} must be one of {', '.join(map(repr, known))}, but {quoted(given)} was given."
+                )
         reach = None if radius is None else exact(radius, "radius")
         factors = tuple((name, exact(w, f"weight of {name!r}")) for name, w in _mapping(weights, "weights").items())
         if (reach is not None and reach < 0) or any(w < 0 for _, w in factors):
@@ -132,11 +136,12 @@ class Region:
             given["radius"] = None if radius is None else number_of(radius, "radius")
             given["weights"] = {name: number_of(w, f"weight of {name!r}") for name, w in weights}
             return cls(**given)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except Exception as error:  # of what a document has not, or foreign code
             raise DomainError(
-                f"Expected a region, but this describes none: {abridged(repr(document), 60)}; write it with document()."
+                f"Expected a region, but this describes none: {quoted(document)}; write it with document()."
             ) from error
 
+    @checked("domain", "codes")
     def around(self, domain: Domain, codes: Sequence[float] | npt.NDArray[np.float64]) -> Domain:
         """Return the part of a domain that lies in the region around an instance.
 
@@ -150,7 +155,8 @@ class Region:
         self.check(domain)
         features: list[Feature] = []
         rules: list[Constraint] = []
-        for feature, code in zip(domain.features, np.asarray(codes, dtype=np.float64).tolist(), strict=True):
+        codes = number_array(codes, "The codes of an instance", (len(domain),)).astype(np.float64)
+        for feature, code in zip(domain.features, codes.tolist(), strict=True):
             if not self._touches(feature):
                 features.append(feature)
             elif isinstance(feature, Categorical) or math.isnan(code):
@@ -228,6 +234,7 @@ class Region:
             "weights": [[name, number_text(w)] for name, w in self.weights],
         }
 
+    @checked("name")
     def weight(self, name: str) -> Fraction:
         """Return what a feature's distance is multiplied by."""
         return dict(self.weights).get(name, Fraction(1))
@@ -262,7 +269,7 @@ class Region:
         if given is not None:
             ends = [exact(end, f"number at an end of the range of {feature.name!r}") for end in given]
             if len(ends) != 2:
-                raise DomainError(f"The range of {feature.name!r} must be (low, high), but {given!r} was given.")
+                raise DomainError(f"The range of {feature.name!r} must be (low, high), but {quoted(given)} was given.")
             low, high = max(low, ends[0]), min(high, ends[1])
         weight = self.weight(feature.name)
         if self.radius is not None and weight:
@@ -388,27 +395,33 @@ def _near_end(axis: Axis, cell: int, own: int) -> tuple[Fraction, bool]:
 def _range(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, Iterable) and not isinstance(values, str):
         return tuple(values)
-    raise DomainError(f"The range of {name!r} must be (low, high), or a list of categories, but {values!r} was given.")
+    raise DomainError(
+        f"The range of {name!r} must be (low, high), or a list of categories, but {quoted(values)} was given."
+    )
 
 
 def check_region(given: object) -> Region:
     """Return what was given, if it is a region."""
     if isinstance(given, Region):
         return given
-    raise DomainError(f"within takes a Region, such as Region(radius=0.1, unit='range'), but {given!r} was given.")
+    raise DomainError(
+        f"within takes a Region, such as Region(radius=0.1, unit='range'), but {quoted(given)} was given."
+    )
 
 
 def _mapping(given: Any, what: str) -> Mapping[str, Any]:
     if given is None or isinstance(given, Mapping):
         return given or {}
-    raise DomainError(f"{what} takes {{feature: ...}}, but {given!r} was given.")
+    raise DomainError(f"{what} takes {{feature: ...}}, but {quoted(given)} was given.")
 
 
 def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
-    if not isinstance(given, Iterable):
-        raise DomainError(f"{what} takes a list of features, but {given!r} was given.")
+    if not isinstance(given, str) and not is_listable(given):
+        raise DomainError(f"{what} takes a list of features, but {quoted(given)} was given; name some.")
     if isinstance(given, str):
-        raise DomainError(f"{what} takes a list of features, but the string {given!r} was given: use [{given!r}].")
+        raise DomainError(
+            f"{what} takes a list of features, but the string {quoted(given)} was given: use [{given!r}]."
+        )
     return tuple(given)
 
 

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.constraints import All, Constraint, Member, Not, at_most_one, exactly_one
 from axfi_kc.domain.features import is_missing
+from axfi_kc.domain.from_tables import as_array, is_frame
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 
@@ -44,6 +46,7 @@ class Rule:
         return f"{self.constraint}  ({counted(self.support, 'row')})"
 
 
+@checked("max_size", "min_support")
 def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Sequence[str] | None = None) -> list[Rule]:
     """Propose exclusions and implications that no row of a table violates, those about most rows first.
 
@@ -84,7 +87,8 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
     """
     if max_size not in (2, 3) or min_support < 1:
         raise DomainError(
-            f"max_size must be 2 or 3 and min_support at least 1, but {max_size!r} and {min_support!r} were given."
+            f"max_size must be 2 or 3 and min_support at least 1, but "
+            f"{quoted(max_size)} and {quoted(min_support)} were given."
         )
     table = _Table.of(X, names)
     found = [*_groups(table, min_support)]
@@ -108,12 +112,12 @@ class _Table:
 
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None) -> _Table:
-        if hasattr(X, "columns"):
+        if is_frame(X):
             if not len(X) or len(set(map(str, X.columns))) != len(X.columns):
                 raise DomainError("Rules are mined from a table with rows, and a name of its own for each column.")
             columns = {str(n): X[n].to_numpy().tolist() for n in X.columns}
         else:
-            data = np.asarray(X)
+            data = as_array(X)
             if data.ndim != 2 or not data.size:
                 raise DomainError(
                     f"Expected a table with rows and columns, but an array of shape {data.shape} was given."

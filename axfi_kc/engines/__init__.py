@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS, language_of
 from axfi_kc.domain.distribution import measured_domain
@@ -231,7 +232,7 @@ def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:
     """
     if target != "auto" and target not in TARGETS:
         raise UnsupportedTargetError(
-            f"target must be one of {', '.join(map(repr, ('auto', *TARGETS)))}, but {target!r} was given."
+            f"target must be one of {', '.join(map(repr, ('auto', *TARGETS)))}, but {quoted(target)} was given."
         )
     plain = None if target == "auto" else measured_domain(model.domain)
     if plain is not None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget, Watch, paced
 from axfi_kc.domain.features import Feature, Real
 from axfi_kc.domain.grid import Grid
@@ -72,7 +73,7 @@ Located = tuple[Any, list[Any]]
 def check_weights(kind: str) -> None:
     """Raise unless `kind` names a kind of weight."""
     if kind not in WEIGHTS:
-        raise WeightError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, but {kind!r} was given.")
+        raise WeightError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}, but {quoted(kind)} was given.")
 
 
 def cell_worths(grid: Grid, kind: str) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:

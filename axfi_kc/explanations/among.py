@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, is_hashable, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.from_tables import as_table, one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.engines import check_weights, engine_for
+from axfi_kc.errors import ArgumentError
 from axfi_kc.explanations.answers import check_other_class
 from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
@@ -24,6 +26,7 @@ from axfi_kc.models.samples import Samples
 __all__ = ["explain_among"]
 
 
+@checked("weights", "domain", "budget", "toward")
 def explain_among(
     rows: Any,
     outputs: Any,
@@ -95,6 +98,8 @@ def explain_among(
     samples, codes = Samples.of(space, rows, outputs), space.encode_point(x)
     similarity = Similarity.of(samples, delta, toward=toward)
     if output is not None:
+        if not is_hashable(output):
+            raise ArgumentError(f"output= takes what a model may answer, but {quoted(output)} was given; give a label.")
         known = next((y for y in samples.outputs if y == output), output)
         samples = replace(samples, told=(codes, known if similarity.delta is None else exact(output, "output")))
     problem = Problem(samples, codes, samples.outputs_at(codes[np.newaxis])[0], similarity)

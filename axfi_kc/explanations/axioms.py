@@ -19,8 +19,12 @@ from fractions import Fraction
 from functools import reduce
 from itertools import combinations, permutations
 from operator import or_
+from typing import Any
 
+from axfi_kc.arguments import called, checked, quoted
 from axfi_kc.budget import Account, Budget, Watch
+from axfi_kc.domain.measures import shown
+from axfi_kc.errors import ArgumentError
 from axfi_kc.explanations.cxps import weighted_cxps
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import some_hitting_sets
@@ -64,6 +68,7 @@ class Counterexample:
     found: str
 
 
+@checked("score", "forest")
 def efficiency(score: Score, forest: CXpForest) -> Counterexample | None:
     """Check that the scores add up to v_r(F) - v_r(empty set).
 
@@ -79,6 +84,7 @@ def efficiency(score: Score, forest: CXpForest) -> Counterexample | None:
     return _total(score, forest, forest.value(forest.features), "efficiency")
 
 
+@checked("score", "forest", "gamma")
 def gamma_efficiency(score: Score, forest: CXpForest, gamma: Fraction) -> Counterexample | None:
     """Check that the scores add up to `gamma`.
 
@@ -89,12 +95,22 @@ def gamma_efficiency(score: Score, forest: CXpForest, gamma: Fraction) -> Counte
 
 
 def _total(score: Score, forest: CXpForest, wanted: Fraction, axiom: str) -> Counterexample | None:
-    total = sum(score(forest).values(), Fraction(0))
+    total = sum(_scores(score, forest).values(), Fraction(0))
     if total == wanted:
         return None
-    return Counterexample(axiom, forest.features, f"sum of scores = {wanted}", f"sum of scores = {total}")
+    sums = [f"sum of scores = {shown(number, digits=None)}" for number in (wanted, total)]
+    return Counterexample(axiom, forest.features, sums[0], sums[1])
 
 
+def _scores(score: Score, forest: CXpForest) -> Mapping[str, Fraction]:
+    """Return what a score gives, which must be a number for each feature."""
+    found: Any = called(score, "score", forest)
+    if isinstance(found, Mapping) and set(found) >= set(forest.features):
+        return found
+    raise ArgumentError(f"A score gives a number for each feature, but {quoted(found)} was found; return a dict.")
+
+
+@checked("score", "forest", "budget")
 def symmetry(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
     """Check that features which v_r cannot tell apart have the same score.
 
@@ -103,7 +119,7 @@ def symmetry(score: Score, forest: CXpForest, *, budget: Budget | None = None) -
     Pairs of features times CXps.
     """
     account = _account(budget)
-    values = score(forest)
+    values = _scores(score, forest)
     weights = _nonzero(forest)
     for i, j in account.paced(combinations(range(len(forest.features)), 2), at_once=1):
         a, b = forest.features[i], forest.features[j]
@@ -126,9 +142,10 @@ def _swapped(mask: int, i: int, j: int) -> int:
     return mask ^ (1 << i | 1 << j)
 
 
+@checked("score", "forest", "other")
 def additivity(score: Score, forest: CXpForest, other: CXpForest) -> Counterexample | None:
     """Check that the score of the sum of two games is the sum of the scores."""
-    first, second, both = score(forest), score(other), score(forest + other)
+    first, second, both = (_scores(score, game) for game in (forest, other, forest + other))
     for name in forest.features:
         if both[name] != first[name] + second[name]:
             wanted = f"{first[name]} + {second[name]} = {first[name] + second[name]}"
@@ -136,9 +153,10 @@ def additivity(score: Score, forest: CXpForest, other: CXpForest) -> Counterexam
     return None
 
 
+@checked("score", "forest")
 def null_player(score: Score, forest: CXpForest) -> Counterexample | None:
     """Check that a feature which never changes v_r has score 0."""
-    values, active = score(forest), _union(_nonzero(forest))
+    values, active = _scores(score, forest), _union(_nonzero(forest))
     for i, name in enumerate(forest.features):
         if not active >> i & 1 and values[name] != 0:
             return Counterexample("null player", (name,), "0", str(values[name]))
@@ -149,6 +167,7 @@ def _union(masks: Iterable[int]) -> int:
     return reduce(or_, masks, 0)
 
 
+@checked("score", "forest", "budget")
 def axp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
     """Check that j scores at least as much as i when every AXp with i also contains j.
 
@@ -172,6 +191,7 @@ def axp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget 
     return _monotonicity(score, forest, axps, "AXp-minimal monotonicity", account)
 
 
+@checked("score", "forest", "budget")
 def cxp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget | None = None) -> Counterexample | None:
     """Check that j scores at least as much as i when every CXp with i also contains j."""
     return _monotonicity(score, forest, list(forest.masks), "CXp-minimal monotonicity", _account(budget))
@@ -180,7 +200,7 @@ def cxp_minimal_monotonicity(score: Score, forest: CXpForest, *, budget: Budget 
 def _monotonicity(
     score: Score, forest: CXpForest, sets: list[int], axiom: str, account: Account
 ) -> Counterexample | None:
-    values = score(forest)
+    values = _scores(score, forest)
     for i, j in account.paced(permutations(range(len(forest.features)), 2), at_once=1):
         low, high = forest.features[i], forest.features[j]
         if values[low] > values[high] and all(m >> j & 1 for m in sets if m >> i & 1):
@@ -189,6 +209,7 @@ def _monotonicity(
     return None
 
 
+@checked("score", "forest")
 def consistency_with_relevancy(score: Score, forest: CXpForest) -> Counterexample | None:
     """Check that exactly the relevant features have a non-zero score.
 
@@ -196,7 +217,7 @@ def consistency_with_relevancy(score: Score, forest: CXpForest) -> Counterexampl
     hit a single value, a value of weight 0); a feature that is in such CXps only is relevant
     with score 0, and is returned as a counterexample.
     """
-    values, relevant = score(forest), _union(forest.masks)
+    values, relevant = _scores(score, forest), _union(forest.masks)
     for i, name in enumerate(forest.features):
         if bool(values[name]) != bool(relevant >> i & 1):
             wanted = "a non-zero score, being relevant" if relevant >> i & 1 else "0, being irrelevant"
@@ -204,6 +225,7 @@ def consistency_with_relevancy(score: Score, forest: CXpForest) -> Counterexampl
     return None
 
 
+@checked("score", "problem", "relabel", "weights", "budget")
 def independence_from_output(
     score: Score,
     problem: Problem,
@@ -234,7 +256,7 @@ def independence_from_output(
     renamed = Problem(model, problem.codes, relabel[problem.output], problem.similarity)
     names = problem.domain.names
     before, after = (
-        score(CXpForest(names, weighted_cxps(p, weights=weights, budget=budget and watch.rest())))
+        _scores(score, CXpForest(names, weighted_cxps(p, weights=weights, budget=budget and watch.rest())))
         for p in (problem, renamed)
     )
     for name in names:

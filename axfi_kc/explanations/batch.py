@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import counted
@@ -307,6 +308,7 @@ class SavedBatch(BatchViews):
         return [number_of(text, "score") for text in texts]
 
 
+@checked("path")
 def read_results(path: str | os.PathLike[str]) -> SavedBatch:
     """Return the results in a file that ``Explainer.explain_to`` wrote, finished or not.
 

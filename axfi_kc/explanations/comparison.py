@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import amount
 from axfi_kc.engines import LISTED
 from axfi_kc.errors import DomainError, IncompleteError
@@ -62,6 +63,7 @@ class Comparison:
         )
 
 
+@checked("first", "second")
 def compare(
     first: Explanation | SavedExplanation, second: Explanation | SavedExplanation, *, kind: str = "shapley"
 ) -> Comparison:

@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, BudgetSpent, Watch
 from axfi_kc.domain.domain import values_of
 from axfi_kc.domain.features import Real
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+_ANY_SIZE = 1 << 62  # more features than there can be; kernels take no larger number
 _LONGEST = 11  # letters of an exact weight that is shown in full
 
 
@@ -244,6 +246,7 @@ def weighted_cxps(
     return sets
 
 
+@checked("problem", "weights", "budget")
 def find_cxps(
     problem: Problem, *, weights: str = "ratio", max_size: int | None = None, budget: Budget | None = None
 ) -> tuple[CXp, ...]:
@@ -322,6 +325,7 @@ def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | 
     )
 
 
+@checked("problem", "budget")
 def find_axps(problem: Problem, *, budget: Budget | None = None) -> tuple[AXp, ...]:
     """Return all AXps of `problem`, smallest first.
 
@@ -354,6 +358,7 @@ def find_axps(problem: Problem, *, budget: Budget | None = None) -> tuple[AXp, .
     return named_axps(found.masks, problem.domain.names, budget=None if budget is None else watch.rest())
 
 
+@checked("problem", "budget")
 def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tuple[str, ...]:
     """Return the features that occur in some CXp (equally: in some AXp).
 
@@ -376,12 +381,14 @@ def size_limit(max_size: Any) -> int | None:
     """
     if max_size is not None and not is_count(max_size):
         raise DomainError(
-            f"max_size must be a positive whole number of features, or None, but {max_size!r} was given; leave it out "
+            f"max_size must be a positive whole number of features, or None, but "
+            f"{quoted(max_size)} was given; leave it out "
             "for sets of any size."
         )
-    return None if max_size is None else int(max_size)
+    return None if max_size is None else min(int(max_size), _ANY_SIZE)
 
 
+@checked("problem")
 def is_wcxp(problem: Problem, features: FeatureNames, *, budget: Budget | None = None) -> bool:
     """Tell whether changing only `features` can make the output dissimilar.
 
@@ -406,6 +413,7 @@ def is_wcxp(problem: Problem, features: FeatureNames, *, budget: Budget | None =
     return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features), budget=budget)
 
 
+@checked("problem")
 def is_waxp(problem: Problem, features: FeatureNames, *, budget: Budget | None = None) -> bool:
     """Tell whether keeping `features` keeps the output similar, whatever the others do.
 
@@ -418,7 +426,8 @@ def is_waxp(problem: Problem, features: FeatureNames, *, budget: Budget | None =
     return not is_wcxp(problem, problem.domain.names_of(free), budget=budget)
 
 
-def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:
+@checked("problem", "cxp")
+def covered_points(problem: Problem, cxp: FeatureNames) -> Iterator[tuple[Any, ...]]:
     """Iterate over the adversarial examples that a CXp covers, as points of the domain.
 
     These are the dissimilar points that agree with the instance outside the CXp.
@@ -433,7 +442,7 @@ def covered_points(problem: Problem, cxp: CXp) -> Iterator[tuple[Any, ...]]:
     Goes through the whole box of the CXp.
     """
     domain = problem.domain
-    free = domain.mask(cxp.features)
+    free = domain.mask(cxp)
     for point in _box(problem, free):
         codes = domain.encode([point])
         possible = all(c.holds(codes[0].tolist(), domain) for c in domain.constraints)

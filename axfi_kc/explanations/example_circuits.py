@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
@@ -98,6 +99,7 @@ class ExampleCircuit:
         """Return the circuit, as pictures and files want it."""
         return self.circuit
 
+    @checked("check", "budget")
     def count(self, *, check: bool = False, budget: Budget | None = None) -> int:
         """Return the number of examples.
 
@@ -118,6 +120,7 @@ class ExampleCircuit:
         inner = queries.condition(self.circuit, fixed, budget=budget)
         return queries.count(inner, fixed=list(fixed), check=check, budget=budget)
 
+    @checked("kind", "budget")
     def weight(
         self, cxp: FeatureNames | None = None, *, kind: str = "ratio", budget: Budget | None = None
     ) -> Fraction | int:
@@ -145,7 +148,9 @@ class ExampleCircuit:
         if kind == "count":
             return self._count(names, budget=budget)
         if kind != "ratio":
-            raise WeightError(f"A weight is counted as 'ratio' or 'count', but {kind!r} was given; name one of these.")
+            raise WeightError(
+                f"A weight is counted as 'ratio' or 'count', but {quoted(kind)} was given; name one of these."
+            )
         fixed = self._own_cells(names)
         inner = queries.condition(self.circuit, fixed, budget=budget)
         if self.domain.distribution is not None:
@@ -180,6 +185,7 @@ class ExampleCircuit:
         for features, codes in _points(queries.condition(self.circuit, fixed), sorted(fixed)):
             yield {**self.instance, **dict(zip(features, codes, strict=True))}
 
+    @checked("path")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the circuit to a file; the suffix says in which format, see :func:`axfi_kc.save_circuit`.
 

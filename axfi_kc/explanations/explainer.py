@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
@@ -206,6 +207,7 @@ class Explainer(Manners):
     {'x1': Fraction(5, 6), 'x2': Fraction(1, 2), 'x3': Fraction(1, 1)}
     """
 
+    @checked("weights", "target", "class_names", "on_budget", "on_interrupt", "toward")
     def __init__(
         self,
         model: Any,
@@ -257,6 +259,7 @@ class Explainer(Manners):
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
         return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
 
+    @checked("toward", "progress")
     def explain(
         self,
         x: Any,
@@ -320,10 +323,11 @@ class Explainer(Manners):
                 f"The budget was spent after {account.seconds:.2f} s, so this explanation is exact and "
                 f"{radius_words(radius)}; allow more for larger CXps, or set max_size.",
                 AxfiWarning,
-                stacklevel=2,
+                stacklevel=3,  # whoever called explain, past the check of its arguments
             )
         return Explanation(problem, self.max_size, found[0], self.budget, nodes, self._probabilities, radius)
 
+    @checked("progress", "on_error")
     def explain_batch(
         self, X: Any, *, n_jobs: int | None = None, progress: bool | None = None, on_error: str = "raise"
     ) -> Batch:
@@ -369,7 +373,7 @@ class Explainer(Manners):
             _probabilities=self._probabilities,
             within=self.within,
         )
-        warn_of_radii(batch.stopped_rows, n, stacklevel=3)
+        warn_of_radii(batch.stopped_rows, n, stacklevel=4)
         return batch
 
     def _parts(self, rows: Rows, n_jobs: int | None, progress: bool | None) -> list[Found]:
@@ -398,6 +402,7 @@ class Explainer(Manners):
     def _stopping(self) -> AbstractContextManager[None]:
         return stopping_at_interrupt() if self.on_interrupt == "radius" else nullcontext()
 
+    @checked("path", "inflate", "progress", "on_error")
     def explain_to(
         self,
         path: str | os.PathLike[str],
@@ -587,7 +592,7 @@ def _spans(n_rows: int, first: int) -> Iterator[slice]:
 
 def _check_ending(name: str, given: Any) -> None:
     if given not in ("radius", "raise"):
-        raise DomainError(f"{name} must be 'radius' or 'raise', but {given!r} was given.")
+        raise DomainError(f"{name} must be 'radius' or 'raise', but {quoted(given)} was given.")
 
 
 def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
@@ -597,7 +602,7 @@ def _engine_of(model: Model, *, target: str, similarity: Similarity) -> Engine:
 def _checked_budget(budget: Any) -> Budget:
     if budget is None or isinstance(budget, Budget):
         return budget or Budget()
-    raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {budget!r} was given.")
+    raise DomainError(f"budget must be a Budget, such as Budget(seconds=10), but {quoted(budget)} was given.")
 
 
 def _domain_of(table: Any, model: Any) -> Domain:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import FeatureNames
@@ -332,6 +333,7 @@ class Explanation(Views):
         """
         return interactions_of(self._found, self.domain.names, kind, order=order, up_to=up_to, budget=self._budget)
 
+    @checked("seed", "first")
     def counterfactual(
         self,
         cxp: FeatureNames | None = None,
@@ -620,6 +622,7 @@ class Explanation(Views):
         if not self.cxp_count:
             raise DomainError(no_cxp_words(self))
 
+    @checked("norm", "unit")
     def critical_radius(
         self,
         cxp: FeatureNames,

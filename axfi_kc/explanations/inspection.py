@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, number_array
 from axfi_kc.errors import DomainError
 
 __all__ = ["Inspection", "empty_batch", "grouped_rows"]
@@ -37,6 +38,7 @@ class Inspection(Mapping[str, Any]):
     feature_names: npt.NDArray[Any]
 
     @classmethod
+    @checked("values", "names")
     def of(cls, values: npt.NDArray[np.float64], names: Sequence[str]) -> Inspection:
         """Take values with a row per row of a batch and a column per feature.
 
@@ -50,6 +52,7 @@ class Inspection(Mapping[str, Any]):
         >>> Inspection.of(np.array([[0.25, 0.75], [0.75, 0.25]]), ["a", "b"])["importances_mean"].tolist()
         [0.5, 0.5]
         """
+        values = number_array(values, "values", (None, len(names)))
         if not len(values):
             raise DomainError(
                 "An importance is a mean over a batch, but this batch is empty; explain at least one row."

@@ -18,6 +18,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, overload
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.measures import Number, exact
@@ -95,7 +96,9 @@ def threshold_of(min_precision: Number) -> Fraction:
     """
     found = exact(min_precision, "min_precision")
     if not 0 < found <= 1:
-        raise DomainError(f"min_precision must be a probability above 0 and at most 1, but {min_precision} was given.")
+        raise DomainError(
+            f"min_precision must be a probability above 0 and at most 1, but {quoted(min_precision)} was given."
+        )
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_hashable, quoted
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
@@ -18,6 +19,7 @@ from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
 from axfi_kc.engines.regional import within
+from axfi_kc.errors import ArgumentError
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
@@ -89,6 +91,7 @@ class Problem:
     whole: Problem | None = field(default=None, repr=False)
 
     @classmethod
+    @checked("domain", "toward")
     def of(
         cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None, toward: Hashable | None = None
     ) -> Problem:
@@ -99,6 +102,7 @@ class Problem:
         own = OwnPredict(own_predictor(model, domain))
         return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
 
+    @checked("region")
     def within(self, region: Region) -> Problem:
         """Return the problem posed in a region around the instance.
 
@@ -137,6 +141,8 @@ class Problem:
 
     def is_dissimilar(self, output: Any) -> bool:
         """Tell whether `output` differs from the instance's own."""
+        if not is_hashable(output):
+            raise ArgumentError(f"An output is a label or a number, but {quoted(output)} was given; give one.")
         return not self.similarity.holds(output, self.output)
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget, BudgetSpent
 from axfi_kc.domain.measures import Number, amount, exact
 from axfi_kc.domain.region import Reach, Region
@@ -126,6 +127,7 @@ class RadiusPath(Sequence[RadiusStep]):
         """Return the instance explained within any radius, exactly."""
         return self._search.explained(exact(radius, "radius"), self._search.budget)
 
+    @checked("exact")
     def to_frame(self, kind: str = "shapley", *, exact: bool = False) -> pd.DataFrame:
         """Return a row per step: where it starts and ends, how many CXps there are, and each feature's score."""
         pd = pandas_for("A table of radii")
@@ -139,6 +141,7 @@ class RadiusPath(Sequence[RadiusStep]):
         return pd.DataFrame(rows, index=pd.RangeIndex(len(rows), name="step"))
 
 
+@checked("norm", "unit", "weights", "budget")
 def radius_path(
     explainer: Explainer,
     x: Any,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.engines import Engine, Located
 from axfi_kc.errors import AxfiError, DomainError
@@ -69,7 +70,7 @@ def rows_of(
         For a row within the library's rounding of a tie.
     """
     if on_error not in ("raise", "skip"):
-        raise DomainError(f"on_error must be 'raise' or 'skip', but {on_error!r} was given.")
+        raise DomainError(f"on_error must be 'raise' or 'skip', but {quoted(on_error)} was given.")
     codes, outside = domain.encode_rows(X, all_rows=on_error == "skip")
     labels = tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
     found: dict[int, AxfiError] = dict(outside)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
@@ -183,6 +184,7 @@ def _frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(list(rows))
 
 
+@checked("domain", "budget")
 def sensitivity(
     model: Any,
     domain: Domain,
@@ -238,6 +240,7 @@ def sensitivity(
     return space.answer(region, by=by, under=under, make=lambda **parts: Sensitivity(features=names, **parts))
 
 
+@checked("domain", "budget")
 def robustness(
     model: Any,
     domain: Domain,
@@ -266,12 +269,13 @@ def robustness(
     Fraction(7, 8)
     """
     if not isinstance(radius, int) or radius < 0:
-        raise DomainError(f"radius must be a number of features, 0 or more, but {radius!r} was given.")
+        raise DomainError(f"radius must be a number of features, 0 or more, but {quoted(radius)} was given.")
     space = _Space(model, domain, budget)
     region = space.within(min(radius, len(domain)))
     return space.answer(region, by=by, under=under, make=lambda **parts: Robustness(radius=radius, **parts))
 
 
+@checked("domain", "under", "budget")
 def fairness(
     model: Any,
     domain: Domain,

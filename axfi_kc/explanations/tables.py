@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, whole
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import FeatureNames
@@ -52,6 +53,7 @@ __all__ = ["BatchViews", "SavedExplanation", "Views", "explanation_frame", "impo
 
 
 _MOST = 1_000
+_WIDEST = 100  # columns that a level of JSON is set in
 _QUARTILES = {
     "min": Fraction(0),
     "25%": Fraction(1, 4),
@@ -164,6 +166,11 @@ def _distribution(ordered: Sequence[int], whole: int, *, exact: bool) -> dict[st
     found |= {name: _quantile(ordered, at) / whole for name, at in _QUARTILES.items()}
     found["relevant"] = Fraction(sum(t != 0 for t in ordered), n)
     return found if exact else {name: float(value) for name, value in found.items()}
+
+
+def _few_features(order: int, domain: Domain) -> int:
+    """Return how many features interact, which are no more than there are."""
+    return whole(order, "order", least=1, most=max(len(domain), 2))
 
 
 def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
@@ -309,10 +316,11 @@ class Views(UpToRadius):
         """
         pd = pandas_for("A table of interactions")
         found = sorted(self.interactions(kind, order=order).items(), key=lambda item: -abs(item[1]))
-        columns = [f"feature_{k + 1}" for k in range(order)]
+        columns = [f"feature_{k + 1}" for k in range(_few_features(order, self.domain))]
         rows = [(*names, value if exact else float(value)) for names, value in found]
         return pd.DataFrame(rows, columns=[*columns, kind])
 
+    @checked("shares")
     def to_shap(self: Any, kind: str = "shapley", *, shares: bool = False) -> shap.Explanation:
         """Return a score as a ``shap.Explanation``, which shap's plots draw; see :mod:`.shap_objects`.
 
@@ -355,7 +363,9 @@ class Views(UpToRadius):
         from axfi_kc.explanations.shap_objects import shapiq_values
 
         largest = self.interactions(kind, order=order)  # first, as it looks at kind and order
-        found = [self.interactions(kind, order=size, up_to=order) for size in range(1, order)]
+        found = [
+            self.interactions(kind, order=size, up_to=order) for size in range(1, _few_features(order, self.domain))
+        ]
         return shapiq_values([*found, largest], self.domain.names, kind)
 
     def heaviest_cxps(self: Any, *, most: int = _MOST) -> list[CXp]:
@@ -375,6 +385,7 @@ class Views(UpToRadius):
             return []
         return sorted(cxps if isinstance(cxps, tuple) else islice(cxps, most), key=lambda c: -c.weight)
 
+    @checked("seconds")
     def some_axps(self: Any, *, seconds: float, most: int = _MOST) -> tuple[list[AXp], bool]:
         """Return AXps, smallest first, and whether these are all: there may be exponentially many.
 
@@ -398,6 +409,7 @@ class Views(UpToRadius):
             masks, complete = list(islice(family, most)), family.count <= most
         return [AXp(self.domain.names_of(mask)) for mask in masks], complete
 
+    @checked("axps", "inflate")
     def to_dict(
         self,
         *,
@@ -441,6 +453,7 @@ class Views(UpToRadius):
         self.ask(min_precision=min_precision, inflate=inflate)
         return document_of(self, axps=axps, kinds=kinds, interactions=interactions)  # type: ignore[arg-type]
 
+    @checked("inflate")
     def ask(self: Any, *, min_precision: Number | None = None, inflate: bool = False) -> None:
         """Ask for a locally minimal set of a precision, and for the most general box, to have them in documents.
 
@@ -462,6 +475,7 @@ class Views(UpToRadius):
             )
         answered(self.problem, asked, budget=getattr(self, "_budget", Budget()), further=known)
 
+    @checked("axps", "inflate", "indent")
     def to_json(
         self,
         *,
@@ -478,9 +492,11 @@ class Views(UpToRadius):
         """
         options: dict[str, Any] = {"min_precision": min_precision, "inflate": inflate}
         document = self.to_dict(axps=axps, kinds=kinds, interactions=interactions, **options)
-        return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+        width = None if indent is None else whole(indent, "indent", least=0, most=_WIDEST)
+        return json.dumps(document, indent=width, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
+    @checked("budget")
     def from_dict(document: Any, *, model: Any = None, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_dict` described; see :meth:`from_json`."""
         found = explanation_of(document, SavedExplanation, budget=budget)
@@ -489,6 +505,7 @@ class Views(UpToRadius):
         return found
 
     @staticmethod
+    @checked("text", "budget")
     def from_json(text: str | bytes, *, model: Any = None, budget: Budget | None = None) -> SavedExplanation:
         """Return the explanation that :meth:`to_json` wrote.
 
@@ -521,6 +538,7 @@ class Views(UpToRadius):
         """
         return Views.from_dict(parsed(text), model=model, budget=budget)
 
+    @checked("kinds", "exact")
     def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = False) -> pd.DataFrame:
         """Return a row per feature: its value, its scores, each with its share, and the number of its CXps.
 
@@ -553,6 +571,7 @@ class SavedExplanation(Views, SavedData):
 
     problem: Problem | None = None
 
+    @checked("seed", "first")
     def counterfactual(
         self, cxp: FeatureNames | None = None, *, seed: int | None = None, first: bool = False
     ) -> Counterfactual:
@@ -667,6 +686,7 @@ class BatchViews:
         """Return a score as the floats nearest to it, a row per instance and a column per feature."""
         return nearest_floats(*self.score_numerators(kind))
 
+    @checked("exact")
     def scores(self, kind: str = "shapley", *, exact: bool = True) -> pd.DataFrame:
         """Return a score as a DataFrame, a row per instance and a column per feature.
 
@@ -711,6 +731,7 @@ class BatchViews:
         """Return shares as integers: ``numerators[n, i] / denominators[n]``, exactly."""
         return share_numerators(self.score_numerators(kind))
 
+    @checked("exact", "shares")
     def to_frame(self, kind: str = "shapley", *, exact: bool = False, shares: bool = False) -> pd.DataFrame:
         """Return a row per instance: the prediction, the number of CXps, and a score per feature.
 
@@ -764,6 +785,7 @@ class BatchViews:
         """The rows whose budget ended, by their labels, and up to how many features their CXps are complete."""
         return {row: radius for row, radius in zip(self.rows, self.radii, strict=True) if radius is not None}
 
+    @checked("exact", "shares")
     def importance(self, kind: str = "shapley", *, exact: bool = False, shares: bool = True) -> pd.DataFrame:
         """Return how each feature's share of the scores is distributed over the batch, a row per feature.
 
@@ -790,6 +812,7 @@ class BatchViews:
             return share_frame(self.domain.names, scored)
         return importance_frame(self.domain.names, numerators.tolist(), denominators, exact=exact)
 
+    @checked("by", "shares")
     def inspection(
         self, kind: str = "shapley", *, by: str | Sequence[Hashable] | None = None, shares: bool = True
     ) -> Inspection | dict[Hashable, Inspection]:
@@ -841,6 +864,7 @@ class BatchViews:
         self.domain.index(by)
         return [instance[by] for instance in self.instances]
 
+    @checked("shares")
     def to_shap(self, kind: str = "shapley", *, shares: bool = True) -> shap.Explanation:
         """Return a score of all rows as a ``shap.Explanation``, which shap's plots draw; see :mod:`.shap_objects`.
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import is_whole, quoted
 from axfi_kc.errors import DomainError
 
 __all__ = ["check_workers", "in_workers", "is_parallel"]
@@ -26,6 +27,7 @@ __all__ = ["check_workers", "in_workers", "is_parallel"]
 
 _KEPT = 4  # models a process holds
 _SMALLEST_MAPPED = 1000  # bytes; a smaller array travels with the task
+_MOST = 1 << 15  # workers that anybody can mean
 _WAVE = 4  # blocks per worker between two writes, where results come in lists
 _held: dict[str, Any] = {}
 _holding = Lock()  # threads of one process may each share out work
@@ -33,9 +35,10 @@ _holding = Lock()  # threads of one process may each share out work
 
 def check_workers(n_jobs: Any) -> None:
     """Raise unless `n_jobs` is a number of workers as joblib counts them, or None."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0 or abs(n_jobs) > _MOST):
         raise DomainError(
-            f"n_jobs must be a number of workers (-1 for all cores) or None, but {n_jobs!r} was given; give 1 or leave "
+            f"n_jobs must be a number of workers (-1 for all cores) or None, but "
+            f"{quoted(n_jobs)} was given; give 1 or leave "
             "it out to do without."
         )
 

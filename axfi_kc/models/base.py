@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import Number, counted, exact
@@ -157,10 +158,12 @@ class GriddedModel(Model):
         """The space the model is defined on."""
         return self.grid.domain
 
+    @checked("codes")
     def outputs_at(self, codes: npt.NDArray[np.float64]) -> list[Any]:
         """Return the outputs at points given by their codes, a row each."""
         return self.decide(self.grid.locate(codes))
 
+    @checked("codes")
     def cells_and_outputs(self, codes: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], list[Any]]:
         """Return the cells of points given by their codes, and the outputs there; each is located once."""
         cells = self.grid.locate(codes)
@@ -274,9 +277,11 @@ class Similarity:
 def _class_of(model: Model, delta: Number | None, toward: Hashable) -> Hashable:
     """Return the model's own label for a class that is asked about."""
     if delta is not None or model.is_regression:
-        raise SimilarityError(f"toward={toward!r} names a class, but the model is a regression; leave toward out.")
+        raise SimilarityError(
+            f"toward={quoted(toward)} names a class, but the model is a regression; leave toward out."
+        )
     found = next((label for label in model.labels if label == toward), None)
     if found is None:
         known = ", ".join(map(repr, model.labels[:_LISTED]))
-        raise SimilarityError(f"toward must be one of the model's classes ({known}), but {toward!r} was given.")
+        raise SimilarityError(f"toward must be one of the model's classes ({known}), but {quoted(toward)} was given.")
     return found

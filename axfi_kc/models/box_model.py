@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Account, paced
 from axfi_kc.domain.grid import Grid
-from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models.base import ListedModel, Model, Uses
 from axfi_kc.models.circuit_model import CircuitModel
 from axfi_kc.models.linear_model import LinearModel
@@ -188,6 +188,9 @@ def relabelled(model: Any, names: Mapping[Hashable, Hashable]) -> Model:
     ['yes']
     """
     boxes = boxes_of(model)
+    missing = next((y for y in boxes.outputs if y not in names), None)
+    if missing is not None:
+        raise DomainError(f"Every output needs a new name, but {missing!r} has none; give one for each.")
     return replace(boxes, outputs=tuple(names[y] for y in boxes.outputs))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_hashable, number_array, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, flat_of
@@ -20,7 +21,7 @@ from axfi_kc.circuits.queries.transformations import copied
 from axfi_kc.circuits.targets import Mdd, mdd_of
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import ArgumentValueError, CircuitError
 from axfi_kc.models.base import ListedModel
 
 __all__ = ["CircuitModel", "ordered_diagram"]
@@ -63,6 +64,7 @@ class CircuitModel(ListedModel):
     converted: bool
 
     @classmethod
+    @checked("circuit", "outputs", "deterministic", "budget")
     def of(
         cls,
         circuit: Circuit,
@@ -98,15 +100,18 @@ class CircuitModel(ListedModel):
         Linear for circuits of compilers, whose disjunctions hold opposite literals; see
         :func:`axfi_kc.circuits.queries.determinism`. A conversion is exponential at worst.
         """
-        if len(outputs) != 2 or outputs[0] == outputs[1]:
+        pair = tuple(outputs)
+        if len(pair) != 2 or not all(map(is_hashable, pair)) or pair[0] == pair[1]:
             raise CircuitError(
-                f"A circuit tells two different outputs apart, but {outputs!r} was given; give one for where it does "
+                f"A circuit tells two different outputs apart, but "
+                f"{quoted(outputs)} was given; give one for where it does "
                 "not hold and one for where it does."
             )
         found, converted = _countable(circuit, deterministic=deterministic, account=_account(budget))
-        return cls(circuit.grid, tuple(outputs), (None, found), converted)
+        return cls(circuit.grid, pair, (None, found), converted)
 
     @classmethod
+    @checked("circuits", "deterministic", "budget")
     def of_classes(
         cls, circuits: Mapping[Hashable, Circuit], *, deterministic: bool = False, budget: Budget | None = None
     ) -> CircuitModel:
@@ -172,6 +177,7 @@ class CircuitModel(ListedModel):
         given = [circuit for circuit in self.circuits if circuit is not None]
         return len(self.outputs) == 2 and all(map(queries.is_ordered, given))
 
+    @checked("cells")
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Any]:
         """Return the outputs at points given by their cells, a row each.
 
@@ -181,6 +187,7 @@ class CircuitModel(ListedModel):
         """
         from axfi_kc.circuits.queries.truth_kernels import truths_at
 
+        cells = number_array(cells, "The cells of points", (None, len(self.grid.axes))).astype(np.int64, copy=False)
         other = next((k for k, circuit in enumerate(self.circuits) if circuit is None), 0)
         found = np.full(len(cells), other)
         for k, circuit in enumerate(self.circuits):
@@ -188,6 +195,7 @@ class CircuitModel(ListedModel):
                 found[truths_at(flat_of(circuit), cells).astype(np.bool_)] = k
         return [self.outputs[k] for k in found.tolist()]
 
+    @checked("wanted")
     def region(self, wanted: Sequence[bool]) -> tuple[Circuit, bool]:
         """Return the points whose output is wanted: a circuit, and whether they are where it holds.
 
@@ -201,6 +209,13 @@ class CircuitModel(ListedModel):
         tuple
             A deterministic, decomposable circuit, and False if the points are those where it fails.
         """
+        wanted = list(wanted)
+        if len(wanted) != len(self.circuits) or not all(isinstance(flag, bool | np.bool_) for flag in wanted):
+            raise ArgumentValueError(
+                f"wanted= takes True or False for each of {len(self.circuits)} outputs, but "
+                f"{quoted(wanted)} was given; "
+                "give as many."
+            )
         # The output without a circuit has the points that no circuit has: if it is wanted, the unwanted are joined.
         # Outputs exclude each other, so joining them is deterministic either way.
         holds = all(circuit is not None for circuit, chosen in zip(self.circuits, wanted, strict=True) if chosen)

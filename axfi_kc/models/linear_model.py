@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Grid
@@ -374,7 +375,7 @@ def _check_shape(domain: Domain, parts: Sequence[Part], n_scores: int, rule: Arg
         if not fits:
             raise DomainError(
                 f"Feature {feature.name!r} ({feature.describe()}) needs {_needs(feature)} per score, "
-                f"for {n_scores} scores, but {part!r} was given."
+                f"for {n_scores} scores, but {quoted(part)} was given."
             )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
@@ -70,7 +71,12 @@ class Samples(Model):
         if len(domain) > _MOST_FEATURES:
             raise DomainError(f"Rows may have {_MOST_FEATURES} features, but these have {len(domain)}; leave some out.")
         codes = domain.encode(rows)
-        given = np.asarray(outputs)
+        try:
+            given = np.asarray(outputs)
+        except Exception as error:  # outputs of different lengths, or foreign code
+            raise DomainError(
+                f"Expected an output for each of {len(codes)} rows, but {quoted(outputs)} was given; give a list."
+            ) from error
         if given.ndim != 1 or len(given) != len(codes):
             raise DomainError(
                 f"Expected an output for each of {len(codes)} rows, but {given.size} of shape {given.shape} were "

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
@@ -238,7 +239,7 @@ def possible_points(domain: Domain) -> Circuit:
     4
     """
     if not isinstance(domain, Domain):
-        raise DomainError(f"Expected a domain with constraints, but {domain!r} was given.")
+        raise DomainError(f"Expected a domain with constraints, but {quoted(domain)} was given.")
     support = support_of(Grid.of(domain, [()] * len(domain)))
     if support is None:
         raise DomainError("Every point of this domain can exist: it has no constraints; add some with domain.where.")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import called, checked, number_array
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
@@ -40,6 +41,7 @@ class TableModel(ListedModel):
     table: npt.NDArray[np.int32]
 
     @classmethod
+    @checked("domain", "outputs")
     def from_outputs(cls, domain: Domain, outputs: Iterable[Hashable]) -> TableModel:
         """Make a model of the outputs at all points, listed with the last feature fastest.
 
@@ -65,6 +67,7 @@ class TableModel(ListedModel):
         return cls(grid, tuple(position), np.array(numbers, dtype=np.int32).reshape(grid.n_cells))
 
     @classmethod
+    @checked("domain", "function")
     def from_function(cls, domain: Domain, function: Callable[[tuple[Any, ...]], Hashable]) -> TableModel:
         """Tabulate `function`, which is called once with each point (a tuple of values, None for a missing one).
 
@@ -86,16 +89,18 @@ class TableModel(ListedModel):
             raise DomainError(
                 f"A function is tabulated on at most {_LARGEST} points, but this domain has {size}; narrow it."
             )
-        return cls.from_outputs(domain, (function(point) for point in domain.points()))
+        return cls.from_outputs(domain, (called(function, "A model", point) for point in domain.points()))
 
     @property
     def words(self) -> str:
         """What the model is, for people."""
         return f"truth table of {counted(self.table.size, 'point')}"
 
+    @checked("cells")
     def decide(self, cells: npt.NDArray[np.int64]) -> list[Hashable]:
         """Return the outputs at points given by their cells, a row each."""
-        return [self.outputs[k] for k in self.table[tuple(cells.T)].tolist()]
+        found = number_array(cells, "The cells of points", (None, self.table.ndim)).astype(np.int64, copy=False)
+        return [self.outputs[k] for k in self.table[tuple(found.T)].tolist()]
 
 
 def _label(output: Any) -> Hashable:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from axfi_kc.arguments import is_listable, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.engines import CxpSets, Found, Numerators, Share
 from axfi_kc.engines.radius import naming_row
@@ -114,7 +115,7 @@ def register_score(name: str, about: str, *, needs: str, share: Share | None = N
     """
     _check_name(name)
     if needs not in _NEEDS:
-        raise WeightError(f"A score needs one of {', '.join(map(repr, _NEEDS))}, but {needs!r} was given.")
+        raise WeightError(f"A score needs one of {', '.join(map(repr, _NEEDS))}, but {quoted(needs)} was given.")
 
     def register(function: _F) -> _F:
         _check_name(name)  # once more: somebody may have come first since the decorator was made
@@ -126,7 +127,9 @@ def register_score(name: str, about: str, *, needs: str, share: Share | None = N
 
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or name in SCORES or name in _TAKEN or not name.isidentifier():
-        raise WeightError(f"A new score needs an identifier as a name that nothing else has, but {name!r} was given.")
+        raise WeightError(
+            f"A new score needs an identifier as a name that nothing else has, but {quoted(name)} was given."
+        )
 
 
 def find_score(name: str) -> Score:
@@ -138,7 +141,9 @@ def find_score(name: str) -> Score:
         If there is none.
     """
     if not isinstance(name, str) or name not in SCORES:
-        raise WeightError(f"The score must be one of {', '.join(map(repr, SCORES))}, but {name!r} was given; name one.")
+        raise WeightError(
+            f"The score must be one of {', '.join(map(repr, SCORES))}, but {quoted(name)} was given; name one."
+        )
     return SCORES[name]
 
 
@@ -155,8 +160,8 @@ def listed_kinds(given: Iterable[str]) -> Iterable[str]:
     WeightError
         If they are none.
     """
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise WeightError(f"Expected a list of names, but {given!r} was given; use a list such as ['shapley'].")
+    if not is_listable(given):
+        raise WeightError(f"Expected a list of names, but {quoted(given)} was given; use a list such as ['shapley'].")
     return given
 
 

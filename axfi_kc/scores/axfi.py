@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.scores import SCORES, register_score, scores_of
 from axfi_kc.scores.forest import CXpForest
@@ -18,6 +19,7 @@ __all__ = ["banzhaf_like", "shapley_like"]
 # In the game [S meets Y] only the first member of Y to come contributes, and each is first in 1/|Y| of the orders;
 # the Shapley value is additive, so the games of all CXps add up.
 @register_score("shapley", "Shapley-like AxFi score", needs="weights", share=lambda size: Fraction(1, size))
+@checked("forest", "budget")
 def shapley_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the Shapley-like score of each feature.
 
@@ -44,6 +46,7 @@ def shapley_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str
 
 # A member contributes to the sets without any other member of Y: one in 2**(|Y| - 1). (Minus binds before <<.)
 @register_score("banzhaf", "Banzhaf-like AxFi score", needs="weights", share=lambda size: Fraction(1, 1 << size - 1))
+@checked("forest", "budget")
 def banzhaf_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str, Fraction]:
     """Return the Banzhaf-like score of each feature.
 

@@ -8,6 +8,7 @@ from functools import singledispatch
 from itertools import pairwise
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
@@ -22,6 +23,7 @@ from axfi_kc.scores.shap.margins import score_meant, tree_leaves
 __all__ = ["expectation"]
 
 
+@checked("worths", "budget")
 def expectation(
     model: Any, circuit: Form, worths: Worths = None, *, output: Any = None, budget: Budget | None = None
 ) -> Fraction:

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.from_tables import FeatureNames, feature_names, unknown
 from axfi_kc.domain.measures import Number, exact
@@ -62,6 +63,7 @@ class CXpForest:
     sets: CxpSets
     budget: Budget | None = field(repr=False)
 
+    @checked("features", "sets", "numerators")
     def __init__(
         self,
         features: Iterable[str],
@@ -74,13 +76,14 @@ class CXpForest:
         found = (
             sets
             if isinstance(sets, CxpSets)
-            else ListedCxps(tuple(sets), tuple(numerators or ()), denominator, "ratio")
+            else ListedCxps(tuple(sets), () if numerators is None else tuple(numerators), denominator, "ratio")
         )
         object.__setattr__(self, "features", tuple(features))
         object.__setattr__(self, "sets", found)
         object.__setattr__(self, "budget", budget)
 
     @classmethod
+    @checked("weights", "features")
     def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:
         """Make a forest of explicit CXps: ``{features of a CXp: its weight}``."""
         names = tuple(features)
@@ -186,7 +189,7 @@ class CXpForest:
         {'a': Fraction(-1, 4), 'b': Fraction(1, 4), 'c': Fraction(1, 2)}
         """
         if not isinstance(penalties, Mapping):
-            raise WeightError(f"Penalties are given as {{features: amount}}, but {penalties!r} was given.")
+            raise WeightError(f"Penalties are given as {{features: amount}}, but {quoted(penalties)} was given.")
         amounts: dict[frozenset[str], Fraction] = {}
         for names, amount in penalties.items():
             key = frozenset([names] if isinstance(names, str) else feature_names(names))
@@ -214,6 +217,7 @@ class CXpForest:
         """
         return self.value_of_mask(_mask(S, self.features))
 
+    @checked("mask")
     def value_of_mask(self, mask: int) -> Fraction:
         """Return v_r of a set given as an int whose bit i is feature i."""
         return self.sets.weight_met(mask) / (self.n or 1)
@@ -289,6 +293,7 @@ class CXpForest:
     def _account(self) -> Account:
         return Account(self.budget, goal="graph of the forest", advice="allow more, or limit max_size")
 
+    @checked("path")
     def to_graphml(self, path: str | os.PathLike[str]) -> None:
         """Write the forest as GraphML; weights become strings such as ``"5/3"``.
 
@@ -321,6 +326,7 @@ class CXpForest:
             plain.add_edge(a, b, **_plain(data))
         return plain
 
+    @checked("path")
     def to_dot(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the forest in Graphviz's language, and write it to `path` if one is given.
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cache
 from math import comb
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.measures import is_count
 from axfi_kc.engines import CxpSets
@@ -120,7 +121,7 @@ def find_interaction(name: str) -> Interaction:
     """
     if not isinstance(name, str) or name not in INTERACTIONS:
         listed = ", ".join(map(repr, INTERACTIONS))
-        raise WeightError(f"The interaction must be one of {listed}, but {name!r} was given; name one.")
+        raise WeightError(f"The interaction must be one of {listed}, but {quoted(name)} was given; name one.")
     return INTERACTIONS[name]
 
 
@@ -178,7 +179,8 @@ def interactions_of(
     for number in (order, most):
         if not is_count(number):
             raise WeightError(
-                f"The order of an interaction is a positive number of features, but {number!r} was given; give 2 for "
+                f"The order of an interaction is a positive number of features, but "
+                f"{quoted(number)} was given; give 2 for "
                 "pairs."
             )
     order, most = int(order), int(most)  # NumPy's overflow in the Fractions

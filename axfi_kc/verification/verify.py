@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, whole
 from axfi_kc.budget import Budget
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.errors import AxfiError
@@ -49,6 +50,7 @@ _PARTS: dict[str, Callable[[int], int]] = {"shapley": lambda size: size, "banzha
 _COUNTERFACTUALS, _CHANGES = 4, 6  # as many are asked for, and of CXps that are no larger
 
 
+@checked("budget", "seed")
 def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: int = 0) -> Report:
     """Check an explanation against the model itself.
 
@@ -87,6 +89,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     >>> verify(ax.Explainer(model, domain).explain((1, 2)), model)
     <Report: proved; 51 proved, 0 sampled, 0 failed; function read through predict alone>
     """
+    whole(seed, "seed", least=0)
     allowance = Allowance.of(budget)
     claim = Claim.of(explanation, allowance)
     if getattr(explanation, "model_kind", None) == _AMONG_ROWS:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.bayesian_network import BayesianNetwork
 from axfi_kc.domain.domain import Domain
@@ -68,6 +69,7 @@ def _is_read(model: Any) -> bool:
     return _read.dispatch(type(model)) is not _read.dispatch(object)
 
 
+@checked("domain")
 def read_model(model: Any, domain: Domain) -> Model:
     """Return the neutral form of `model` over `domain`.
 

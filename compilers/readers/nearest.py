@@ -61,5 +61,12 @@ def _advice(model: Any, is_read: Callable[[Any], bool]) -> str:
     nearest = next(filter(None, listed), None)
     if nearest is not None:
         return f"{nearest}, or {_FUNCTION}"
-    held = next((name for name in _HELD if is_read(getattr(model, name, None))), None)
+    held = next((name for name in _HELD if is_read(_held(model, name))), None)
     return _FUNCTION if held is None else f"explain its {held}"
+
+
+def _held(model: Any, name: str) -> Any:
+    try:
+        return getattr(model, name, None)
+    except Exception:  # what an object says of itself is foreign code
+        return None

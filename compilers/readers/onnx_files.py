@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.compilers.readers import read_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import MissingExtraError, ModelFileError
@@ -14,6 +15,7 @@ from axfi_kc.models import Model
 __all__ = ["load_onnx", "read_onnx"]
 
 
+@checked("domain")
 def read_onnx(source: str | os.PathLike[str] | bytes, domain: Domain) -> Model:
     """Return the neutral form of a tree ensemble or linear model in ONNX.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import quoted
 from axfi_kc.errors import ModelFileError
 
 __all__ = ["parse_ubjson"]
@@ -79,7 +80,7 @@ class _Reader:
     def length(self) -> int:
         marker = self.marker()
         if marker not in _INTEGERS:
-            raise self.error(f"a length, but the marker {marker!r} was found")
+            raise self.error(f"a length, but the marker {quoted(marker)} was found")
         found = int(self.number(marker))
         # Every item takes a byte at least, so no count can honestly exceed the bytes left.
         if not 0 <= found <= len(self.data) - self.at:
@@ -109,13 +110,13 @@ class _Reader:
             return self.array(depth)
         if marker == "{":
             return self.object(depth)
-        raise self.error(f"a value, but the marker {marker!r} was found")
+        raise self.error(f"a value, but the marker {quoted(marker)} was found")
 
     def header(self) -> tuple[str | None, int | None]:
         """Return the element type and the number of elements of a container, where given."""
         kind = self.marker() if self.peek("$") else None
         if kind in _CONSTANTS:  # takes no bytes, so a few bytes could declare any number of them
-            raise self.error(f"elements that take up bytes, but the type {kind!r} was found")
+            raise self.error(f"elements that take up bytes, but the type {quoted(kind)} was found")
         if self.peek("#"):
             return kind, self.length()
         if kind is not None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
+from axfi_kc.arguments import quoted
 from axfi_kc.compilers.readers import check_own_predict, gets_sparse_tables, plain_labels, reads
 from axfi_kc.compilers.readers.checks import check_float32, parse_json
 from axfi_kc.compilers.readers.responses import Answer, answers, signed
@@ -106,7 +107,8 @@ def _missing(model: Any) -> dict[str, Any]:
     """Return what an estimator's ``predict`` takes for missing, besides NaN."""
     if not isinstance(model.missing, int | float | np.number):
         raise UnsupportedModelError(
-            f"{type(model).__name__}(missing=...) should be a number or nan, but {model.missing!r} was found, which "
+            f"{type(model).__name__}(missing=...) should be a number or nan, but "
+            f"{quoted(model.missing)} was found, which "
             "predict refuses; set a number."
         )
     return {"missing": float(model.missing), "is_sparse": gets_sparse_tables()}

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.compilers.readers.checks import (
     Floats,
     Ints,
@@ -426,6 +427,7 @@ class Reading:
     is_sparse: bool = False
 
 
+@checked("source", "domain", "labels", "iterations", "missing")
 def read_xgboost(
     source: str | os.PathLike[str] | bytes | bytearray,
     domain: Domain,
@@ -544,7 +546,7 @@ def _n_trees(file: XGBoostFile, iterations: Iterations) -> int:
     else:
         wanted = iterations
     if not isinstance(wanted, int) or not 0 <= wanted <= n_rounds:
-        raise ModelFileError(f"The model has {n_rounds} rounds of boosting, but {wanted!r} were asked for.")
+        raise ModelFileError(f"The model has {n_rounds} rounds of boosting, but {quoted(wanted)} were asked for.")
     return file.rounds[wanted]
 
 

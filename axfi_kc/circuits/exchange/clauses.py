@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from axfi_kc.arguments import checked, is_path
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import unset
@@ -63,6 +64,7 @@ class Cnf:
         return "\n".join([head, *(" ".join(map(str, [*clause, 0])) for clause in self.clauses), ""])
 
 
+@checked("code")
 def to_cnf(form: Form, *, code: str = "direct") -> Cnf:
     """Return clauses with exactly one model for each point of a form.
 
@@ -93,11 +95,12 @@ def to_cnf(form: Form, *, code: str = "direct") -> Cnf:
     return Cnf(clauses, Variables.of_code(unset(circuit.grid), code=code).with_auxiliary(n_variables))
 
 
+@checked("domain", "names", "code", "budget")
 def from_cnf(
     cnf: Cnf | str | os.PathLike[str] | Iterable[Sequence[int]],
     domain: Domain | None = None,
     *,
-    names: Iterable[str] | None = None,
+    names: str | Iterable[str] | None = None,
     code: str | None = None,
     budget: Budget | None = None,
 ) -> Circuit:
@@ -136,7 +139,7 @@ def from_cnf(
     account = account_of(budget)
     if isinstance(cnf, Cnf):
         return _without_auxiliary(cnf)
-    if isinstance(cnf, str | os.PathLike):
+    if is_path(cnf):
         return _of_file(Path(cnf), domain, names, code, budget)
     clauses = checked_clauses(cnf)
     n = max((abs(literal) for clause in clauses for literal in clause), default=0)

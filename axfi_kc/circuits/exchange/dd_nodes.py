@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import asserted
@@ -23,6 +24,7 @@ from axfi_kc.errors import CircuitError
 __all__ = ["from_dd", "to_dd"]
 
 
+@checked("domain")
 def from_dd(node: Any, domain: Domain | None = None, *, code: str = "order") -> Circuit:
     """Return the function of a node of dd as an ordered diagram.
 
@@ -102,6 +104,7 @@ def _boolean(grid: Grid, rows: list[tuple[int, int, int]], top: int) -> Circuit:
     )
 
 
+@checked("code")
 def to_dd(form: Form, manager: Any, *, code: str = "order") -> Any:
     """Return the function of a form as a node of a manager of dd.
 

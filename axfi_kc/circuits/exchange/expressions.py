@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.variables import boolean_domain
 from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
@@ -42,7 +43,8 @@ _BINDING = {"equiv": 1, "implies": 2, "or": 3, "xor": 4, "and": 5, "not": 6}
 _RIGHT = {"implies", "not"}  # a -> b -> c is a -> (b -> c)
 
 
-def from_expression(text: str, domain: Domain | None = None, *, names: Iterable[str] | None = None) -> Circuit:
+@checked("domain", "names")
+def from_expression(text: str, domain: Domain | None = None, *, names: str | Iterable[str] | None = None) -> Circuit:
     """Return the circuit of a Boolean expression.
 
     Parameters
@@ -78,7 +80,7 @@ def from_expression(text: str, domain: Domain | None = None, *, names: Iterable[
     axfi_kc.errors.CircuitError: Expected a name, a constant, '~' or '(' at position 4 of 'x & | y', but found '|'; ...
     """
     if not isinstance(text, str):
-        raise CircuitError(f"An expression is a text such as 'x & ~y', but {text!r} was given; write one.")
+        raise CircuitError(f"An expression is a text such as 'x & ~y', but {quoted(text)} was given; write one.")
     tokens = _tokens(text)
     occurring = list(dict.fromkeys(token.text for token in tokens if token.kind == "name"))
     known = domain or boolean_domain(occurring if names is None else names)

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, circuit_in
 from axfi_kc.circuits.files.variables import boolean_domain, outer_names
 from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
@@ -178,6 +179,7 @@ def _interval(words: str, name: str) -> str:
     return f"{'[' if '=' in opening else '('}{low}, {high}{']' if '=' in closing else ')'}"
 
 
+@checked("domain")
 def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
     """Return the circuit of a networkx DiGraph whose edges lead from the root down.
 

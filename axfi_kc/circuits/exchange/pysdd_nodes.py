@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.files.asserted import asserted
@@ -22,8 +23,9 @@ from axfi_kc.errors import CircuitError
 __all__ = ["from_pysdd", "to_pysdd"]
 
 
+@checked("domain", "names")
 def from_pysdd(
-    node: Any, domain: Domain | None = None, *, names: Iterable[str] | None = None, code: str = "order"
+    node: Any, domain: Domain | None = None, *, names: str | Iterable[str] | None = None, code: str = "order"
 ) -> Circuit:
     """Return the function of a node of PySDD as a deterministic, decomposable circuit.
 
@@ -107,6 +109,7 @@ def _of_bits(nodes: SddNodes, variables: Variables, n: int) -> Circuit:
     return circuit_of(nnf, variables)
 
 
+@checked("code", "variables")
 def to_pysdd(form: Form, manager: Any, *, code: str = "order", variables: Mapping[str, int] | None = None) -> Any:
     """Return the function of a form as a node of a manager of PySDD.
 
@@ -151,7 +154,9 @@ def _numbers(grid: Grid, bits: list[Bit], variables: Mapping[str, int] | None, n
     missing = next((name for name in names if name not in given), None)
     strange = next((given[name] for name in names if name in given and not _is_number(given[name])), None)
     if strange is not None:
-        raise CircuitError(f"Variables of PySDD are numbered from 1, but {strange!r} was given; correct variables=.")
+        raise CircuitError(
+            f"Variables of PySDD are numbered from 1, but {quoted(strange)} was given; correct variables=."
+        )
     largest = max((given[name] for name in names if name in given), default=0)
     if missing is not None or largest > n or len({given[name] for name in names}) < len(names):
         found = f"no variable for {missing!r}" if missing is not None else f"{n} of them, or one for two names"

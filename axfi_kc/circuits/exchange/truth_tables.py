@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.variables import boolean_domain
 from axfi_kc.domain.domain import Domain
@@ -16,11 +17,12 @@ from axfi_kc.errors import CircuitError
 __all__ = ["from_truth_table"]
 
 
+@checked("domain", "names")
 def from_truth_table(
     table: str | Sequence[Any] | Mapping[tuple[Any, ...], Any] | Any,
     domain: Domain | None = None,
     *,
-    names: Iterable[str] | None = None,
+    names: str | Iterable[str] | None = None,
 ) -> Circuit:
     """Return the ordered diagram of a truth table.
 
@@ -54,7 +56,7 @@ def from_truth_table(
     """
     if isinstance(table, Mapping):
         return _of_points(table, domain, names)
-    values = list(table) if isinstance(table, str) else np.asarray(table, dtype=object).reshape(-1).tolist()
+    values = list(table) if isinstance(table, str) else _flat(table)
     truths = [_truth(value) for value in values]
     known = domain or boolean_domain(_given_names(names, max(len(truths), 1).bit_length() - 1))
     if known.size != len(truths):
@@ -65,11 +67,21 @@ def from_truth_table(
     return _diagram(known, truths)
 
 
+def _flat(table: Any) -> list[Any]:
+    try:
+        return list(np.asarray(table, dtype=object).reshape(-1).tolist())
+    except Exception as error:  # foreign code
+        raise CircuitError(f"A truth table is a list of truth values, but {quoted(table)} was given.") from error
+
+
 def _given_names(names: Iterable[str] | None, n: int) -> list[str]:
     return [f"x{k + 1}" for k in range(n)] if names is None else list(names)
 
 
 def _of_points(table: Mapping[tuple[Any, ...], Any], domain: Domain | None, names: Iterable[str] | None) -> Circuit:
+    strange = [point for point in table if not isinstance(point, tuple)]
+    if strange:
+        raise CircuitError(f"A truth table names points, each a tuple, but {quoted(strange[0])} was given; correct it.")
     known = domain or boolean_domain(_given_names(names, len(next(iter(table), ()))))
     position = {point: k for k, point in enumerate(known.points())}
     truths = [False] * len(position)
@@ -85,7 +97,7 @@ def _truth(value: Any) -> bool:
         return value == "1"
     if isinstance(value, bool | int | float | np.bool_ | np.number) and value in (0, 1):
         return bool(value)
-    raise CircuitError(f"A truth value is 0, 1, False or True, but {value!r} was given; give one of these.")
+    raise CircuitError(f"A truth value is 0, 1, False or True, but {quoted(value)} was given; give one of these.")
 
 
 def _diagram(domain: Domain, truths: Sequence[bool]) -> Circuit:

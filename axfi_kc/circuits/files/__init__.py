@@ -23,6 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, circuit_in
 from axfi_kc.circuits.files.bdd import read_dd_json, read_dddmp, write_dd_json, write_dddmp
@@ -98,12 +99,14 @@ FORMATS: Mapping[str, tuple[Format, ...]] = MappingProxyType(_FORMATS)
 """The formats of each suffix; the only list of them."""
 
 
+@checked("known")
 def register(known: Format) -> None:
     """Make a file format known to every other room, once; among formats of one suffix, marks decide."""
     for suffix in known.suffixes:
         _FORMATS[suffix] = (*(other for other in _FORMATS.get(suffix, ()) if other != known), known)
 
 
+@checked("known")
 def unregister(known: Format) -> None:
     """Forget a file format that was registered."""
     for suffix in known.suffixes:
@@ -113,6 +116,7 @@ def unregister(known: Format) -> None:
             _FORMATS[suffix] = rest
 
 
+@checked("path")
 def format_of(path: FilePath) -> Format:
     """Return the format of a file: by its suffix, and by what it holds where formats share one.
 
@@ -134,6 +138,7 @@ def format_of(path: FilePath) -> Format:
     return next((known for known in candidates if any(mark in text for mark in known.marks)), candidates[-1])
 
 
+@checked("path", "domain", "variables", "code", "budget")
 def load_circuit(
     path: FilePath,
     domain: Domain | None = None,
@@ -196,6 +201,7 @@ def _unknown(file: Path) -> ModelFileError:
     )
 
 
+@checked("path", "code")
 def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     """Write a circuit or a target to a file, whose suffix says the format.
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.asserted import asserted
@@ -153,6 +154,7 @@ def _met(bdd: Bdd) -> list[int]:
 _Entries = dict[int, tuple[int, int, int, int]]  # number in the file: line, level, low, high
 
 
+@checked("obdd", "path")
 def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     """Write a diagram as DDDMP 2.0 text, which CUDD and dd load.
 
@@ -213,6 +215,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     write_whole(path, "\n".join([*head, *body, ".end", ""]), what="The diagram")
 
 
+@checked("path", "domain", "variables", "code", "budget")
 def read_dddmp(
     path: FilePath,
     domain: Domain | None = None,
@@ -361,6 +364,7 @@ def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, c
     return Bdd(names, nodes, reference(-1, root))
 
 
+@checked("obdd", "path")
 def write_dd_json(obdd: Obdd, path: FilePath) -> None:
     """Write a diagram as dd's JSON, which dd's managers load: one node a line, as dd wants it (cost: linear)."""
     bdd = bdd_of(asserted(obdd))
@@ -374,6 +378,7 @@ def write_dd_json(obdd: Obdd, path: FilePath) -> None:
     write_whole(path, "{\n" + ",\n".join(lines) + "\n}\n", what="The diagram")
 
 
+@checked("path", "domain", "variables", "code", "budget")
 def read_dd_json(
     path: FilePath,
     domain: Domain | None = None,

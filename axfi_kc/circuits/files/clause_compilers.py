@@ -10,6 +10,7 @@ from math import lcm, log10, prod
 from os import PathLike
 from typing import Any
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
@@ -49,6 +50,7 @@ def _problem_of(problem: Problem, budget: Budget | None) -> CountingProblem:
     return found
 
 
+@checked("target", "via", "budget")
 def compile_cnf(
     problem: Problem,
     *,
@@ -109,7 +111,7 @@ def compile_cnf(
     via = via or _USUAL.get(target) or ("dsharp" if find_spec("problog") and given.shown is None else "dd")
     if via not in ROUTES:
         raise UnsupportedTargetError(
-            f"via must be one of {', '.join(ROUTES)}, but {via!r} was given; name one of these."
+            f"via must be one of {', '.join(ROUTES)}, but {quoted(via)} was given; name one of these."
         )
     if (via == "dsharp" and (target in _USUAL or given.shown is not None)) or (via == "pysdd" and target == "obdd"):
         projected = ", projected" if given.shown is not None else ""
@@ -149,7 +151,7 @@ def _order(n: int, clauses: Sequence[Sequence[int]], order: str | Sequence[int])
     if not isinstance(order, str):
         return complete_order(order, n)
     if order not in ("force", "given"):
-        raise CircuitError(f"An order is 'force', 'given' or a list of all variables, but {order!r} was given.")
+        raise CircuitError(f"An order is 'force', 'given' or a list of all variables, but {quoted(order)} was given.")
     start = list(range(n))
     return force_order(start, [{abs(x) - 1 for x in clause} for clause in clauses]) if order == "force" else start
 
@@ -193,6 +195,7 @@ def _log10(value: Fraction) -> str:
     return f"{log10(value.numerator) - log10(value.denominator):.15g}" if value else "-inf"
 
 
+@checked("via", "check", "order", "budget")
 def count_models(
     problem: Problem,
     *,

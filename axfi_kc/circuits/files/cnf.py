@@ -12,6 +12,7 @@ from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.asserted import asserted, unset
@@ -41,6 +42,7 @@ _MOST_DIGITS = 1_000_000
 _CHUNK = 4_000  # digits; Python converts 4,300 at a time
 
 
+@checked("circuit", "path", "code", "weights", "projected")
 def write_cnf(
     circuit: Circuit, path: FilePath, *, code: str = "direct", weights: bool = True, projected: bool = False
 ) -> Variables:
@@ -205,6 +207,7 @@ def _weights(variables: Variables, clauses: _Clauses, fixed: Mapping[int, int]) 
     return found
 
 
+@checked("path", "domain", "variables", "code", "budget")
 def read_cnf(
     path: FilePath,
     domain: Domain | None = None,
@@ -305,6 +308,7 @@ def nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend:
     return nnf
 
 
+@checked("text")
 def parse_count_answer(text: str) -> int | Fraction:
     r"""Return the exact count in a model counter's answer.
 
@@ -357,6 +361,7 @@ def _integer(digits: str) -> int:
 _FOLDERS = {"linux": "linux", "darwin": "darwin", "win32": "windows"}
 
 
+@checked("code", "budget")
 def compile_with_dsharp(
     problem: Circuit | FilePath,
     *,

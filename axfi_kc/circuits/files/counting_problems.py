@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import check_fields, checked, is_listable, is_whole, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.domain.domain import Domain
@@ -59,14 +60,20 @@ class CountingProblem:
 
     def __post_init__(self) -> None:
         """Refuse literals of variables that do not exist, and weights or a projection that the track has not."""
-        if not isinstance(self.n_variables, int) or self.n_variables < 0:
+        if not is_whole(self.n_variables) or self.n_variables < 0:
             raise CircuitError(
-                f"A counting problem has 0 or more variables, but {self.n_variables!r} was given; give their number."
+                f"A counting problem has 0 or more variables, but "
+                f"{quoted(self.n_variables)} was given; give their number."
             )
+        check_fields(self)
         own = ("p" if self.shown is not None else "") + ("wmc" if self.weights else "mc")
         object.__setattr__(self, "track", self.track or own)
         self._check_track()
-        named = [*self.weights, *(self.shown or ()), *(abs(x) for clause in self.clauses for x in clause)]
+        named = [
+            *self.weights,
+            *(() if self.shown is None else self.shown),
+            *(abs(x) for clause in self.clauses for x in clause),
+        ]
         strange = next((v for v in named if not 1 <= v <= self.n_variables), None)
         if strange is not None:
             raise CircuitError(
@@ -76,7 +83,7 @@ class CountingProblem:
 
     def _check_track(self) -> None:
         if self.track not in TRACKS:
-            raise CircuitError(f"A track is one of {', '.join(TRACKS)}, but {self.track!r} was given; name one.")
+            raise CircuitError(f"A track is one of {', '.join(TRACKS)}, but {quoted(self.track)} was given; name one.")
         if (self.weights and "w" not in self.track) or (self.shown is not None and "p" not in self.track):
             found = "weights" if self.weights and "w" not in self.track else "a projection"
             raise CircuitError(
@@ -134,21 +141,22 @@ def checked_clauses(clauses: Any) -> tuple[tuple[int, ...], ...]:
     CircuitError
         If they are no sequences, or a literal is no whole number other than 0.
     """
-    if not isinstance(clauses, Iterable):
+    if not is_listable(clauses):
         raise CircuitError(
-            f"Clauses are a file, or sequences of literals such as [(1, 2), (-1, 3)], but {clauses!r} was given; give "
+            f"Clauses are a file, or sequences of literals such as [(1, 2), (-1, 3)], but "
+            f"{quoted(clauses)} was given; give "
             "these."
         )
     return tuple(_checked_clause(clause) for clause in clauses)
 
 
 def _checked_clause(clause: Any) -> tuple[int, ...]:
-    if isinstance(clause, str) or not isinstance(clause, Iterable):
-        raise CircuitError(f"A clause is a sequence of literals, but {clause!r} was given; write (1, -2) for it.")
+    if not is_listable(clause):
+        raise CircuitError(f"A clause is a sequence of literals, but {quoted(clause)} was given; write (1, -2) for it.")
     found = tuple(clause)
     strange = next((x for x in found if isinstance(x, bool) or not isinstance(x, int | np.integer) or not x), None)
     if strange is not None:
-        raise CircuitError(f"A literal is a whole number other than 0, but {strange!r} was given; write 3 or -3.")
+        raise CircuitError(f"A literal is a whole number other than 0, but {quoted(strange)} was given; write 3 or -3.")
     return tuple(map(int, found))
 
 
@@ -158,6 +166,7 @@ def _boolean_grid(n_variables: int) -> Grid:
     return Grid.of_values(Domain([Integer(f"x{v}", 0, 1) for v in range(1, n_variables + 1)]))
 
 
+@checked("path", "budget")
 def read_counting_problem(path: FilePath, *, budget: Budget | None = None) -> CountingProblem:
     r"""Return the counting problem in a file.
 

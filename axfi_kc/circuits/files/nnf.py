@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.asserted import asserted
@@ -180,6 +181,7 @@ DIALECTS = ("c2d", "d4")
 _NODE = "a node 'L literal', 'A n children' or 'O variable n children' with children above it"
 
 
+@checked("path", "domain", "variables", "code", "dialect", "budget")
 def read_nnf(
     path: FilePath,
     domain: Domain | None = None,
@@ -259,7 +261,9 @@ def _read_fast(source: Source, variables: Variables) -> Circuit | None:
 def parse_nnf(source: Source, *, n_variables: int, dialect: str | None = None) -> Nnf:
     """Return the nodes of a file in either dialect; the one of d4 does not say its number of variables."""
     if dialect not in (None, *DIALECTS):
-        raise CircuitError(f"A dialect must be 'c2d', 'd4' or None, but {dialect!r} was given; name one of these.")
+        raise CircuitError(
+            f"A dialect must be 'c2d', 'd4' or None, but {quoted(dialect)} was given; name one of these."
+        )
     for number, line in enumerate(source.lines):
         words = line.split(None, 1)
         if not words or words[0] == b"c":
@@ -316,6 +320,7 @@ def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> None:
     nnf.parts.append(parts)
 
 
+@checked("circuit", "path", "code", "dialect")
 def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect: str = "c2d") -> None:
     """Write the codes of the circuit's points to an ``.nnf`` file.
 
@@ -357,7 +362,7 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     <BLANKLINE>
     """
     if dialect not in DIALECTS:
-        raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {dialect!r} was given; name one of these.")
+        raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {quoted(dialect)} was given; name one of these.")
     circuit = asserted(circuit)
     if dialect == "d4":
         text = _text(d4_lines(nnf_of(circuit, code=code)))

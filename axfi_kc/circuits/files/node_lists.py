@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, children_first, circuit_of
@@ -22,6 +23,7 @@ __all__ = ["load_node_list", "read_node_list"]
 _GATES = {"AND": CONJUNCTION, "OR": DISJUNCTION}
 
 
+@checked("path", "budget")
 def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None = None) -> tuple[Circuit, Domain]:
     """Return the circuit of a node list, and its domain.
 

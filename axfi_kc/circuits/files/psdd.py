@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files.sdd import parse_vtree
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
@@ -33,6 +34,7 @@ _NODE = (
 )
 
 
+@checked("path", "domain", "vtree", "code", "budget")
 def read_psdd(
     path: FilePath, domain: Domain, *, vtree: FilePath | None = None, code: str = "direct", budget: Budget | None = None
 ) -> Psdd:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.asserted import asserted
@@ -20,9 +21,11 @@ from axfi_kc.circuits.files.sdd_primes import FALSE, TRUE, PlacedNode, are_exclu
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, is_comment
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.circuits.queries.determinism import note_deterministic
+from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.domain import Domain
 from axfi_kc.durable_files import write_pair, write_whole
+from axfi_kc.errors import ArgumentError
 
 __all__ = ["load_sdd", "parse_vtree", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
 
@@ -30,6 +33,7 @@ __all__ = ["load_sdd", "parse_vtree", "read_sdd", "read_vtree", "write_sdd", "wr
 _NODE = "'F id', 'T id', 'L id vtree literal' or 'D id vtree n (prime sub)...' with a new id and children above it"
 
 
+@checked("vtree", "path")
 def write_vtree(vtree: Vtree, path: FilePath) -> None:
     """Write a vtree over bits; bit k is variable k + 1, and nodes are numbered from left to right.
 
@@ -54,6 +58,7 @@ def write_vtree(vtree: Vtree, path: FilePath) -> None:
     write_whole(path, vtree.text, what="The vtree")
 
 
+@checked("path", "budget")
 def read_vtree(path: FilePath, *, budget: Budget | None = None) -> Vtree:
     """Return the vtree in a file (cost: linear); a node of the budget is a line."""
     return parse_vtree(Source(path, budget=budget))[0]
@@ -118,6 +123,7 @@ def _description(sdd: Any) -> list[str]:
     return description(sdd.grid, sdd.code, order=order)
 
 
+@checked("path", "domain", "vtree", "variables", "code", "budget")
 def read_sdd(
     path: FilePath,
     domain: Domain | None = None,
@@ -322,6 +328,7 @@ def _add(nnf: Nnf, letter: bytes, numbers: list[int], number: dict[int, int]) ->
     return nnf.add(DISJUNCTION, [nnf.add(CONJUNCTION, pair) for pair in zip(ends[::2], ends[1::2], strict=True)])
 
 
+@checked("sdd", "path", "vtree")
 def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> None:
     """Write a sentential decision diagram, and its vtree, so that the SDD library loads them.
 
@@ -338,6 +345,8 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
     -----
     Linear. Nodes that the root does not reach are left out.
     """
+    if not isinstance(sdd, Sdd):
+        raise ArgumentError(f"write_sdd takes an Sdd, but {quoted(sdd)} was given; compile to 'sdd' first.")
     nodes = asserted(sdd).nodes
     offsets, ends = nodes.offsets.tolist(), list(zip(nodes.primes.tolist(), nodes.subs.tolist(), strict=True))
     places, literals = nodes.vtree_nodes.tolist(), nodes.literals.tolist()

@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.errors import BudgetError, ModelFileError
 from axfi_kc.json_text import distinct_keys
@@ -42,8 +43,8 @@ class Source:
 
     def __init__(self, path: FilePath, *, budget: Budget | None = None) -> None:
         file = Path(path)
-        if not file.exists() or file.is_dir():  # a pipe is no file, and can be read
-            raise ModelFileError(f"There is no file {str(path)!r}; give the path of a file that exists.")
+        if not is_there(file):  # a pipe is no file, and can be read
+            raise ModelFileError(f"There is no file {quoted(str(path))}; give the path of a file that exists.")
         self.name = file.name
         self.account = Account(budget, goal=f"circuit of {self.name}", advice="allow more")
         if budget is not None and budget.bytes is not None and file.stat().st_size > budget.bytes:
@@ -111,6 +112,14 @@ class Source:
     def fail_at(self, line: int, expected: str) -> NoReturn:
         """Raise the error that shows line number `line` itself."""
         self.fail(line, expected, shown(self.lines[line]))
+
+
+def is_there(file: Path) -> bool:
+    """Tell whether there is something to read under a path, which may be no path at all for the system."""
+    try:
+        return file.exists() and not file.is_dir()
+    except OSError:  # a name that is too long, or a folder that may not be looked into
+        return False
 
 
 def shown(text: bytes) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.circuits.files.text_lines import Source, integers
 from axfi_kc.circuits.queries.structure import complete_order
 from axfi_kc.circuits.targets.bit_codes import Bit, bits_of
@@ -57,6 +58,7 @@ class Variables:
     bits: tuple[Bit | None, ...]
 
     @classmethod
+    @checked("grid", "code", "order")
     def of_code(cls, grid: Grid, *, code: str = "direct", order: Sequence[int] | None = None) -> Variables:
         """Return the bits of each feature one after the other.
 
@@ -78,6 +80,7 @@ class Variables:
         return cls(grid, tuple(bit for i in features for bit in bits_of(grid, i, code=code)))
 
     @classmethod
+    @checked("grid", "literals")
     def of_literals(cls, grid: Grid, literals: Sequence[Sequence[int]]) -> Variables:
         """Return the bits by the literal that says each value.
 
@@ -119,6 +122,7 @@ class Variables:
         return cls(grid, tuple(bits[v] for v in sorted(bits)))
 
     @classmethod
+    @checked("domain", "code")
     def given(cls, domain: Domain | None, variables: Variables | None, code: str, *, kind: str) -> Variables:
         """Return `variables`, or those of the code of a domain; a file of this kind does not say them itself."""
         if variables is not None:
@@ -132,6 +136,7 @@ class Variables:
         """Whether some variable is to be forgotten."""
         return None in self.bits
 
+    @checked("n_variables")
     def with_auxiliary(self, n_variables: int) -> Variables:
         """Return these variables followed by auxiliary ones, `n_variables` in all."""
         return Variables(self.grid, self.bits + (None,) * (n_variables - len(self.bits)))
@@ -271,7 +276,7 @@ def _feature(entry: Any) -> Feature:
         return Categorical(name, entry["values"], weights=weights, missing=missing, **coded)
     low, high = _fractions([entry["low"], entry["high"]])
     if kind == "integer":
-        return Integer(name, low, high, weights=weights, missing=missing)  # type: ignore[arg-type]  # it checks them
+        return Integer(name, low, high, weights=weights, missing=missing)  # it checks them
     if kind == "real":
         histogram = None if weights is None else Histogram(_fractions(entry["edges"]), weights)
         return Real(name, low, high, histogram=histogram, missing=missing)

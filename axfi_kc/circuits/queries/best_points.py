@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import islice
+from sys import maxsize
 from typing import Any
 
+from axfi_kc.arguments import checked, is_whole, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.marginals import Box, Worths, integer_worths
@@ -43,6 +45,7 @@ _Ways = list[_Way]
 _NONE: _Ways = [(1, None)]
 
 
+@checked("worths", "given", "budget")
 def best_point(
     circuit: Form, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
 ) -> WeightedPoint | None:
@@ -73,6 +76,7 @@ def best_point(
     return next(iter(best_points(circuit, 1, worths, given=given, budget=budget)), None)
 
 
+@checked("worths", "given", "budget")
 def best_points(
     circuit: Form, k: int, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
 ) -> list[WeightedPoint]:
@@ -105,8 +109,10 @@ def best_points(
     >>> [point.cells for point in best_points(build.circuit(build.literal(0, [1, 2])), 2)]
     [(1, 1), (2, 1)]
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise CircuitError(f"How many points are wanted is a whole number from 1 up, but {k!r} was given; correct it.")
+    if not is_whole(k) or not 1 <= k <= maxsize:
+        raise CircuitError(
+            f"How many points are wanted is a whole number from 1 up, but {quoted(k)} was given; correct it."
+        )
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "consistency")
     rows, scale = integer_worths(circuit, worths, given)

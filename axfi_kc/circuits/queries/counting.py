@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_listable, quoted, wholes
 from axfi_kc.budget import Account, Budget, interruptible
 from axfi_kc.circuits.circuit import Circuit, Form, arc_owners, circuit_in
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
@@ -147,6 +148,7 @@ _LONG = 1_000  # bits of a base from which each node takes a while
 _FEW_ARCS = 20_000  # below this, loading the kernels costs more than they save
 
 
+@checked("fixed", "check", "budget")
 def count(circuit: Form, *, fixed: Collection[int] = (), check: bool = False, budget: Budget | None = None) -> int:
     """Return the number of points that satisfy a deterministic, decomposable circuit.
 
@@ -191,15 +193,18 @@ class Counted(Operand, ABC):
     def to_circuit(self) -> Circuit:
         """Return the points as a circuit over cells."""
 
+    @checked("budget")
     def count(self, *, budget: Budget | None = None) -> int:
         """Return the number of points of the domain; see :func:`axfi_kc.circuits.queries.count`."""
         return count(self.to_circuit(), budget=budget)
 
+    @checked("budget")
     def probability(self, *, budget: Budget | None = None) -> Fraction:
         """Return the probability under the domain's measure; see :func:`axfi_kc.circuits.queries.probability`."""
         return probability(self.to_circuit(), budget=budget)
 
 
+@checked("budget")
 def is_valid(circuit: Form, *, budget: Budget | None = None) -> bool:
     """Tell whether every point satisfies a deterministic, decomposable circuit.
 
@@ -210,6 +215,7 @@ def is_valid(circuit: Form, *, budget: Budget | None = None) -> bool:
     return is_implicant(circuit, {}, budget=budget)
 
 
+@checked("term", "budget")
 def is_implicant(circuit: Form, term: Mapping[int, Collection[int]], *, budget: Budget | None = None) -> bool:
     """Tell whether every point of a box, ``{feature: cells}``, satisfies a deterministic, decomposable circuit.
 
@@ -219,7 +225,7 @@ def is_implicant(circuit: Form, term: Mapping[int, Collection[int]], *, budget: 
     """
     circuit = circuit_in(circuit)
     rows = [[1] * n for n in circuit.grid.n_cells]
-    for i, cells in term.items():
+    for i, cells in circuit.grid.box(term).items():
         rows[i] = [int(c in cells) for c in range(len(rows[i]))]
     return _total(circuit, rows, _account(budget)) == product([sum(row) for row in rows])
 
@@ -227,7 +233,8 @@ def is_implicant(circuit: Form, term: Mapping[int, Collection[int]], *, budget: 
 def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence[int]]:
     """Return the number of values in each cell of each feature; one for features that are fixed."""
     worths: list[Sequence[int]] = []
-    known = {*fixed, *(i for i, _ in circuit.grid.fixed)}
+    own = wholes(fixed, "the fixed features", below=len(circuit.grid.axes))
+    known = {*own, *(i for i, _ in circuit.grid.fixed)}
     for i, axis in enumerate(circuit.grid.axes):
         if i in known:
             worths.append((1,))
@@ -241,6 +248,7 @@ def point_worths(circuit: Circuit, fixed: Collection[int] = ()) -> list[Sequence
     return worths
 
 
+@checked("budget")
 def probability(circuit: Form, *, budget: Budget | None = None) -> Fraction:
     """Return the probability of a deterministic, decomposable circuit under the measures of its features.
 
@@ -256,6 +264,7 @@ def probability(circuit: Form, *, budget: Budget | None = None) -> Fraction:
     return Fraction(*_ratio(circuit, numerators, denominators, _account(budget)))
 
 
+@checked("worths", "budget")
 def weighted_count(circuit: Form, worths: Sequence[Sequence[Number]], *, budget: Budget | None = None) -> Fraction:
     """Return the sum, over the satisfying cell vectors, of the product of the cells' worths.
 
@@ -297,10 +306,10 @@ def scaled_worths(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> tuple
     CircuitError
         If the worths do not fit the cells, or one is negative.
     """
-    given = [[exact(w, "worth") for w in row] for row in worths]
+    given = [[exact(w, "worth") for w in row] if is_listable(row) else [] for row in worths]
     if [len(row) for row in given] != list(circuit.grid.n_cells) or any(w < 0 for row in given for w in row):
         raise CircuitError(
-            f"Worths are numbers >= 0, one per cell of each feature, but {str(worths)[:60]} was given; "
+            f"Worths are numbers >= 0, one per cell of each feature, but {quoted(worths)} was given; "
             f"give rows of {str(circuit.grid.n_cells)[:60]} numbers."
         )
     for i, _ in circuit.grid.fixed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, Notes, circuit_in
 from axfi_kc.circuits.queries.languages import refusal
@@ -53,6 +54,7 @@ class Determinism:
     witness: tuple[int, ...] | None = None
 
 
+@checked("budget")
 def determinism(circuit: Form, *, budget: Budget | None = None) -> Determinism:
     """Say whether the children of each disjunction exclude each other at every point.
 
@@ -120,6 +122,7 @@ def require_deterministic(circuit: Circuit, operation: str) -> None:
         raise refusal(operation, "a deterministic circuit, but features were forgotten in this one")
 
 
+@checked("budget")
 def is_deterministic(circuit: Form, *, budget: Budget | None = None) -> bool:
     """Tell whether the children of each disjunction exclude each other.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.queries.languages import refusal
@@ -12,6 +13,7 @@ from axfi_kc.errors import CircuitError
 __all__ = ["entails", "is_equivalent", "share_manager"]
 
 
+@checked("budget")
 def is_equivalent(a: Form, b: Form, *, budget: Budget | None = None) -> bool:
     """Tell whether two ordered diagrams, or two SDDs of one manager, have the same models.
 
@@ -46,6 +48,7 @@ def share_manager(a: Form, b: Form) -> bool:
     return type(a) is type(b) and hasattr(a, "shares_manager") and a.shares_manager(b)
 
 
+@checked("budget")
 def entails(a: Form, b: Form, *, budget: Budget | None = None) -> bool:
     """Tell whether every model of a diagram `a` is one of `b`: both of one order, or SDDs of one manager.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.errors import CircuitError
 
 __all__ = [
@@ -82,6 +83,7 @@ def remove_language(name: str) -> None:
     _LANGUAGES.pop(name, None)
 
 
+@checked("operation")
 def languages_for(operation: str) -> tuple[str, ...]:
     """Return the languages in which `operation` takes polynomial time.
 
@@ -92,10 +94,11 @@ def languages_for(operation: str) -> tuple[str, ...]:
     """
     if operation not in QUERIES and operation not in TRANSFORMATIONS:
         known = ", ".join([*QUERIES, *TRANSFORMATIONS])
-        raise CircuitError(f"An operation is one of {known}, but {operation!r} was given; use one of them.")
+        raise CircuitError(f"An operation is one of {known}, but {quoted(operation)} was given; use one of them.")
     return tuple(language for language, able in LANGUAGES.items() if operation in able)
 
 
+@checked("language", "operation")
 def require(language: str, operation: str) -> None:
     """Raise CircuitError if `language` does not answer `operation` in polynomial time.
 
@@ -107,7 +110,9 @@ def require(language: str, operation: str) -> None:
     axfi_kc.errors.CircuitError: Counting needs another language than dnnf; compile into mdd, obdd, sdd or ddnnf first.
     """
     if language not in LANGUAGES:
-        raise CircuitError(f"A language is one of {', '.join(LANGUAGES)}, but {language!r} was given; use one of them.")
+        raise CircuitError(
+            f"A language is one of {', '.join(LANGUAGES)}, but {quoted(language)} was given; use one of them."
+        )
     if language not in languages_for(operation):
         raise refusal(operation, f"another language than {language}")
 

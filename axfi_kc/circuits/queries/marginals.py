@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.counting import point_worths, product, scaled_worths
@@ -53,7 +54,9 @@ def integer_worths(circuit: Circuit, worths: Worths, given: Box = None) -> tuple
         rows, scale = [list(axis.numerators) for axis in axes], product([axis.denominator for axis in axes])
     elif isinstance(worths, str):
         if worths != "count":
-            raise CircuitError(f"Worths are numbers, 'count' or None, but {worths!r} was given; give one of these.")
+            raise CircuitError(
+                f"Worths are numbers, 'count' or None, but {quoted(worths)} was given; give one of these."
+            )
         rows, scale = [list(row) for row in point_worths(circuit)], 1
     else:
         rows, scales = scaled_worths(circuit, worths)
@@ -62,12 +65,7 @@ def integer_worths(circuit: Circuit, worths: Worths, given: Box = None) -> tuple
     for i, c in home.items():
         scale //= axes[i].denominator if worths is None else 1
         rows[i] = [int(k == c) for k in range(axes[i].n_cells)]
-    for i, cells in (given or {}).items():
-        if not 0 <= i < len(rows) or not all(0 <= c < len(rows[i]) for c in cells):
-            raise CircuitError(
-                f"Evidence names features from 0 to {len(rows) - 1} and their cells, but feature {i} with cells "
-                f"{list(cells)[:8]} was given; correct it."
-            )
+    for i, cells in circuit.grid.box(given or {}).items():
         rows[i] = [w if c in cells else 0 for c, w in enumerate(rows[i])]
     return rows, scale
 
@@ -170,6 +168,7 @@ def totals_of(circuit: Form, worths: Worths = None, *, given: Box = None, accoun
     return Totals(circuit, rows, wholes, of_label, at, scale)
 
 
+@checked("worths", "given", "budget")
 def marginals(
     circuit: Form, worths: Worths = None, *, given: Box = None, budget: Budget | None = None
 ) -> list[list[Fraction]]:

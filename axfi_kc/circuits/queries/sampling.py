@@ -6,8 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from random import Random
+from sys import maxsize
 from typing import Any
 
+from axfi_kc.arguments import checked, is_whole, quoted
 from axfi_kc.budget import Budget, paced
 from axfi_kc.circuits.circuit import AND, DECISION, TRUE, Circuit, Form
 from axfi_kc.circuits.queries.marginals import Box, Totals, Worths, totals_of
@@ -20,6 +22,7 @@ __all__ = ["sample"]
 _Choice = tuple[list[int], list[Any]]  # sums of what the alternatives are worth, and the alternatives
 
 
+@checked("worths", "given", "budget")
 def sample(
     circuit: Form,
     n: int,
@@ -67,10 +70,12 @@ def sample(
     >>> sorted(set(points)), points == sample(circuit, 100, seed=0)
     ([(1, 1), (2, 1)], True)
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-        raise CircuitError(f"How many points to draw is a whole number from 0 up, but {n!r} was given; correct it.")
+    if not is_whole(n) or not 0 <= n <= maxsize:
+        raise CircuitError(
+            f"How many points to draw is a whole number from 0 up, but {quoted(n)} was given; correct it."
+        )
     if isinstance(seed, bool) or not isinstance(seed, int | Random):
-        raise CircuitError(f"A seed is a whole number or a random.Random, but {seed!r} was given; give one.")
+        raise CircuitError(f"A seed is a whole number or a random.Random, but {quoted(seed)} was given; give one.")
     account = account_of(budget)
     totals = totals_of(circuit, worths, given=given, account=account)
     if not totals.root:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, number_array
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in, flat_of
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.domain.features import Categorical, Real
@@ -54,6 +55,7 @@ def evaluate(circuit: Form, cells: Sequence[int]) -> bool:
     return bool(_truths(circuit, allowed)[-1])
 
 
+@checked("box")
 def allowed_cells(circuit: Form, box: Mapping[int, Collection[int]]) -> Allowed:
     """Return the cells of a box, ``{feature: cells}``, as flags over all cells of all features.
 
@@ -62,12 +64,13 @@ def allowed_cells(circuit: Form, box: Mapping[int, Collection[int]]) -> Allowed:
     circuit = circuit_in(circuit)
     starts = flat_of(circuit).cell_starts
     allowed = np.ones(int(starts[-1]), np.uint8)
-    for i, cells in box.items():
+    for i, cells in circuit.grid.box(box).items():
         allowed[starts[i] : starts[i + 1]] = 0
         allowed[starts[i] + np.fromiter(cells, dtype=np.int64)] = 1
     return allowed
 
 
+@checked("fixed")
 def is_consistent(circuit: Form, fixed: Mapping[int, int] | None = None) -> bool:
     """Tell whether some point satisfies a decomposable circuit, of those in the cells ``{feature: cell}`` of `fixed`.
 
@@ -79,6 +82,7 @@ def is_consistent(circuit: Form, fixed: Mapping[int, int] | None = None) -> bool
     return is_consistent_within(circuit, allowed_cells(circuit, {i: (c,) for i, c in (fixed or {}).items()}))
 
 
+@checked("allowed")
 def is_consistent_within(circuit: Form, allowed: Allowed) -> bool:
     """Tell whether some point of a box satisfies a decomposable circuit.
 
@@ -89,11 +93,14 @@ def is_consistent_within(circuit: Form, allowed: Allowed) -> bool:
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "consistency")
+    starts = flat_of(circuit).cell_starts
+    allowed = number_array(allowed, "The cells of a box", (int(starts[-1]),)).astype(np.uint8, copy=False)
     # a feature without an allowed cell empties the box, even if the circuit does not mention it
-    empty = not np.maximum.reduceat(allowed, flat_of(circuit).cell_starts[:-1]).all()
+    empty = not np.maximum.reduceat(allowed, starts[:-1]).all()
     return not empty and bool(_truths(circuit, allowed)[-1])
 
 
+@checked("clause")
 def entails_clause(circuit: Form, clause: Mapping[int, Collection[int]]) -> bool:
     """Tell whether every model of a decomposable circuit satisfies a clause, ``{feature: cells}``.
 
@@ -104,8 +111,8 @@ def entails_clause(circuit: Form, clause: Mapping[int, Collection[int]]) -> bool
     Linear: the circuit must not be consistent with the clause's negation, which is a box.
     """
     circuit = circuit_in(circuit)
-    n_cells = circuit.grid.n_cells
-    outside = {i: sorted(set(range(n_cells[i])) - set(cells)) for i, cells in clause.items()}
+    n_cells, named = circuit.grid.n_cells, circuit.grid.box(clause)
+    outside = {i: sorted(set(range(n_cells[i])) - set(cells)) for i, cells in named.items()}
     # Cells that are all of a feature leave none outside: the box is empty, and the clause holds everywhere.
     return not is_consistent_within(circuit, allowed_cells(circuit, outside))
 

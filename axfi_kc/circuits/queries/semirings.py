@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Generic, TypeVar
 
+from axfi_kc.arguments import called, checked, is_listable
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.structure import require_decomposable
@@ -105,6 +106,7 @@ POLYNOMIALS: Semiring[Polynomial] = Semiring(_polynomial_sum, _polynomial_produc
 DERIVATIVES: Semiring[Derivatives] = Semiring(_derivative_sum, _derivative_product, (0, {}), (1, {}))
 
 
+@checked("semiring", "worths", "budget")
 def semiring_value(
     circuit: Form,
     semiring: Semiring[T],
@@ -160,8 +162,8 @@ def semiring_value(
 def _rows(circuit: Circuit, worths: Any) -> list[list[Any]]:
     n_cells = circuit.grid.n_cells
     if callable(worths):
-        return [[worths(i, c) for c in range(n)] for i, n in enumerate(n_cells)]
-    rows = [list(row) for row in worths]
+        return [[called(worths, "worths", i, c) for c in range(n)] for i, n in enumerate(n_cells)]
+    rows = [list(row) if is_listable(row) else [] for row in worths]
     if [len(row) for row in rows] != list(n_cells):
         raise CircuitError(
             f"Worths are one per cell of each feature, but rows of {str([len(r) for r in rows])[:60]} were given; "
@@ -221,6 +223,7 @@ class _Value:
         return reduce(self._semiring.plus, [self._lifted(part, scope) for part in below]), scope
 
 
+@checked("budget")
 def counts_by_size(
     circuit: Form, *, home: Sequence[int] | None = None, budget: Budget | None = None
 ) -> tuple[int, ...]:

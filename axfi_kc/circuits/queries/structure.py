@@ -12,10 +12,11 @@ from heapq import heappop, heappush
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked, is_whole, quoted
 from axfi_kc.budget import Account, paced
 from axfi_kc.circuits.circuit import DECISION, FALSE, OR, Circuit, Form, Notes, arc_owners, circuit_in
 from axfi_kc.circuits.queries.languages import refusal
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import ArgumentValueError, CircuitError
 
 __all__ = [
     "checked_order",
@@ -36,6 +37,7 @@ _SCOPES: Notes[_Scopes] = Notes()
 _FAULTY: Notes[int] = Notes()
 
 
+@checked("account")
 def scopes(circuit: Form, *, account: Account | None = None) -> list[int]:
     """Return for each node the set of features below it, as an int whose bit i is feature i.
 
@@ -113,6 +115,7 @@ def is_decision(circuit: Form) -> bool:
     return bool((circuit.kinds <= DECISION).all())
 
 
+@checked("order")
 def is_ordered(circuit: Form, order: Sequence[int] | None = None) -> bool:
     """Tell whether the circuit is a decision diagram that tests features in one order on all paths.
 
@@ -130,7 +133,7 @@ def is_ordered(circuit: Form, order: Sequence[int] | None = None) -> bool:
     circuit = circuit_in(circuit)
     if order is None:
         return feature_order(circuit) is not None
-    place = np.argsort(np.asarray(order, dtype=np.int64))
+    place = np.argsort(np.asarray(complete_order(order, len(circuit.grid.axes)), dtype=np.int64))
     upper, lower = _tested_after(circuit)
     # Arcs suffice: places that increase along each arc increase along each path, and no feature comes twice.
     return is_decision(circuit) and bool((place[upper] < place[lower]).all())
@@ -144,6 +147,8 @@ def feature_order(*forms: Form) -> list[int] | None:
     Linear: the features above and below each arc are sorted topologically.
     """
     circuits = [circuit_in(form) for form in forms]
+    if not circuits:
+        raise ArgumentValueError("An order is one of at least one diagram, but none was given; give some.")
     return _common_order(circuits) if all(map(is_decision, circuits)) else None
 
 
@@ -174,11 +179,12 @@ def checked_order(circuit: Circuit, order: Sequence[int] | None) -> list[int]:
 
 def complete_order(order: Sequence[int], n: int) -> list[int]:
     """Return `order`, which must hold each of n features once."""
-    if sorted(order) != list(range(n)):
+    found = list(order)
+    if not all(map(is_whole, found)) or sorted(found) != list(range(n)):
         raise CircuitError(
-            f"An order must hold each feature number from 0 to {n - 1} once, but {list(order)} was given; correct it."
+            f"An order must hold each feature number from 0 to {n - 1} once, but {quoted(found)} was given; correct it."
         )
-    return list(order)
+    return found
 
 
 def _common_order(circuits: Sequence[Circuit]) -> list[int] | None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in, flat_of
 from axfi_kc.circuits.queries.determinism import note_doubtful
@@ -38,6 +39,7 @@ Decide = Callable[[int, Sequence[int], Sequence[int]], int]
 _Scoped = tuple[int, int]  # a node of a builder, and the features that it mentions as an int
 
 
+@checked("fixed", "budget")
 def condition(circuit: Form, fixed: Mapping[Any, Any], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the remaining features, those in `fixed` set.
 
@@ -146,6 +148,7 @@ def moved(
     return build.circuit(rebuilt(circuit, build, decide, None)[-1])
 
 
+@checked("features", "budget")
 def forget(circuit: Form, features: Collection[int | str], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there are cells of `features` with which this decomposable circuit holds".
 
@@ -170,6 +173,7 @@ def _doubted(circuit: Circuit) -> Circuit:
     return circuit
 
 
+@checked("budget")
 def forget_one(circuit: Form, feature: int | str, *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of "there is a cell of `feature` with which the circuit holds".
 
@@ -184,6 +188,7 @@ def forget_one(circuit: Form, feature: int | str, *, budget: Budget | None = Non
     return _doubted(build.circuit(build.disjunction(_conditioned(circuit, {i: c}, build, account) for c in cells)))
 
 
+@checked("budget")
 def smooth(circuit: Form, *, budget: Budget | None = None) -> Circuit:
     """Return a circuit with the same models in which all children of a choice mention the same features.
 
@@ -264,6 +269,7 @@ def minimum_changes(circuit: Form, cells: Sequence[int]) -> int | None:
     return least if least <= len(circuit.grid.axes) else None
 
 
+@checked("budget")
 def minimised(circuit: Form, cells: Sequence[int], *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of the models that differ from the point with these cells in the fewest features.
 

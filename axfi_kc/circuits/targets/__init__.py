@@ -20,6 +20,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Protocol, Self, runtime_checkable
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, Form, Size, circuit_in
 from axfi_kc.circuits.queries.languages import add_language, remove_language
@@ -165,7 +166,8 @@ def register(language: Language) -> None:
     name = language.name
     if not isinstance(name, str) or not name.isidentifier() or name in _LANGUAGES or name == "auto":
         raise UnsupportedTargetError(
-            f"A target needs an identifier as a name that no other has, but {name!r} was given; choose another one."
+            f"A target needs an identifier as a name that no other has, but "
+            f"{quoted(name)} was given; choose another one."
         )
     _LANGUAGES[language.name] = language
     # what a circuit of ours can be asked follows from its form
@@ -181,7 +183,7 @@ def unregister(name: str) -> None:
         If there is no such language, or it is one of the library's own.
     """
     if name not in _LANGUAGES or name in _OWN:
-        raise UnsupportedTargetError(f"Only a registered target can be unregistered, but {name!r} was given.")
+        raise UnsupportedTargetError(f"Only a registered target can be unregistered, but {quoted(name)} was given.")
     del _LANGUAGES[name]
     remove_language(name)
 
@@ -194,9 +196,9 @@ def language_of(name: str) -> Language:
     UnsupportedTargetError
         If there is no such target.
     """
-    if name not in _LANGUAGES:
+    if not isinstance(name, str) or name not in _LANGUAGES:
         raise UnsupportedTargetError(
-            f"A target must be one of {', '.join(map(repr, TARGETS))}, but {name!r} was given; name one of these."
+            f"A target must be one of {', '.join(map(repr, TARGETS))}, but {quoted(name)} was given; name one of these."
         )
     return _LANGUAGES[name]
 

@@ -12,6 +12,7 @@ from functools import reduce
 from itertools import zip_longest
 from typing import Any, Protocol
 
+from axfi_kc.arguments import quoted
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
@@ -98,8 +99,10 @@ def bits_of(grid: Grid, feature: int, *, code: str) -> tuple[Bit, ...]:
     >>> {code: [tuple(bit.cells) for bit in bits_of(grid, 0, code=code)] for code in CODES}
     {'order': [(1, 2), (2,)], 'binary': [(2,), (1,)], 'direct': [(0,), (1,), (2,)]}
     """
-    if code not in _CELLS:
-        raise CircuitError(f"A code must be one of {', '.join(map(repr, CODES))}, but {code!r} was given; name one.")
+    if not isinstance(code, str) or code not in _CELLS:
+        raise CircuitError(
+            f"A code must be one of {', '.join(map(repr, CODES))}, but {quoted(code)} was given; name one."
+        )
     cells = _CELLS[code](grid.n_cells[feature])
     return tuple(Bit(f"x{feature}_{k}", feature, c) for k, c in enumerate(cells))
 

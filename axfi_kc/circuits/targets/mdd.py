@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
@@ -74,10 +75,12 @@ class Mdd(InArrays):
     order: tuple[int, ...]
     language: ClassVar[str] = "mdd"
 
+    @checked("other", "budget")
     def conjoin(self, other: Mdd, *, budget: Budget | None = None) -> Mdd:
         """Return the diagram of the points in both (cost: at worst the product of the sizes)."""
         return self._joined(other, budget, lambda nodes: nodes.conjoined)
 
+    @checked("other", "budget")
     def disjoin(self, other: Mdd, *, budget: Budget | None = None) -> Mdd:
         """Return the diagram of the points in one of the two (cost: at worst the product of the sizes)."""
         return self._joined(other, budget, lambda nodes: nodes.disjoined)

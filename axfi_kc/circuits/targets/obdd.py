@@ -16,6 +16,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
@@ -111,11 +112,13 @@ class Obdd(Counted):
         """What CUDD takes for the nodes: 32 bytes for each one, a function and its complement being one."""
         return _CUDD_NODE * int(self.root.dag_size)
 
+    @checked("other")
     def conjoin(self, other: Obdd) -> Obdd:
         """Return the diagram of the points in both (cost: at worst the product of the sizes)."""
         self._check(other)
         return self._made(lambda: self.root & other.root)
 
+    @checked("other")
     def disjoin(self, other: Obdd) -> Obdd:
         """Return the diagram of the points in one of the two (cost: at worst the product of the sizes)."""
         self._check(other)
@@ -125,6 +128,7 @@ class Obdd(Counted):
         """Return the diagram of all other points (cost: joining the constraint on codes)."""
         return self._made(lambda: self._held[1] & ~self.root)
 
+    @checked("operator", "other")
     def operate(self, operator: str, other: Obdd) -> Obdd:
         """Return an operation of :data:`axfi_kc.circuits.operations.OPERATORS` (cost: as :meth:`conjoin`)."""
         self._check(other)
@@ -138,11 +142,13 @@ class Obdd(Counted):
         }
         return self._made(lambda: made[operator](self.root, other.root))
 
+    @checked("cells")
     def restrict(self, cells: Mapping[int, int]) -> Obdd:
         """Return the diagram that no longer depends on features: they take these cells (cost: linear)."""
         values = {bit.name: cells[bit.feature] in bit.cells for bit in self.bits if bit.feature in cells}
         return self._made(lambda: self._held[1] & self.root.bdd.let(values, self.root))
 
+    @checked("features", "universal")
     def quantify(self, features: Sequence[int], *, universal: bool = False) -> Obdd:
         """Return "for some cells of these features", or "for all" (cost: exponential at worst)."""
         manager, names = self.root.bdd, [bit.name for bit in self.bits if bit.feature in set(features)]
@@ -150,6 +156,7 @@ class Obdd(Counted):
             return self._made(lambda: self._held[1] & ~manager.exist(names, self._held[1] & ~self.root))
         return self._made(lambda: self._held[1] & manager.exist(names, self.root))
 
+    @checked("functions")
     def compose(self, functions: Mapping[int, Obdd]) -> Obdd:
         """Return the diagram with features of two cells replaced by diagrams (cost: exponential at worst)."""
         for other in functions.values():
@@ -157,6 +164,7 @@ class Obdd(Counted):
         parts = {bit.name: functions[bit.feature].root for bit in self.bits if bit.feature in functions}
         return self._made(lambda: self._held[1] & self.root.bdd.let(parts, self.root))
 
+    @checked("care")
     def simplify(self, care: Obdd) -> Obdd:
         """Return what CUDD makes of the diagram where only `care` matters (cost: at worst the product of the sizes)."""
         self._check(care)
@@ -166,6 +174,7 @@ class Obdd(Counted):
             return care
         return self._made(lambda: self._held[1] & restrict(self.root, care.root))
 
+    @checked("other")
     def shares_manager(self, other: Obdd) -> bool:
         """Tell whether two diagrams can be joined as they are."""
         return other.root.bdd is self.root.bdd and other.code == self.code
@@ -437,7 +446,9 @@ class Fork:
 def _manager_of(backend: str | None, *, max_memory: int | None = None) -> tuple[str, Any]:
     """Return the name of the backend and an empty manager with a fixed order."""
     if backend is not None and backend not in _MODULES:
-        raise CircuitError(f"A backend must be 'cudd', 'python' or None, but {backend!r} was given; name one of these.")
+        raise CircuitError(
+            f"A backend must be 'cudd', 'python' or None, but {quoted(backend)} was given; name one of these."
+        )
     try:
         name = backend or "cudd"
         module = import_module(_MODULES[name])

@@ -25,6 +25,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
@@ -123,11 +124,13 @@ class Sdd(Counted):
         """The bytes of the arrays in `nodes`; PySDD takes several times as much."""
         return self.nodes.n_bytes
 
+    @checked("other")
     def conjoin(self, other: Sdd) -> Sdd:
         """Return the diagram of the points in both (cost: at worst the product of the sizes, times the vtree's)."""
         self._check(other)
         return self._made(lambda: self.manager.conjoin(self.root, other.root))
 
+    @checked("other")
     def disjoin(self, other: Sdd) -> Sdd:
         """Return the diagram of the points in one of the two (cost: as :meth:`conjoin`)."""
         self._check(other)
@@ -137,6 +140,7 @@ class Sdd(Counted):
         """Return the diagram of all other points (cost: linear, and joining the constraint on codes)."""
         return self._made(lambda: self.manager.conjoin(self._held[1], self.manager.negate(self.root)))
 
+    @checked("operator", "other")
     def operate(self, operator: str, other: Sdd) -> Sdd:
         """Return an operation of :data:`axfi_kc.circuits.operations.OPERATORS` (cost: as :meth:`conjoin`)."""
         self._check(other)
@@ -155,6 +159,7 @@ class Sdd(Counted):
         }
         return self._made(lambda: made[operator](self.root, other.root))
 
+    @checked("cells")
     def restrict(self, cells: Mapping[int, int]) -> Sdd:
         """Return the diagram that no longer depends on features: they take these cells (cost: linear for each bit)."""
 
@@ -167,6 +172,7 @@ class Sdd(Counted):
 
         return self._made(made)
 
+    @checked("features", "universal")
     def quantify(self, features: Sequence[int], *, universal: bool = False) -> Sdd:
         """Return "for some cells of these features", or "for all" (cost: exponential at worst)."""
         gone, manager, valid = set(features), self.manager, self._held[1]
@@ -180,6 +186,7 @@ class Sdd(Counted):
 
         return self._made(made)
 
+    @checked("other")
     def shares_manager(self, other: Sdd) -> bool:
         """Tell whether two diagrams can be joined as they are."""
         return other.manager is self.manager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from axfi_kc.arguments import quoted
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 
@@ -83,7 +84,7 @@ class Vtree:
             found = number(part) if number is not None and isinstance(part, str) else part
             if not isinstance(found, int):
                 raise CircuitError(
-                    f"A vtree is made of pairs and features, but {str(part)[:40]!r} was found; "
+                    f"A vtree is made of pairs and features, but {quoted(part)} was found; "
                     "write it like (('a', 'b'), 'c')."
                 )
             return found
@@ -220,7 +221,7 @@ def feature_vtree(grid: Grid, vtree: Any, *, order: Sequence[int]) -> Vtree:
     if isinstance(vtree, str) and vtree not in grid.domain.names:
         raise CircuitError(
             f"A vtree must be one of {', '.join(map(repr, SHAPES))}, nested pairs of features or a Vtree, but "
-            f"{vtree!r} was given; name one of these."
+            f"{quoted(vtree)} was given; name one of these."
         )
     found = vtree if isinstance(vtree, Vtree) else Vtree.of_nested(vtree, number=grid.domain.index)
     given = sorted(leaf for a, leaf in zip(found.left, found.leaves, strict=True) if a < 0)

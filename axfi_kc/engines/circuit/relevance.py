@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Form, circuit_in
@@ -63,6 +64,7 @@ class Relevance:
         return name in self.relevant
 
 
+@checked("budget")
 def relevance(diagram: Form, x: Any, *, budget: Budget | None = None) -> Relevance:
     """Return which features are relevant, necessary and unavoidable for a circuit's output at a point.
 

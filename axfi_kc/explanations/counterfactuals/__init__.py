@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Categorical
@@ -138,6 +139,7 @@ class Counterfactual:
         return [] if self.printed is None else list(self.printed.moves)
 
 
+@checked("problem", "seed", "budget")
 def find_counterfactual(
     problem: Problem, cxp: FeatureNames, *, seed: int | None = None, budget: Budget = _NO_LIMIT
 ) -> Counterfactual:

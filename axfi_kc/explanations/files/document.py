@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.region import Region
@@ -582,7 +583,9 @@ def _stopped_at(document: Mapping[str, Any], max_size: int | None) -> int | None
     if type(radius) is not int or radius < 0 or (max_size is not None and radius >= max_size):
         raise ResultFileError("The radius must be a number of features, below max_size if there is one; leave it out.")
     if words is not None and words != radius_words(radius):
-        raise ResultFileError(f"With radius {radius} it must say {radius_words(radius)!r}, but {words!r} was found.")
+        raise ResultFileError(
+            f"With radius {radius} it must say {radius_words(radius)!r}, but {quoted(words)} was found."
+        )
     return radius
 
 

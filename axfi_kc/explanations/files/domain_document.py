@@ -102,7 +102,7 @@ def _feature(entry: Any) -> Feature:
         return _categorical(name, entry, weights, missing)
     low, high = (number_of(entry.get(key), f"bound of {name!r}") for key in ("low", "high"))
     if entry["kind"] == "integer":
-        return Integer(name, low, high, weights=weights, missing=missing)  # type: ignore[arg-type]
+        return Integer(name, low, high, weights=weights, missing=missing)
     histogram = None if weights is None else Histogram(_numbers(entry, "edges") or [], weights)
     return Real(name, low, high, histogram=histogram, missing=missing)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from axfi_kc import durable_files
+from axfi_kc.arguments import quoted
 from axfi_kc.durable_files import GrowingFile, removing, write_whole, writing
 from axfi_kc.errors import ResultFileError
 from axfi_kc.explanations.files.document import parsed, pyarrow_for
@@ -139,7 +140,9 @@ def store_at(path: str | os.PathLike[str], *, durable: bool = True) -> Store:
     """
     found = Path(path)
     if found.suffix not in SUFFIXES:
-        raise ResultFileError(f"Results go to a file ending in {', '.join(SUFFIXES)}, but {found.name!r} was given.")
+        raise ResultFileError(
+            f"Results go to a file ending in {', '.join(SUFFIXES)}, but {quoted(found.name)} was given."
+        )
     return (ParquetParts if found.suffix == ".parquet" else JsonLines)(found, durable=durable)
 
 

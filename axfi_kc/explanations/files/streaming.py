@@ -478,7 +478,7 @@ def write_results(
             raise
     finally:
         store.close()
-    warn_of_radii(stopped, len(codes), stacklevel=4)  # whoever called explain_to
+    warn_of_radii(stopped, len(codes), stacklevel=5)  # whoever called explain_to
     return read_results(path)
 
 
@@ -488,7 +488,7 @@ def _warn_of_damage(path: str | os.PathLike[str], damaged: list[tuple[int, int]]
             f"{os.fspath(path)} was damaged at {rows_words(damaged)}: computed again, so the file is whole afterwards; "
             "look after the disk, or whoever else writes there.",
             AxfiWarning,
-            stacklevel=4,  # whoever called explain_to
+            stacklevel=5,  # whoever called explain_to
         )
 
 

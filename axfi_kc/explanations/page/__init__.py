@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import name_of
@@ -30,8 +31,9 @@ from axfi_kc.scores.interactions import find_interactions
 __all__ = ["explore_html", "report_html", "write_explore", "write_report"]
 
 
+@checked("explained", "path", "title", "inflate", "max_rows", "max_details")
 def write_report(
-    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -88,8 +90,9 @@ def write_report(
     write_page(report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details), path)
 
 
+@checked("explained", "title", "inflate", "max_rows", "max_details")
 def report_html(
-    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     *,
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,

@@ -14,6 +14,7 @@ from itertools import groupby
 from math import lcm
 from typing import Any
 
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.measures import amount, counted, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import answer_words, name_of
@@ -38,7 +39,7 @@ _MOST_BITS = 200_000_000  # of all weights of a row over one denominator: what a
 
 
 def write_explore(
-    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -86,8 +87,9 @@ def write_explore(
     write_page(explore_html(explained, title=title, **options), path)
 
 
+@checked("explained", "title", "paths", "max_rows", "max_bytes")
 def explore_html(
-    explained: Explanation | SavedExplanation | Sequence[Explanation] | SavedBatch,
+    explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     *,
     title: str | None = None,
     kinds: Sequence[str] = DEFAULT_SCORES,
@@ -106,7 +108,7 @@ def explore_html(
     (True, False)
     """
     if max_rows < 1 or max_bytes < 1:
-        raise DomainError(f"max_rows and max_bytes must be at least 1, but {max_rows} and {max_bytes} were given.")
+        raise DomainError(f"max_rows and max_bytes must be at least 1, but {quoted((max_rows, max_bytes))} were given.")
     scores = _closed_forms(kinds)
     rows, labels = _rows_of(explained)
     if not len(rows):

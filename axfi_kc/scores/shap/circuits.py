@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget, interruptible
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Form, circuit_in
@@ -123,6 +124,7 @@ Target = Form | CompiledModel
 _LARGE = 20_000  # edges times features from which compiled code is faster, its loading included
 
 
+@checked("budget")
 def shap_scores(
     target: Target | Mapping[Number, Target], x: Any, *, budget: Budget | None = None
 ) -> dict[str, Fraction]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
@@ -20,6 +21,7 @@ from axfi_kc.scores.shap.circuits import Target, circuits_of, sweep_of
 __all__ = ["shap_interactions"]
 
 
+@checked("budget")
 def shap_interactions(
     target: Target | Mapping[Number, Target], x: Any, *, budget: Budget | None = None
 ) -> dict[tuple[str, str], Fraction]:

@@ -14,6 +14,7 @@ from functools import cache, singledispatch
 from math import isnan, lcm, prod
 from typing import Any
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.compilers import read_model
 from axfi_kc.domain.domain import Domain
@@ -92,14 +93,16 @@ def score_meant(model: Model, output: Any) -> tuple[int, int]:
     if not isinstance(rule, Argmax | Positive):
         if output is not None:
             raise DomainError(
-                f"A model whose output is a number has one score, but output={output!r} was given; leave it out."
+                f"A model whose output is a number has one score, but output={quoted(output)} was given; leave it out."
             )
         return 0, 1
     if isinstance(rule, Positive) and output is None:
         return 0, 1
     if output not in rule.labels:
         labels = ", ".join(map(repr, rule.labels))
-        raise DomainError(f"output must be the class whose score is meant, one of {labels}, but {output!r} was given.")
+        raise DomainError(
+            f"output must be the class whose score is meant, one of {labels}, but {quoted(output)} was given."
+        )
     position = rule.labels.index(output)
     return (position, 1) if isinstance(rule, Argmax) else (0, 1 if position else -1)
 
