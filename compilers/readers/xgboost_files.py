@@ -107,8 +107,9 @@ class XGBoostFile:
 def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be read ({error.strerror}); give the path of a saved model.") from error
+    except (OSError, ValueError) as error:  # a ValueError: no system has such a path
+        why = getattr(error, "strerror", None) or "it is no path"
+        raise ModelFileError(f"{quoted(str(path))} cannot be read ({why}); give the path of a saved model.") from error
 
 
 def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoostFile:

@@ -129,7 +129,7 @@ def to_dd(form: Form, manager: Any, *, code: str = "order") -> Any:
     """
     wanted = ("declare", "ite", "vars", "level_of_var")
     # nodes of dd.bdd are plain numbers, which know no operators and are not kept
-    if not all(hasattr(manager, name) for name in wanted) or isinstance(manager.true, int):
+    if not all(_has(manager, name) for name in wanted) or isinstance(manager.true, int):
         raise CircuitError(
             f"Expected a manager of dd, a BDD of dd.cudd or dd.autoref, but {type(manager).__module__}."
             f"{type(manager).__name__} was given; give one of these."
@@ -165,3 +165,10 @@ def _made(circuit: Circuit, manager: Any, variables: Mapping[int, Any]) -> Any:
         false=false,
         true=true,
     )[-1]
+
+
+def _has(manager: Any, name: str) -> bool:
+    try:
+        return hasattr(manager, name)
+    except Exception:  # what an object says of itself is foreign code
+        return False

@@ -140,6 +140,8 @@ class Obdd(Counted):
             "implies": lambda u, v: self._held[1] & (~u | v),
             "equiv": lambda u, v: self._held[1] & ~self.root.bdd.apply("xor", u, v),
         }
+        if operator not in made:
+            raise CircuitError(f"An operation is one of {', '.join(made)}, but {quoted(operator)} was given; name one.")
         return self._made(lambda: made[operator](self.root, other.root))
 
     @checked("cells")

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
@@ -157,6 +157,8 @@ class Sdd(Counted):
             "implies": lambda u, v: conjoin(self._held[1], disjoin(negate(u), v)),
             "equiv": lambda u, v: conjoin(self._held[1], negate(xor(u, v))),
         }
+        if operator not in made:
+            raise CircuitError(f"An operation is one of {', '.join(made)}, but {quoted(operator)} was given; name one.")
         return self._made(lambda: made[operator](self.root, other.root))
 
     @checked("cells")

@@ -113,6 +113,7 @@ def explore_html(
     rows, labels = _rows_of(explained)
     if not len(rows):
         raise DomainError("A page to explore needs an explanation, but the batch has none; give at least one row.")
+    paths = list(paths)
     if paths and len(paths) != len(rows):
         raise DomainError(
             f"paths should have one for each of {len(rows)} rows, but {len(paths)} were given; None stands for no path."
@@ -125,7 +126,7 @@ def explore_html(
     largest = max((step["reach"] for row in data["rows"] for step in row["steps"]), default=1)
     for kind, score in zip(data["kinds"], scores, strict=True):
         kind["shares"] = [str(score.share(size)) for size in range(1, largest + 1)] if score.share else []
-    left = note(f"{counted(len(rows) - held, 'row')} more, not on this page: max_rows={max_rows}.")
+    left = note(f"{counted(len(rows) - held, 'row')} more, not on this page: max_rows={quoted(max_rows)}.")
     sections = _sections(left if len(rows) > held else "") | about_section(rows[0])
     options: dict[str, Any] = {"style": STYLE + EXPLORE_STYLE, "script": SCRIPT + EXPLORE_SCRIPT}
     return page(title or "What if?", element("p", _LEAD, class_="lead"), sections, **options, data=_embedded(data))
