@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_whole, quoted, whole
 from axfi_kc.compilers.readers.checks import (
     Floats,
     Ints,
@@ -485,6 +485,8 @@ def read_xgboost(
     >>> read_xgboost(stump, Domain([Real("x", 0, 9)])).predict([[3.4], [3.5]])
     [0, 1]
     """
+    if is_whole(missing):
+        missing = whole(missing, "missing", least=-(1 << 63), most=(1 << 63) - 1)
     return sum_of_file(parse_xgboost(source), domain, Reading(labels=labels, iterations=iterations, missing=missing))
 
 
