@@ -31,6 +31,7 @@ __all__ = [
     "called",
     "check_fields",
     "checked",
+    "has",
     "is_hashable",
     "is_listable",
     "is_path",
@@ -365,6 +366,20 @@ def is_listable(value: Any) -> bool:
     return True
 
 
+def has(value: Any, name: str) -> bool:
+    """Tell whether something has an attribute; what it says of itself is foreign code, which may raise anything.
+
+    Examples
+    --------
+    >>> has("text", "upper"), has("text", "magic")
+    (True, False)
+    """
+    try:
+        return hasattr(value, name)
+    except Exception:
+        return False
+
+
 def is_path(value: Any) -> TypeGuard[str | os.PathLike[str]]:
     """Tell whether something is a path of a file, as text or an object."""
     try:
@@ -374,7 +389,9 @@ def is_path(value: Any) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def _can_be_counted(value: Any) -> bool:
-    return isinstance(value, Sized) and not isinstance(value, Mapping) and is_listable(value)
+    # A table is gone through by the names of its columns, which nobody means.
+    is_sized = isinstance(value, Sized) and not isinstance(value, Mapping) and not has(value, "columns")
+    return is_sized and is_listable(value)
 
 
 _WHOLE = _Kind(is_whole, "a whole number")

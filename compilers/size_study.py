@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import called, checked, quoted, whole
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.compilers.feature_orders import Order
@@ -159,6 +159,7 @@ def size_study(
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", "A table of sizes") from error
     _check(models, searches)
+    seeds = [whole(seed, "Each of seeds", least=0) for seed in seeds]
     names = tuple(TARGETS) if targets is None else tuple(targets)
     given = {name: _pair(name, model, domain) for name, model in models.items()}
     plans = {name: _ways(own, names, codes, orders, vtrees, seeds, searches) for name, (_, own) in given.items()}
@@ -171,7 +172,7 @@ def size_study(
             found.append([name, seed, *(getattr(row, c) for c in COLUMNS)])
             bar(1)
             if on_row is not None:
-                on_row(name, row)
+                called(on_row, "on_row", name, row)
     frame = typed(pd.DataFrame(found, columns=["model", "seed", *COLUMNS]))
     return SizeStudy(frame.astype({"seed": "Int64"}))
 

@@ -10,7 +10,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import called, checked
+from axfi_kc.arguments import called, checked, quoted
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.recounting import recount
@@ -195,7 +195,8 @@ class Way:
         order = self.order_name or (self.order if isinstance(self.order, str) else " ".join(self.order))
         if self.search is not None:
             order += f", {'window' if self.search == 'window' else language_of(self.target).searched}"
-        vtree = None if self.vtree is None else self.vtree_name or str(self.vtree)
+        text = self.vtree if isinstance(self.vtree, str) else quoted(self.vtree)
+        vtree = None if self.vtree is None else self.vtree_name or text
         return SizeRow(self.target, self.code, order, vtree, constraints=self.constraints)
 
 

@@ -18,7 +18,7 @@ from weakref import finalize
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import called, checked, whole
 from axfi_kc.budget import Account, paced
 from axfi_kc.circuits.operand import Operand
 from axfi_kc.domain.grid import Grid
@@ -112,6 +112,7 @@ class Circuit(Operand):
     @checked("node")
     def arcs(self, node: int) -> list[tuple[tuple[int, ...], int]]:
         """Return the arcs of `node` as ``(cells, child)``; cells are empty for AND and OR."""
+        node = whole(node, "node", least=0, most=len(self.kinds) - 1)
         span = slice(int(self.offsets[node]), int(self.offsets[node + 1]))
         labels, children = self.labels[span].tolist(), self.children[span].tolist()
         return [(self.cell_sets[k] if k != _NO_LABEL else (), c) for k, c in zip(labels, children, strict=True)]
@@ -169,11 +170,14 @@ class Circuit(Operand):
         dying, deaths = _by_last_parent(self) if forget else ([], [])
         found: list[T] = []
         first = gone = 0
+        tried = False  # whether a decision is known to be callable so
         for node, kind in enumerate(paced(self.kinds.tolist(), account, at_once=at_once)):
             end = offsets[node + 1]
             below = [found[c] for c in children[first:end]]
-            if kind == DECISION:
+            if kind == DECISION and tried:
                 made = decision(features[node], labels[first:end], below)
+            elif kind == DECISION:
+                made, tried = called(decision, "decision", features[node], labels[first:end], below), True
             elif kind == AND:
                 made = conjunction(below)
             elif kind == OR:

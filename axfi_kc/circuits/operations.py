@@ -255,6 +255,8 @@ def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | N
     own = _form(form)
     if not isinstance(own, Circuit):
         require(own.language, "composition")
+    if not isinstance(functions, Mapping):
+        raise CircuitError(f"Functions replace features, {{feature: function}}, but {quoted(functions)} was given.")
     given = own.grid.by_number({i: _form(g) for i, g in functions.items()})
     own = _moved(own, reduce(Grid.refined, (g.grid for g in given.values()), own.grid))
     wide = next((i for i in given if own.grid.n_cells[i] != 2), None)

@@ -124,7 +124,7 @@ class Psdd(Distribution):
     @checked("vtree", "bits")
     def is_shaped_like(self, vtree: Vtree, bits: Sequence[tuple[int, int]]) -> bool:
         """Tell whether a vtree has this one's shape, and its variables the same meanings."""
-        return _shape(self.vtree, self.bits) == _shape(vtree, bits)
+        return len(bits) == len(self.bits) and _shape(self.vtree, self.bits) == _shape(vtree, list(bits))
 
     @property
     def code_probability(self) -> Fraction:
@@ -172,6 +172,10 @@ def _shape(vtree: Vtree, meanings: Sequence[tuple[int, int]]) -> list[tuple[int,
 
 def _check_bits(psdd: Psdd) -> None:
     """Raise unless the variables are the leaves of the vtree, and tell all values of every feature apart."""
+    if not len(psdd.states) or not all(0 <= feature < len(psdd.states) for feature, _ in psdd.bits):
+        raise DomainError(
+            f"Bits are of one of {len(psdd.states)} features, at least one, but they are not; correct them."
+        )
     given = sorted(leaf for a, leaf in zip(psdd.vtree.left, psdd.vtree.leaves, strict=True) if a < 0)
     if given != list(range(len(psdd.bits))):
         raise DomainError(

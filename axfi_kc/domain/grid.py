@@ -533,6 +533,8 @@ class Grid:
         UnknownFeatureError, DomainError
             If there is no such feature, or one is named twice.
         """
+        if not is_listable(features):
+            raise UnknownFeatureError(f"Expected a list of features, but {quoted(features)} was given; name some.")
         found = [self.number(i) for i in features]
         twice = next((i for i in found if found.count(i) > 1), None) if len(set(found)) < len(found) else None
         if twice is not None:

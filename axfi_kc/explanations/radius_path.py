@@ -189,7 +189,7 @@ def radius_path(
     >>> [(str(step.start), [c.features for c in step.cxps]) for step in path]
     [('0', []), ('2', [('a', 'b')]), ('3', [('a',), ('b',)])]
     """
-    if not hasattr(explainer, "max_size"):
+    if not hasattr(type(explainer), "explain") or not hasattr(explainer, "max_size"):
         raise DomainError(f"A path of radii needs an Explainer, but {type(explainer).__name__} was given.")
     if explainer.max_size is not None:
         raise DomainError(

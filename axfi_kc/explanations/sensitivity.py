@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, has, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
@@ -381,7 +381,7 @@ class _Space:
         own: bool = True,
     ) -> Any:
         """Return the numbers and probabilities of a region."""
-        given = under.over(self._domain) if isinstance(under, Unbound) else under
+        given: Any = under.over(self._domain) if has(under, "over") and isinstance(under, Unbound) else under
         distribution = self._domain.distribution if given is None and own else given
         if distribution is not None:
             check_describes(distribution, self._domain.features)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import called, has
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
 from axfi_kc.domain.measures import shown
@@ -199,10 +200,10 @@ def _predictor(model: Any, domain: Domain) -> Predict:
     ours = any(package_of(kind) == "axfi_kc" for kind in type(model).__mro__)
     if ours and not isinstance(model, _AskedForProbabilities):
         return lambda codes: model.predict(_values(domain, codes))
-    if hasattr(model, "predict"):
+    if has(model, "predict"):
         return table_predictor(model, domain)
     if callable(model):
-        return lambda codes: [_item(model(domain.decode(row))) for row in codes]
+        return lambda codes: [_item(called(model, "A model", domain.decode(row))) for row in codes]
     raise UnsupportedModelError(
         f"Expected a model with predict, or a function, but {type(model).__name__} was given; give the model that "
         "was explained."

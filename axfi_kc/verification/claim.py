@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import has
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import AxfiError, DomainError, IncompleteError
 from axfi_kc.verification.definitions import INTERACTIONS, KINDS
@@ -77,7 +78,7 @@ class Claim:
         """Take over what an explanation says; what it would have to compute after the seconds are over is left."""
         if isinstance(explanation, cls):
             return explanation
-        missing = next((name for name in _NEEDED if not hasattr(explanation, name)), None)
+        missing = next((name for name in _NEEDED if not has(explanation, name)), None)
         if missing is not None:
             raise DomainError(
                 f"Expected an explanation, but {type(explanation).__name__} without {missing!r} was given; give what "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from axfi_kc.arguments import quoted
 from axfi_kc.compilers.readers import check_own_predict
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models.own_predict import import_readers
@@ -61,6 +62,6 @@ def check_position(model: Any, which: int, n_outputs: int) -> None:
     """Raise unless a model has an output of that position."""
     if isinstance(which, bool) or not isinstance(which, int) or not 0 <= which < n_outputs:
         raise UnsupportedModelError(
-            f"Expected the position of an output of {type(model).__name__}, from 0 to {n_outputs - 1}, but {which!r} "
-            "was given (scikit-learn keeps no names of outputs); give the position."
+            f"Expected the position of an output of {type(model).__name__}, from 0 to {n_outputs - 1}, but "
+            f"{quoted(which)} was given (scikit-learn keeps no names of outputs); give the position."
         )

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_whole, quoted, whole
 from axfi_kc.compilers.readers.checks import (
     Floats,
     Ints,
@@ -107,8 +107,9 @@ class XGBoostFile:
 def _bytes_of(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"{path} cannot be read ({error.strerror}); give the path of a saved model.") from error
+    except (OSError, ValueError) as error:  # a ValueError: no system has such a path
+        why = getattr(error, "strerror", None) or "it is no path"
+        raise ModelFileError(f"{quoted(str(path))} cannot be read ({why}); give the path of a saved model.") from error
 
 
 def parse_xgboost(source: str | os.PathLike[str] | bytes | bytearray) -> XGBoostFile:
@@ -484,6 +485,8 @@ def read_xgboost(
     >>> read_xgboost(stump, Domain([Real("x", 0, 9)])).predict([[3.4], [3.5]])
     [0, 1]
     """
+    if is_whole(missing):
+        missing = whole(missing, "missing", least=-(1 << 63), most=(1 << 63) - 1)
     return sum_of_file(parse_xgboost(source), domain, Reading(labels=labels, iterations=iterations, missing=missing))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, has
 from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import asserted
@@ -129,7 +129,7 @@ def to_dd(form: Form, manager: Any, *, code: str = "order") -> Any:
     """
     wanted = ("declare", "ite", "vars", "level_of_var")
     # nodes of dd.bdd are plain numbers, which know no operators and are not kept
-    if not all(hasattr(manager, name) for name in wanted) or isinstance(manager.true, int):
+    if not all(has(manager, name) for name in wanted) or isinstance(manager.true, int):
         raise CircuitError(
             f"Expected a manager of dd, a BDD of dd.cudd or dd.autoref, but {type(manager).__module__}."
             f"{type(manager).__name__} was given; give one of these."

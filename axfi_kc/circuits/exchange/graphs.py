@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, has
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, circuit_in
 from axfi_kc.circuits.files.variables import boolean_domain, outer_names
 from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
@@ -54,7 +54,7 @@ def to_networkx(form: Any) -> nx.DiGraph:
     >>> from_networkx(graph) == ax.from_expression("x & (y | ~z)")
     True
     """
-    target = getattr(form, "target", form)
+    target = form.target if has(form, "target") else form
     return _graph(target if isinstance(target, Obdd | Sdd) else circuit_in(form))
 
 
@@ -229,8 +229,8 @@ def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
 
 
 def _root(graph: nx.DiGraph) -> Hashable:
-    if not hasattr(graph, "is_directed") or not graph.is_directed():
-        found = "one whose edges have no direction" if hasattr(graph, "is_directed") else type(graph).__name__
+    if not has(graph, "is_directed") or not graph.is_directed():
+        found = "one whose edges have no direction" if has(graph, "is_directed") else type(graph).__name__
         raise CircuitError(f"A circuit is a directed graph, but {found} was given; make it an nx.DiGraph.")
     named = graph.graph.get("root")
     tops = [named] if named is not None else [node for node, n in graph.in_degree() if n == 0]

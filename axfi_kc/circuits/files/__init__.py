@@ -235,7 +235,7 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     if known is None or known.write is None:
         raise CircuitError(f"{file.name}: files of this format are only read; save as {_for_any()}.")
     check_place(file, "The circuit")
-    found = getattr(circuit, "language", "circuit")
+    found = getattr(circuit, "language", "circuit") if hasattr(type(circuit), "language") else "circuit"
     if known.language not in (None, found):
         raise CircuitError(
             f"{file.name}: expected the target {known.language!r}, but found {found!r}; compile to "

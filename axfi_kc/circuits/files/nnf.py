@@ -25,6 +25,7 @@ from axfi_kc.circuits.files.nnf_nodes import (
 )
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, is_comment
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
+from axfi_kc.circuits.targets.bit_codes import CODES
 from axfi_kc.domain.domain import Domain
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError
@@ -363,6 +364,8 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     """
     if dialect not in DIALECTS:
         raise CircuitError(f"A dialect must be 'c2d' or 'd4', but {quoted(dialect)} was given; name one of these.")
+    if code not in CODES:
+        raise CircuitError(f"A code is one of {', '.join(CODES)}, but {quoted(code)} was given; name one of these.")
     circuit = asserted(circuit)
     if dialect == "d4":
         text = _text(d4_lines(nnf_of(circuit, code=code)))

@@ -25,7 +25,7 @@ from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.domain import Domain
 from axfi_kc.durable_files import write_pair, write_whole
-from axfi_kc.errors import ArgumentError
+from axfi_kc.errors import ArgumentError, ModelFileError
 
 __all__ = ["load_sdd", "parse_vtree", "read_sdd", "read_vtree", "write_sdd", "write_vtree"]
 
@@ -347,6 +347,8 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
     """
     if not isinstance(sdd, Sdd):
         raise ArgumentError(f"write_sdd takes an Sdd, but {quoted(sdd)} was given; compile to 'sdd' first.")
+    if not Path(path).name:
+        raise ModelFileError(f"An SDD needs a file to be written to, but {quoted(path)} names none; give a path.")
     nodes = asserted(sdd).nodes
     offsets, ends = nodes.offsets.tolist(), list(zip(nodes.primes.tolist(), nodes.subs.tolist(), strict=True))
     places, literals = nodes.vtree_nodes.tolist(), nodes.literals.tolist()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, whole
 from axfi_kc.circuits.files.text_lines import Source, integers
 from axfi_kc.circuits.queries.structure import complete_order
 from axfi_kc.circuits.targets.bit_codes import Bit, bits_of
@@ -139,7 +139,8 @@ class Variables:
     @checked("n_variables")
     def with_auxiliary(self, n_variables: int) -> Variables:
         """Return these variables followed by auxiliary ones, `n_variables` in all."""
-        return Variables(self.grid, self.bits + (None,) * (n_variables - len(self.bits)))
+        more = whole(n_variables, "n_variables", least=len(self.bits), most=1 << 31) - len(self.bits)
+        return Variables(self.grid, self.bits + (None,) * more)
 
 
 MOST_NAMES = 100_000

@@ -177,6 +177,12 @@ def count(circuit: Form, *, fixed: Collection[int] = (), check: bool = False, bu
     """
     circuit = circuit_in(circuit)
     worths = point_worths(circuit, fixed)
+    tested = set(circuit.features.tolist()).intersection(fixed) if len(fixed) else ()
+    if tested:
+        raise CircuitError(
+            f"Features that are fixed are tested no more, but "
+            f"this circuit tests {quoted(sorted(tested))}; condition it."
+        )
     account = _account(budget)
     found = _total(circuit, worths, account)
     if check and recount(circuit, worths, budget=None if budget is None else account.rest()) != found:

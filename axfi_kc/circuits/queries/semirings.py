@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
 from axfi_kc.arguments import called, checked, is_listable
@@ -176,6 +176,8 @@ class _Value:
     """One pass over a circuit; a node's value comes with the features it speaks about."""
 
     def __init__(self, circuit: Circuit, semiring: Semiring[Any], rows: list[list[Any]]) -> None:
+        plus, times = (partial(called, f, n) for f, n in ((semiring.plus, "plus"), (semiring.times, "times")))
+        semiring = Semiring(plus, times, semiring.zero, semiring.one)
         self._circuit, self._semiring, self._worths = circuit, semiring, rows
         self._wholes = [reduce(semiring.plus, row) for row in rows]
         self._of_label: dict[tuple[int, int], Any] = {}

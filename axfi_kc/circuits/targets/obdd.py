@@ -16,7 +16,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, quoted, wholes
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
@@ -140,6 +140,8 @@ class Obdd(Counted):
             "implies": lambda u, v: self._held[1] & (~u | v),
             "equiv": lambda u, v: self._held[1] & ~self.root.bdd.apply("xor", u, v),
         }
+        if operator not in made:
+            raise CircuitError(f"An operation is one of {', '.join(made)}, but {quoted(operator)} was given; name one.")
         return self._made(lambda: made[operator](self.root, other.root))
 
     @checked("cells")
@@ -151,7 +153,8 @@ class Obdd(Counted):
     @checked("features", "universal")
     def quantify(self, features: Sequence[int], *, universal: bool = False) -> Obdd:
         """Return "for some cells of these features", or "for all" (cost: exponential at worst)."""
-        manager, names = self.root.bdd, [bit.name for bit in self.bits if bit.feature in set(features)]
+        gone = set(wholes(features, "features", below=len(self.grid.axes)))
+        manager, names = self.root.bdd, [bit.name for bit in self.bits if bit.feature in gone]
         if universal:
             return self._made(lambda: self._held[1] & ~manager.exist(names, self._held[1] & ~self.root))
         return self._made(lambda: self._held[1] & manager.exist(names, self.root))

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, quoted, wholes
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
@@ -157,6 +157,8 @@ class Sdd(Counted):
             "implies": lambda u, v: conjoin(self._held[1], disjoin(negate(u), v)),
             "equiv": lambda u, v: conjoin(self._held[1], negate(xor(u, v))),
         }
+        if operator not in made:
+            raise CircuitError(f"An operation is one of {', '.join(made)}, but {quoted(operator)} was given; name one.")
         return self._made(lambda: made[operator](self.root, other.root))
 
     @checked("cells")
@@ -175,7 +177,7 @@ class Sdd(Counted):
     @checked("features", "universal")
     def quantify(self, features: Sequence[int], *, universal: bool = False) -> Sdd:
         """Return "for some cells of these features", or "for all" (cost: exponential at worst)."""
-        gone, manager, valid = set(features), self.manager, self._held[1]
+        gone, manager, valid = set(wholes(features, "features", below=len(self.grid.axes))), self.manager, self._held[1]
 
         def made() -> Any:
             root = manager.conjoin(valid, manager.negate(self.root)) if universal else self.root

@@ -13,7 +13,7 @@ from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
-from axfi_kc.explanations.page.document import page, write_page
+from axfi_kc.explanations.page.document import check_explained, page, write_page
 from axfi_kc.explanations.page.explore import explore_html, write_explore
 from axfi_kc.explanations.page.sections import (
     about_section,
@@ -121,6 +121,7 @@ def report_html(
     if not scores:
         raise DomainError("A report shows at least one score, but none was named; name one.")
     asked: dict[str, Any] = {"min_precision": min_precision, "inflate": inflate}
+    check_explained(explained)
     if isinstance(explained, Sequence | SavedBatch):
         batch = explained if isinstance(explained, Sequence) else list(explained)
         if min_precision is not None or inflate:  # answers stay with the explanation that was asked

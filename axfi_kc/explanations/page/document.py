@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
+from axfi_kc.arguments import quoted
 from axfi_kc.durable_files import write_whole
+from axfi_kc.errors import ArgumentError
+from axfi_kc.explanations.batch import SavedBatch
+from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.about import made_words
 from axfi_kc.explanations.page.elements import Markup, element
+from axfi_kc.explanations.tables import SavedExplanation
 
-__all__ = ["page", "section_id", "write_page"]
+__all__ = ["check_explained", "page", "section_id", "write_page"]
 
 
 _EXACT = (
@@ -70,3 +75,9 @@ def _hash(text: str) -> str:
 def write_page(text: str, path: str | os.PathLike[str]) -> None:
     """Write a page; an error says where it cannot be written."""
     write_whole(path, text, what="The report")
+
+
+def check_explained(given: object) -> None:
+    """Raise unless a page can be made of it: an explanation, or several in an order."""
+    if not isinstance(given, Sequence | SavedBatch | Explanation | SavedExplanation):
+        raise ArgumentError(f"A page is made of explanations, but {quoted(given)} was given; give one, or a batch.")

@@ -23,7 +23,7 @@ from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, ManyCXps, UnlistedCXps
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
-from axfi_kc.explanations.page.document import page, write_page
+from axfi_kc.explanations.page.document import check_explained, page, write_page
 from axfi_kc.explanations.page.elements import Markup, allowed, bar, element, joined, note, readable, table
 from axfi_kc.explanations.page.explore_script import EXPLORE_SCRIPT, EXPLORE_STYLE
 from axfi_kc.explanations.page.sections import about_section, titled, values_shown
@@ -38,6 +38,7 @@ _WORDS_OF_A_ROW, _WORDS = 20, 300  # nearest changes, each the result of a searc
 _MOST_BITS = 200_000_000  # of all weights of a row over one denominator: what a phone can hold
 
 
+@checked("path")
 def write_explore(
     explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     path: str | os.PathLike[str],
@@ -110,9 +111,11 @@ def explore_html(
     if max_rows < 1 or max_bytes < 1:
         raise DomainError(f"max_rows and max_bytes must be at least 1, but {quoted((max_rows, max_bytes))} were given.")
     scores = _closed_forms(kinds)
+    check_explained(explained)
     rows, labels = _rows_of(explained)
     if not len(rows):
         raise DomainError("A page to explore needs an explanation, but the batch has none; give at least one row.")
+    paths = list(paths)
     if paths and len(paths) != len(rows):
         raise DomainError(
             f"paths should have one for each of {len(rows)} rows, but {len(paths)} were given; None stands for no path."
@@ -125,7 +128,7 @@ def explore_html(
     largest = max((step["reach"] for row in data["rows"] for step in row["steps"]), default=1)
     for kind, score in zip(data["kinds"], scores, strict=True):
         kind["shares"] = [str(score.share(size)) for size in range(1, largest + 1)] if score.share else []
-    left = note(f"{counted(len(rows) - held, 'row')} more, not on this page: max_rows={max_rows}.")
+    left = note(f"{counted(len(rows) - held, 'row')} more, not on this page: max_rows={quoted(max_rows)}.")
     sections = _sections(left if len(rows) > held else "") | about_section(rows[0])
     options: dict[str, Any] = {"style": STYLE + EXPLORE_STYLE, "script": SCRIPT + EXPLORE_SCRIPT}
     return page(title or "What if?", element("p", _LEAD, class_="lead"), sections, **options, data=_embedded(data))
