@@ -14,11 +14,63 @@ from typing import TYPE_CHECKING
 
 from axfi_kc import errors
 from axfi_kc._version import __version__
+from axfi_kc.budget import Budget
+from axfi_kc.circuits import queries
+from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
+from axfi_kc.compilers import output_of, read_model, read_onnx, read_xgboost
+from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
+from axfi_kc.compilers.sizes import compare_sizes
+from axfi_kc.domain.bayesian_network import BayesianNetwork
+from axfi_kc.domain.chow_liu import ChowLiu
+from axfi_kc.domain.constraints import (
+    Constraint,
+    allowed,
+    at_least_one,
+    at_most_one,
+    check,
+    exactly_one,
+    feature,
+    observed,
+)
+from axfi_kc.domain.distribution import Distribution, Mixture, Product, States, read_distribution, states_of
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Integer, Real
+from axfi_kc.domain.measures import Histogram, Uniform, Weights
+from axfi_kc.domain.region import Region
+from axfi_kc.domain.rules import Rule, mine_rules
 from axfi_kc.errors import AxfiError, AxfiWarning
+from axfi_kc.explanations import axioms
+from axfi_kc.explanations.among import explain_among
+from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
+from axfi_kc.explanations.comparison import Comparison, compare
+from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
+from axfi_kc.explanations.cxps import (
+    AXp,
+    CXp,
+    covered_points,
+    find_axps,
+    find_cxps,
+    is_waxp,
+    is_wcxp,
+    relevant_features,
+)
+from axfi_kc.explanations.explainer import Explainer
+from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.inflated import Inflated, Values
+from axfi_kc.explanations.inspection import Inspection
+from axfi_kc.explanations.paxps import PAXp, PAXps
+from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.radius_path import RadiusPath, radius_path
+from axfi_kc.explanations.tables import SavedExplanation
+from axfi_kc.models import CircuitModel, TableModel
+from axfi_kc.models.support import possible_points
+from axfi_kc.scores.axfi import banzhaf_like, shapley_like
+from axfi_kc.scores.forest import CXpForest
+from axfi_kc.scores.shap.circuits import shap_scores
+from axfi_kc.scores.shap.interactions import shap_interactions
 
 if TYPE_CHECKING:
-    from axfi_kc.budget import Budget
-    from axfi_kc.circuits import operations, queries
+    from axfi_kc.circuits import operations
     from axfi_kc.circuits.exchange import (
         Cnf,
         from_cnf,
@@ -28,149 +80,23 @@ if TYPE_CHECKING:
         from_pysdd,
         from_truth_table,
     )
-    from axfi_kc.circuits.files import load_circuit, read_nnf, save_circuit, write_nnf
     from axfi_kc.circuits.files.clause_compilers import CountAnswer, compile_cnf, count_models
     from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
     from axfi_kc.circuits.files.psdd import read_psdd
     from axfi_kc.circuits.implicants import Implicants, prime_implicants
     from axfi_kc.circuits.information import divergence, entropy, mutual_information
     from axfi_kc.circuits.psdd_pairs import psdd_given, psdd_product
-    from axfi_kc.compilers import output_of, read_model, read_onnx, read_xgboost
-    from axfi_kc.compilers.compiled_model import CompiledModel, compile_model
     from axfi_kc.compilers.size_study import SizeStudy, size_study
-    from axfi_kc.compilers.sizes import compare_sizes
-    from axfi_kc.domain.bayesian_network import BayesianNetwork
-    from axfi_kc.domain.chow_liu import ChowLiu
-    from axfi_kc.domain.constraints import (
-        Constraint,
-        allowed,
-        at_least_one,
-        at_most_one,
-        check,
-        exactly_one,
-        feature,
-        observed,
-    )
-    from axfi_kc.domain.distribution import Distribution, Mixture, Product, States, read_distribution, states_of
-    from axfi_kc.domain.domain import Domain
-    from axfi_kc.domain.features import Categorical, Integer, Real
-    from axfi_kc.domain.measures import Histogram, Uniform, Weights
     from axfi_kc.domain.network_files import read_network
-    from axfi_kc.domain.region import Region
-    from axfi_kc.domain.rules import Rule, mine_rules
     from axfi_kc.engines.circuit.relevance import Relevance, relevance
-    from axfi_kc.explanations import axioms
-    from axfi_kc.explanations.among import explain_among
-    from axfi_kc.explanations.batch import Batch, SavedBatch, read_results
-    from axfi_kc.explanations.comparison import Comparison, compare
-    from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
-    from axfi_kc.explanations.cxps import (
-        AXp,
-        CXp,
-        covered_points,
-        find_axps,
-        find_cxps,
-        is_waxp,
-        is_wcxp,
-        relevant_features,
-    )
     from axfi_kc.explanations.example_circuits import ExampleCircuit
-    from axfi_kc.explanations.explainer import Explainer
-    from axfi_kc.explanations.explanation import Explanation
-    from axfi_kc.explanations.inflated import Inflated, Values
-    from axfi_kc.explanations.inspection import Inspection
     from axfi_kc.explanations.page import explore_html, report_html, write_explore, write_report
-    from axfi_kc.explanations.paxps import PAXp, PAXps
-    from axfi_kc.explanations.problem import Problem
-    from axfi_kc.explanations.radius_path import RadiusPath, radius_path
     from axfi_kc.explanations.sensitivity import Fairness, Robustness, Sensitivity, fairness, robustness, sensitivity
-    from axfi_kc.explanations.tables import SavedExplanation
-    from axfi_kc.models import CircuitModel, TableModel
-    from axfi_kc.models.support import possible_points
-    from axfi_kc.scores.axfi import banzhaf_like, shapley_like
     from axfi_kc.scores.expectation import expectation
-    from axfi_kc.scores.forest import CXpForest
-    from axfi_kc.scores.shap.circuits import shap_scores
-    from axfi_kc.scores.shap.interactions import shap_interactions
     from axfi_kc.verification import Report, verify
 
-# Everything is imported on sight: whoever asks for one thing does not wait for all.
+# What few people need, and takes a while to import, is imported on sight.
 _ON_SIGHT = {
-    "Budget": "axfi_kc.budget",
-    "queries": "axfi_kc.circuits",
-    "load_circuit": "axfi_kc.circuits.files",
-    "read_nnf": "axfi_kc.circuits.files",
-    "save_circuit": "axfi_kc.circuits.files",
-    "write_nnf": "axfi_kc.circuits.files",
-    "output_of": "axfi_kc.compilers",
-    "read_model": "axfi_kc.compilers",
-    "read_onnx": "axfi_kc.compilers",
-    "read_xgboost": "axfi_kc.compilers",
-    "CompiledModel": "axfi_kc.compilers.compiled_model",
-    "compile_model": "axfi_kc.compilers.compiled_model",
-    "compare_sizes": "axfi_kc.compilers.sizes",
-    "BayesianNetwork": "axfi_kc.domain.bayesian_network",
-    "ChowLiu": "axfi_kc.domain.chow_liu",
-    "Constraint": "axfi_kc.domain.constraints",
-    "allowed": "axfi_kc.domain.constraints",
-    "at_least_one": "axfi_kc.domain.constraints",
-    "at_most_one": "axfi_kc.domain.constraints",
-    "check": "axfi_kc.domain.constraints",
-    "exactly_one": "axfi_kc.domain.constraints",
-    "feature": "axfi_kc.domain.constraints",
-    "observed": "axfi_kc.domain.constraints",
-    "Distribution": "axfi_kc.domain.distribution",
-    "Mixture": "axfi_kc.domain.distribution",
-    "Product": "axfi_kc.domain.distribution",
-    "States": "axfi_kc.domain.distribution",
-    "read_distribution": "axfi_kc.domain.distribution",
-    "states_of": "axfi_kc.domain.distribution",
-    "Domain": "axfi_kc.domain.domain",
-    "Categorical": "axfi_kc.domain.features",
-    "Integer": "axfi_kc.domain.features",
-    "Real": "axfi_kc.domain.features",
-    "Histogram": "axfi_kc.domain.measures",
-    "Uniform": "axfi_kc.domain.measures",
-    "Weights": "axfi_kc.domain.measures",
-    "Region": "axfi_kc.domain.region",
-    "Rule": "axfi_kc.domain.rules",
-    "mine_rules": "axfi_kc.domain.rules",
-    "axioms": "axfi_kc.explanations",
-    "explain_among": "axfi_kc.explanations.among",
-    "Batch": "axfi_kc.explanations.batch",
-    "SavedBatch": "axfi_kc.explanations.batch",
-    "read_results": "axfi_kc.explanations.batch",
-    "Comparison": "axfi_kc.explanations.comparison",
-    "compare": "axfi_kc.explanations.comparison",
-    "Counterfactual": "axfi_kc.explanations.counterfactuals",
-    "find_counterfactual": "axfi_kc.explanations.counterfactuals",
-    "AXp": "axfi_kc.explanations.cxps",
-    "CXp": "axfi_kc.explanations.cxps",
-    "covered_points": "axfi_kc.explanations.cxps",
-    "find_axps": "axfi_kc.explanations.cxps",
-    "find_cxps": "axfi_kc.explanations.cxps",
-    "is_waxp": "axfi_kc.explanations.cxps",
-    "is_wcxp": "axfi_kc.explanations.cxps",
-    "relevant_features": "axfi_kc.explanations.cxps",
-    "Explainer": "axfi_kc.explanations.explainer",
-    "Explanation": "axfi_kc.explanations.explanation",
-    "Inflated": "axfi_kc.explanations.inflated",
-    "Values": "axfi_kc.explanations.inflated",
-    "Inspection": "axfi_kc.explanations.inspection",
-    "PAXp": "axfi_kc.explanations.paxps",
-    "PAXps": "axfi_kc.explanations.paxps",
-    "Problem": "axfi_kc.explanations.problem",
-    "RadiusPath": "axfi_kc.explanations.radius_path",
-    "radius_path": "axfi_kc.explanations.radius_path",
-    "SavedExplanation": "axfi_kc.explanations.tables",
-    "CircuitModel": "axfi_kc.models",
-    "TableModel": "axfi_kc.models",
-    "possible_points": "axfi_kc.models.support",
-    "banzhaf_like": "axfi_kc.scores.axfi",
-    "shapley_like": "axfi_kc.scores.axfi",
-    "CXpForest": "axfi_kc.scores.forest",
-    "shap_scores": "axfi_kc.scores.shap.circuits",
-    "shap_interactions": "axfi_kc.scores.shap.interactions",
     "Cnf": "axfi_kc.circuits.exchange",
     "from_cnf": "axfi_kc.circuits.exchange",
     "from_dd": "axfi_kc.circuits.exchange",
@@ -197,12 +123,12 @@ _ON_SIGHT = {
     "size_study": "axfi_kc.compilers.size_study",
     "SizeStudy": "axfi_kc.compilers.size_study",
     "ExampleCircuit": "axfi_kc.explanations.example_circuits",
-    "read_psdd": "axfi_kc.circuits.files.psdd",
-    "read_network": "axfi_kc.domain.network_files",
     "explore_html": "axfi_kc.explanations.page",
     "report_html": "axfi_kc.explanations.page",
     "write_explore": "axfi_kc.explanations.page",
     "write_report": "axfi_kc.explanations.page",
+    "read_psdd": "axfi_kc.circuits.files.psdd",
+    "read_network": "axfi_kc.domain.network_files",
     "Fairness": "axfi_kc.explanations.sensitivity",
     "Robustness": "axfi_kc.explanations.sensitivity",
     "Sensitivity": "axfi_kc.explanations.sensitivity",
@@ -214,14 +140,9 @@ _ON_SIGHT = {
 }
 
 
-_ROOMS = ("circuits", "compilers", "domain", "engines", "explanations", "families", "models", "scores")
-
-
 def __getattr__(name: str) -> object:
     if name in _OLD_PATHS:
         return import_module(_OLD_PATHS[name])
-    if name in _ROOMS:
-        return import_module(f"{__name__}.{name}")
     if name not in _ON_SIGHT:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_ON_SIGHT[name])
@@ -231,7 +152,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_SIGHT, *_ROOMS})
+    return sorted({*globals(), *_ON_SIGHT})
 
 
 # Paths that the documentation named before the rooms were built: the same modules under their old names.

@@ -182,6 +182,8 @@ def _forgiving(made: Any) -> Any:
                 save(signature, data)
             except OSError:
                 _say_once(_NOT_KEPT)
+            except RuntimeError as error:  # no machine code, for Ctrl-C came while LLVM was at it, which let it pass
+                raise KeyboardInterrupt from error
 
         cache.save_overload = save_if_possible
     return made

@@ -162,3 +162,14 @@ def test_warm_up_goes_through_every_kind(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["warm-up"]) == 0
     said = capsys.readouterr().out
     assert all(kind in said for kind in ("tree", "ensemble", "linear", "circuit"))
+
+
+def test_an_interrupt_that_llvm_let_pass_is_one_still(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = compiled.kernel(_total)
+
+    def save(signature: Any, data: Any) -> None:
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(made._cache, "save_overload", save)
+    with pytest.raises(KeyboardInterrupt):
+        compiled._forgiving(made)(np.arange(3))

@@ -161,7 +161,7 @@ def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES,
     listed = text_table(header, rows[:limit], total=explanation.cxp_count)
     lines += ["", *(listed if rows else [no_cxp_words(explanation)])]
     lines += _change_lines(changes)
-    if explanation.necessary:
+    if explanation.stopped_at != 0 and explanation.necessary:
         lines += ["", f"in every AXp: {', '.join(explanation.necessary)}"]
     if explanation.radius is None:
         lines += ["", *_axp_lines(explanation, limit)]

@@ -118,11 +118,17 @@ def _is_same(one: Path, other: Path) -> bool:
 def _check_place(path: Path, kind: str, *, force: bool) -> None:
     """Raise if there is no folder to write to, or a file that is not what would be written there, unless forced."""
     check_place(path)
+    for target in _with_companion(path):
+        _check_kind(target, kind, force=force)
+
+
+def _check_kind(path: Path, kind: str, *, force: bool) -> None:
     if force or not path.is_file() or path.stat().st_size == 0:
         return
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    if not _KINDS[kind](path, head):
+    is_ours = head.startswith((b"c ", b"vtree ")) if path.suffix == ".vtree" else _KINDS[kind](path, head)
+    if not is_ours:
         raise DomainError(
             f"{path} exists and is no {kind} that this command writes; name another file, or add --force to replace it."
         )

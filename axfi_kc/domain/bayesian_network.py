@@ -344,7 +344,7 @@ class BayesianNetwork:
         Examples
         --------
         >>> tables = {"a": [0.25, 0.75], "b": [[1, 0], [0, 1]]}
-        >>> network = BayesianNetwork({"a": "xy", "b": "xy"}, tables, parents={"b": "a"})
+        >>> network = BayesianNetwork({"a": "xy", "b": "xy"}, tables, parents={"b": ["a"]})
         >>> network.with_output("a").predict([{"b": "x"}, {}])
         ['x', 'y']
         """

@@ -75,7 +75,7 @@ def efficiency(score: Score, forest: CXpForest) -> Counterexample | None:
     Examples
     --------
     >>> from axfi_kc.scores.axfi import banzhaf_like, shapley_like
-    >>> forest = CXpForest.of({("a", "b", "c"): 1}, features="abc")
+    >>> forest = CXpForest.of({("a", "b", "c"): 1}, features=list("abc"))
     >>> efficiency(shapley_like, forest) is None
     True
     >>> efficiency(banzhaf_like, forest).found

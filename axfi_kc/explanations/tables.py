@@ -238,6 +238,7 @@ class Views(UpToRadius):
         >>> e.necessary, e.relevant, e.in_smallest_cxps
         (('a',), ('a', 'b', 'c'), ('a',))
         """
+        self._check_some_radius("The features of every AXp")
         alone = takewhile(lambda c: len(c.features) == 1, self._ordered_cxps() if self.cxp_sizes.get(1) else ())
         members = {c.features[0] for c in alone}
         return tuple(name for name in self.domain.names if name in members)
@@ -246,12 +247,18 @@ class Views(UpToRadius):
     def in_smallest_cxps(self: Any) -> tuple[str, ...]:
         """The features that are in every CXp of the least size; none if there is no CXp."""
         if not self.cxp_count:
+            self._check_some_radius("The features of the smallest CXps")
             return ()
         least = min(self.cxp_sizes)
         kept: set[str] | None = None
         for cxp in takewhile(lambda c: len(c.features) == least, self._ordered_cxps()):
             kept = set(cxp.features) if kept is None else kept & set(cxp.features)
         return tuple(name for name in self.domain.names if name in (kept or ()))
+
+    def _check_some_radius(self: Any, what: str) -> None:
+        """Raise if a budget was spent before the CXps of one feature were known."""
+        if self.stopped_at == 0:
+            raise IncompleteError(f"{what} are not known, because a budget was spent before any CXp was; give more.")
 
     def smallest_cxp(self: Any) -> CXp:
         """Return a CXp of least size, the heaviest of these.

@@ -62,7 +62,7 @@ def plot_forest(forest: CXpForest, *, max_trees: int = 12, ax: Axes | None = Non
     >>> import matplotlib as mpl
     >>> from axfi_kc import CXpForest
     >>> mpl.use("Agg")
-    >>> axes = plot_forest(CXpForest.of({("a",): 1, ("b", "c"): 2}, features="abc"))
+    >>> axes = plot_forest(CXpForest.of({("a",): 1, ("b", "c"): 2}, features=list("abc")))
     >>> [text.get_text() for text in axes.texts if text.get_text().startswith("w")]
     ['w = 2', 'w = 1']
     """

@@ -108,7 +108,7 @@ def register_score(name: str, about: str, *, needs: str, share: Share | None = N
     >>> @register_score("cxp_count", "number of CXps with the feature", needs="cxps")
     ... def cxp_count(family, *, budget=None):
     ...     return family.counts()
-    >>> forest = CXpForest.of({("a", "b"): 1, ("a", "c"): 1}, features="abcd")
+    >>> forest = CXpForest.of({("a", "b"): 1, ("a", "c"): 1}, features=list("abcd"))
     >>> scores_of(forest.sets, forest.features, find_score("cxp_count"))
     {'a': Fraction(2, 1), 'b': Fraction(1, 1), 'c': Fraction(1, 1), 'd': Fraction(0, 1)}
     >>> del SCORES["cxp_count"]

@@ -55,7 +55,7 @@ def banzhaf_like(forest: CXpForest, *, budget: Budget | None = None) -> dict[str
 
     Examples
     --------
-    >>> banzhaf_like(CXpForest.of({("a", "b", "c"): 1}, features="abc"))
+    >>> banzhaf_like(CXpForest.of({("a", "b", "c"): 1}, features=list("abc")))
     {'a': Fraction(1, 4), 'b': Fraction(1, 4), 'c': Fraction(1, 4)}
     """
     return scores_of(forest.sets, forest.features, SCORES["banzhaf"], budget=budget)

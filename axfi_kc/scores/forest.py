@@ -182,7 +182,7 @@ class CXpForest:
         Examples
         --------
         >>> from axfi_kc.scores.axfi import shapley_like
-        >>> forest = CXpForest.of({("a", "b"): 1, ("c",): 2}, features="abc").with_penalties({("a", "c"): 1})
+        >>> forest = CXpForest.of({("a", "b"): 1, ("c",): 2}, features=list("abc")).with_penalties({("a", "c"): 1})
         >>> forest.value({"a"}), forest.value({"b"})
         (Fraction(-1, 2), Fraction(1, 2))
         >>> shapley_like(forest)

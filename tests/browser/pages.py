@@ -43,7 +43,7 @@ HOSTILE = (
     "\\u003cscript\\u003ehacked()\\u003c/script\\u003e",
     "&lt;script&gt;hacked()&lt;/script&gt;",
     "\u202eevil\u2066\u2028\u2029<b>",
-    "a\x00\ud800\ufffe\x1b[31m",
+    "a\x00\ufffe\x1b[31m",
     "__proto__",
 )
 LONG = "long_" * 60

@@ -51,6 +51,8 @@ def document_of(arguments: list[str]) -> Any:
 
 COMMANDS = {
     "explanation": "explain tree.skops data.csv --row 60 --interactions shapley --min-precision 0.9 --inflate",
+    "explanation under a constraint": "explain tree.skops data.csv --where c<100",
+    "explanation under a distribution": "explain tree.skops whole.csv --distribution chow-liu",
     "explanation of a regression": "explain numbers.skops two.csv --delta 0.3",
     "explanation of counts": "explain tree.skops whole.csv --weights count --max-size 1 --score shapley",
     "batch": "batch tree.skops data.csv --rows 5 --by prediction",

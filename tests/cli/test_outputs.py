@@ -110,6 +110,16 @@ def test_files_of_another_kind_need_force(
     assert after == before
 
 
+def test_the_vtree_beside_a_diagram_is_an_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "new.vtree").write_text("notes of mine")
+    wanted = ("compile", "model.dddmp", "data.csv", "--to", "sdd", "--save", "new.sdd")
+    assert run(folder, *wanted) == 1
+    assert "new.vtree exists and is no circuit" in capsys.readouterr().err
+    assert (folder / "new.vtree").read_text() == "notes of mine"
+    assert run(folder, *wanted, "--force") == 0
+    assert run(folder, *wanted) == 0  # over what it wrote itself
+
+
 def test_a_disk_that_is_full_leaves_the_old_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "page.html").write_text("<!doctype html>old")
     before = contents(folder)

@@ -65,5 +65,5 @@ def test_the_command_line(trained: tuple[str, Any, pd.DataFrame], table: Path, t
     assert len(again) == 12
     assert again[ROW].cxps == e.cxps
     assert main(["report", *run, "--row", str(ROW), "--out", str(page)]) == 0
-    assert ("missing" in page.read_text()) == ("Age" in e.relevant)
+    assert "missing" in page.read_text()  # among the values of the space, even where the row's is irrelevant
     assert main(["verify", str(out), str(path), *trust]) == 0

@@ -15,7 +15,7 @@ from axfi_kc.engines import engine_for
 from axfi_kc.engines.ensemble import EnsembleEngine, cxp_search
 from axfi_kc.engines.ensemble import search as ensemble_search
 from axfi_kc.engines.ensemble.cxp_search import CxpSearch
-from axfi_kc.errors import BudgetError, DomainError
+from axfi_kc.errors import AxfiError, BudgetError
 from axfi_kc.models import Positive, Similarity, TreeSum
 from tests.support import random_problems
 from tests.support.small_trees import nodes_of
@@ -134,5 +134,5 @@ def test_more_threads_than_there_is_work(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
 def test_threads_are_a_positive_number(threads: Any) -> None:
-    with pytest.raises(DomainError, match=r"^A budget of threads must be a whole number from 1 up, but "):
+    with pytest.raises(AxfiError, match=r"whole number.*, but .* was given; give one"):
         Budget(threads=threads)

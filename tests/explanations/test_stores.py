@@ -158,6 +158,17 @@ def test_a_swapped_a_changed_and_a_missing_part_are_noticed(tmp_path) -> None:
     assert {p.name: p.read_bytes() for p in parts_of(path)} == right
 
 
+def test_a_copied_part_without_a_checksum_is_noticed_and_removed(tmp_path) -> None:
+    path = whole(tmp_path, "parquet")
+    first, expected = parts_of(path)[0], read(path)
+    shutil.copy(first, path / f"{first.name.rpartition('-')[0]}.parquet")
+    with pytest.raises(ResultFileError):
+        read(path)
+    with equal_blocks():
+        explainer().explain_to(path, rows(), progress=False)
+    assert read(path) == expected
+
+
 def test_only_what_is_damaged_is_computed_again(tmp_path) -> None:
     path = whole(tmp_path, "parquet")
     parts_of(path)[2].unlink()
@@ -381,4 +392,8 @@ def test_a_budget_that_is_far_too_small_still_gives_a_file(tmp_path) -> None:
         saved = own.explain_to(tmp_path / "out.jsonl", X[:6], progress=False)
     assert (len(saved), saved.radii) == (6, [0] * 6)
     assert saved.predictions == model.predict(X[:6]).tolist()
-    assert ax.verify(next(iter(saved)), model).ok
+    row = next(iter(saved))
+    assert ax.verify(row, model).ok
+    for asked in ("necessary", "in_smallest_cxps"):
+        with pytest.raises(IncompleteError, match="before any CXp was"):
+            getattr(row, asked)

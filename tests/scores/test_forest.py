@@ -76,7 +76,7 @@ def random_sets(rng: Random, m: int) -> dict[frozenset[int], Fraction]:
 def test_scores_with_penalties_are_those_of_the_definition(seed: int) -> None:
     rng = Random(seed)
     m = rng.randint(1, 5)
-    names = "abcde"[:m]
+    names = list("abcde")[:m]
     weights, penalties = random_sets(rng, m), random_sets(rng, m)
 
     def value(S: frozenset[int]) -> Fraction:
@@ -99,7 +99,7 @@ def test_penalties_of_an_explanation_are_taken_from_the_scores() -> None:
 
 
 def test_penalties_that_mean_nothing_are_refused() -> None:
-    forest = ax.CXpForest.of({("a",): 1}, features="ab")
+    forest = ax.CXpForest.of({("a",): 1}, features=list("ab"))
     with pytest.raises(UnknownFeatureError, match="no feature 'z'"):
         forest.with_penalties({("z",): 1})
     with pytest.raises(WeightError, match="at least one feature"):

@@ -172,6 +172,7 @@ def write_dddmp(obdd: Obdd, path: FilePath) -> None:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
     >>> from axfi_kc.domain import Grid, Integer
     >>> from axfi_kc.circuits.targets import obdd_of

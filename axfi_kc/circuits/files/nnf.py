@@ -217,6 +217,7 @@ def read_nnf(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from axfi_kc.circuits import queries
     >>> from axfi_kc.domain import Integer
     >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
@@ -350,6 +351,7 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
     >>> from axfi_kc.domain import Categorical, Grid
     >>> build = CircuitBuilder(Grid.of_values(Domain([Categorical("a", "xyz")])))

@@ -479,7 +479,8 @@ class ParquetParts(Store):
     def _named_parts(self) -> list[tuple[Span, str | None, Path]]:
         """Return the parts in order, as their names say."""
         found = [(m, p) for p in self._path.iterdir() if (m := _PART.fullmatch(p.name))]
-        return sorted(((int(m[1]), int(m[2])), m[3], p) for m, p in found)
+        parts = [((int(m[1]), int(m[2])), m[3], p) for m, p in found]
+        return sorted(parts, key=lambda part: (part[0], part[1] or "", part[2]))
 
     def _is_whole(self, path: Path, span: Span, seal: str | None, key: bytes | None) -> bool:
         if key is None or seal is None:

@@ -163,7 +163,8 @@ def _question(explained: Any) -> dict[str, object]:
 
 def _necessary(explanation: Any) -> dict[str, object]:
     """Return the features that are in every AXp, if the CXps are known and there are any."""
-    found = () if isinstance(explanation.cxps, UnlistedCXps) else explanation.necessary
+    is_known = explanation.stopped_at != 0 and not isinstance(explanation.cxps, UnlistedCXps)
+    found = explanation.necessary if is_known else ()
     return {"in every AXp": names(found)} if found else {}
 
 
