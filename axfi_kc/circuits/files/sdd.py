@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, has, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.asserted import asserted
@@ -21,7 +21,6 @@ from axfi_kc.circuits.files.sdd_primes import FALSE, TRUE, PlacedNode, are_exclu
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, is_comment
 from axfi_kc.circuits.files.variables import Variables, described_variables, description
 from axfi_kc.circuits.queries.determinism import note_deterministic
-from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.domain import Domain
 from axfi_kc.durable_files import write_pair, write_whole
@@ -345,7 +344,7 @@ def write_sdd(sdd: Any, path: FilePath, *, vtree: FilePath | None = None) -> Non
     -----
     Linear. Nodes that the root does not reach are left out.
     """
-    if not isinstance(sdd, Sdd):
+    if not has(sdd, "vtree") or not has(sdd, "nodes"):
         raise ArgumentError(f"write_sdd takes an Sdd, but {quoted(sdd)} was given; compile to 'sdd' first.")
     if not Path(path).name:
         raise ModelFileError(f"An SDD needs a file to be written to, but {quoted(path)} names none; give a path.")
