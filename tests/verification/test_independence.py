@@ -16,6 +16,7 @@ grimp = pytest.importorskip("grimp")
 # The question: which points there are, what constraints mean at one of them, and how probable values are. The model
 # itself: how its library is asked to predict. Around these: errors, budgets, JSON, files, masks, compiling.
 SHARED = {
+    "axfi_kc.arguments",
     "axfi_kc.budget",
     "axfi_kc.compiled",
     "axfi_kc.domain.constraints",
