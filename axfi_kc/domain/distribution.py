@@ -450,9 +450,7 @@ def _states(feature: Feature, bins: int | Sequence[Number] | None, most: int) ->
     if bins is None or isinstance(bins, int):
         number = 10 if bins is None else bins
         if not 0 < number <= _MOST_STATES:
-            raise DomainError(
-                f"Feature {feature.name!r} needs 1 to {_MOST_STATES} bins, but {quoted(bins)} were asked for."
-            )
+            raise DomainError(f"Feature {feature.name!r} needs at least one bin, but {quoted(bins)} were asked for.")
         width = Fraction(feature.high - feature.low + isinstance(feature, Integer), number)
         return States.of(feature, [feature.low + k * width for k in range(1, number)])
     return States.of(feature, bins)

@@ -218,7 +218,7 @@ class Explainer(Manners):
         max_size: int | None = None,
         budget: Budget | None = None,
         target: str = "auto",
-        class_names: Mapping[Any, str] | Sequence[str] | None = None,
+        class_names: Mapping[Any, str] | Sequence[str] | str | None = None,
         within: Region | None = None,
         on_budget: str = "radius",
         on_interrupt: str = "raise",

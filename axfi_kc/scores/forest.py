@@ -66,7 +66,7 @@ class CXpForest:
     @checked("features", "sets", "numerators")
     def __init__(
         self,
-        features: Iterable[str],
+        features: str | Iterable[str],
         sets: CxpSets | Iterable[int],
         numerators: Iterable[int] | None = None,
         denominator: int = 1,
@@ -84,7 +84,7 @@ class CXpForest:
 
     @classmethod
     @checked("weights", "features")
-    def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: Iterable[str]) -> CXpForest:
+    def of(cls, weights: Mapping[Iterable[str], Fraction | int], *, features: str | Iterable[str]) -> CXpForest:
         """Make a forest of explicit CXps: ``{features of a CXp: its weight}``."""
         names = tuple(features)
         position = {n: i for i, n in enumerate(names)}

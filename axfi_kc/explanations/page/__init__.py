@@ -31,7 +31,7 @@ from axfi_kc.scores.interactions import find_interactions
 __all__ = ["explore_html", "report_html", "write_explore", "write_report"]
 
 
-@checked("explained", "path", "title", "inflate", "max_rows", "max_details")
+@checked("path", "title", "inflate", "max_rows", "max_details")
 def write_report(
     explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     path: str | os.PathLike[str],
@@ -90,7 +90,7 @@ def write_report(
     write_page(report_html(explained, title=title, **options, max_rows=max_rows, max_details=max_details), path)
 
 
-@checked("explained", "title", "inflate", "max_rows", "max_details")
+@checked("title", "inflate", "max_rows", "max_details")
 def report_html(
     explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     *,

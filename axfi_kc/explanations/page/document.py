@@ -7,14 +7,12 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from axfi_kc.arguments import quoted
+from axfi_kc.arguments import has, quoted
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import ArgumentError
 from axfi_kc.explanations.batch import SavedBatch
-from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.about import made_words
 from axfi_kc.explanations.page.elements import Markup, element
-from axfi_kc.explanations.tables import SavedExplanation
 
 __all__ = ["check_explained", "page", "section_id", "write_page"]
 
@@ -79,5 +77,7 @@ def write_page(text: str, path: str | os.PathLike[str]) -> None:
 
 def check_explained(given: object) -> None:
     """Raise unless a page can be made of it: an explanation, or several in an order."""
-    if not isinstance(given, Sequence | SavedBatch | Explanation | SavedExplanation):
+    several = list(given) if isinstance(given, list | tuple) else []
+    one = isinstance(given, Sequence | SavedBatch) or has(given, "scores")
+    if not one or isinstance(given, str | bytes | bytearray | range) or not all(has(e, "scores") for e in several):
         raise ArgumentError(f"A page is made of explanations, but {quoted(given)} was given; give one, or a batch.")

@@ -88,7 +88,7 @@ def write_explore(
     write_page(explore_html(explained, title=title, **options), path)
 
 
-@checked("explained", "title", "paths", "max_rows", "max_bytes")
+@checked("title", "paths", "max_rows", "max_bytes")
 def explore_html(
     explained: Explanation | SavedExplanation | Sequence[Explanation | SavedExplanation] | SavedBatch,
     *,
