@@ -153,12 +153,7 @@ def from_cnf(
 
 
 def _called(names: Iterable[str] | None, n: int) -> list[str]:
-    if names is None:
-        return [f"x{k + 1}" for k in range(n)]
-    found = list(names)
-    if len(found) > MOST_NAMES:
-        raise CircuitError(f"At most {MOST_NAMES} variables have names of their own, not {len(found)}; pass domain=.")
-    return found
+    return [f"x{k + 1}" for k in range(n)] if names is None else list(names)
 
 
 def _of_file(
@@ -168,7 +163,7 @@ def _of_file(
     source = Source(path, budget=budget)
     n, clauses = read_clauses(source)
     if names is not None:
-        domain = boolean_domain(_called(names, n))
+        domain = boolean_domain(names)
     if domain is None and not is_described(source):
         if n > MOST_NAMES:  # a header is easily written
             source.fail(-1, f"at most {MOST_NAMES} variables without a domain", str(n), "pass domain=")

@@ -143,6 +143,7 @@ class Variables:
         return Variables(self.grid, self.bits + (None,) * more)
 
 
+_MOST_GIVEN = 500_000  # names that can be meant: a megabyte of text is no list of letters
 MOST_NAMES = 100_000
 """How many variables of clauses may become features of their own; a header of millions is easily written."""
 
@@ -153,13 +154,15 @@ def boolean_domain(names: Iterable[str]) -> Domain:
     Raises
     ------
     CircuitError
-        If there is no name.
+        If there is no name, or more than can be meant.
     DomainError
         If a name comes twice.
     """
     given = list(names)
     if not given:
         raise CircuitError("A circuit needs a variable, but no name was given; name one, or pass domain=.")
+    if len(given) > _MOST_GIVEN:
+        raise CircuitError(f"At most {_MOST_GIVEN} variables can be named, but {len(given)} were; pass domain=.")
     return Domain([Integer(str(name), 0, 1) for name in given])
 
 
