@@ -75,6 +75,8 @@ class BallWeights:
         plain = measured_domain(model.domain)
         self._model, self._near = model if plain is None else cast(GriddedModel, restricted(model, plain)), near
         self._joint = self._model.domain.distribution
+        # Of independent features nobody asks how probable the values are that stay: it may be 0.
+        self._tables = None if self._joint is None else self._joint.independent
         self._chances: dict[tuple[int, ...], Fraction] = {}
 
     @cached_property
@@ -132,6 +134,8 @@ class BallWeights:
         """Return the probability of states of some features, together with the instance's own of the others."""
         if self._joint is None:
             return Fraction(1)
+        if self._tables is not None:
+            return prod((self._tables[i][state] for i, state in zip(members, states, strict=True)), start=Fraction(1))
         features, known = self._model.domain.features, self._joint.states
         own = [int(s.locate(codes[i : i + 1], f)[0]) for i, (s, f) in enumerate(zip(known, features, strict=True))]
         for i, state in zip(members, states, strict=True):

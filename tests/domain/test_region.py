@@ -118,6 +118,14 @@ def test_what_stays_needs_no_probability() -> None:
         assert [(c.features, c.weight) for c in e.cxps] == [(("b",), Fraction(1, 2) if weights == "ratio" else 1)]
 
 
+def test_what_stays_needs_no_probability_in_a_ball_either() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)])
+    tables = (Fraction(1, 4), Fraction(3, 4)), (Fraction(1), Fraction(0))
+    joint = domain.with_distribution(ax.Product(ax.states_of(domain), tables))
+    e = ax.Explainer(lambda p: p[0], joint, within=ax.Region(frozen=["b"], radius=1, norm="l1")).explain((0, 1))
+    assert [(c.features, c.weight) for c in e.cxps] == [(("a",), Fraction(3, 4))]
+
+
 def test_a_ball_is_in_words() -> None:
     near = Near(("a", "b"), (1, "x"), (Fraction(1), Fraction(2)), Fraction(3))
     assert str(near) == "(a, b) no further than 3 from the instance"
