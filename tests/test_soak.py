@@ -22,6 +22,11 @@ def test_a_sample_of_the_soak(first: int) -> None:
         soak.check_seed(seed)
 
 
+def test_a_seed_that_disagreed() -> None:
+    """A ball around a frozen value that an edgeless Chow-Liu tree gives probability 0."""
+    soak.check_seed(1012163)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_listing_agrees_with_the_slow_judge(kind: str) -> None:
     rng = Random(f"judge {kind}")

@@ -18,14 +18,14 @@ domain = ax.Domain.from_data(X, categorical=["sex"])
 
 found = ax.sensitivity(model, domain, ["sex"], by="sex")
 print(found)
-found.to_frame()
+found.to_frame()[["of", "name", "probability"]].astype({"probability": float})
 
 # %%
 # The share of the *space* need not be the share of *people*. Under a distribution learnt from the data, side by side:
 
 joint = domain.with_distribution(ax.ChowLiu.fit(X, domain, bins={"age": [35, 50, 65]}))
 answer = ax.fairness(model, joint, ["sex", "age"])
-answer.to_frame()
+answer.to_frame()[["question", "of", "name", "probability"]].astype({"probability": float})
 
 # %%
 # Where is it? The sensitive points are a circuit, so they can be asked about: for which age is the sex most likely to
