@@ -81,6 +81,40 @@ def one_tree(budget: ax.Budget) -> Any:
     return _tree_engine().explain(np.array([hard.deep_tree()[1]]), budget=budget)
 
 
+def _in_space(budget: ax.Budget, domain: ax.Domain, **options: Any) -> Any:
+    model, x = trees()
+    return ax.Explainer(model, domain, budget=budget, on_budget="raise").explain(x, **options)
+
+
+def constrained(budget: ax.Budget) -> Any:
+    """Explain where one of two features has to stay low."""
+    domain = trees()[0].domain
+    return _in_space(budget, domain.where((ax.feature("x0") <= 0.6) | (ax.feature("x1") <= 0.6)))
+
+
+def mixed(budget: ax.Budget) -> Any:
+    """Explain under a mixture, in which features depend on each other."""
+    domain = trees()[0].domain
+    states = ax.states_of(domain, 2)
+    parts = [ax.Product(states, ((Fraction(n, 4), Fraction(4 - n, 4)),) * len(domain.features)) for n in (1, 3)]
+    return _in_space(budget, domain.with_distribution(ax.Mixture(tuple(parts), (Fraction(1, 2), Fraction(1, 2)))))
+
+
+def in_region(budget: ax.Budget) -> Any:
+    """Explain within reach."""
+    return _in_space(budget, trees()[0].domain, within=ax.Region(radius=Fraction(2, 5), unit="range"))
+
+
+IN_SPACES: dict[str, Work] = {
+    "explain, constraint": constrained,
+    "explain, joint distribution": mixed,
+    "explain, region": in_region,
+    "shap_interactions": lambda b: ax.shap_interactions(dag(), [0] * 300, budget=b),
+    "prime implicants": lambda b: ax.prime_implicants(diagram(), budget=b),
+    "entropy": lambda b: ax.entropy(dag(), budget=b),
+}
+
+
 EXPLANATIONS: dict[str, Work] = {
     "explain, ensemble": lambda b: explained(trees(), b),
     "explain, one tree": one_tree,
@@ -187,7 +221,7 @@ COMPILATIONS: dict[str, Work] = {
     for name, make in (("boosted trees", trees), ("linear", linear))
 }
 
-OPERATIONS = EXPLANATIONS | QUESTIONS | CIRCUITS | COMPILATIONS
+OPERATIONS = EXPLANATIONS | IN_SPACES | QUESTIONS | CIRCUITS | COMPILATIONS
 
 
 def votes(p: Any) -> bool:
