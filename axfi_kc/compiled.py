@@ -130,37 +130,8 @@ class _PartCompiler(_PlainCompiler):
     _made_into = _AsPart
 
 
-class _FlatLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Code of flat kernels: optimised once, and not for several elements of an array at a time.
-
-    numba optimises twice, since code that counts references has to be left out in between; there is none.
-    """
-
-    def _optimize_final_module(self) -> None:
-        found = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
-        passes, *builder = found if isinstance(found, tuple) else (found,)  # numba < 0.62 has no builder
-        passes.run(self._final_module, *builder)
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _AsFlat(AnalysisPass):  # type: ignore[misc]
-    _name = "axfi_kc_flat"
-
-    def __init__(self) -> None:
-        super().__init__()
-
-    def run_pass(self, state: Any) -> bool:
-        state.library = _FlatLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()  # before there is anything: it is to be kept on disk
-        return False
-
-
-class _FlatCompiler(_PlainCompiler):
-    _made_into = _AsFlat
-
-
 # Flat arrays are not counted, and what has none but these needs no code that counts.
-_FLAT_OPTIONS: dict[str, Any] = _OPTIONS | {"_nrt": False, "pipeline_class": _FlatCompiler}
+_FLAT_OPTIONS: dict[str, Any] = _OPTIONS | {"_nrt": False}
 
 
 def flat_kernel(**records: type) -> Callable[[Callable[..., Any]], Any]:
