@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from numbers import Integral
+from numbers import Number
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -510,7 +510,7 @@ def _cuts_of(feature: Feature, split: Split) -> list[Cut]:
 
 def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
     """Return the cuts that set `codes` apart on an ordered feature."""
-    if isinstance(feature, Integer) and all(isinstance(c, Integral) for c in codes):
+    if isinstance(feature, Integer) and all(isinstance(c, Number) for c in codes):
         # Closed cuts after c - 1 and after c leave c alone in its cell.
         return [Cut(edge, closed=True) for c in codes for edge in (c - 1, c)]
     if isinstance(feature, Categorical):
