@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ Cells = npt.NDArray[np.int32]
 Int32s = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 _ROUND = 1 << 13  # nodes of each thread between two looks at the clock
+_STRETCH = 16  # rounds of each thread until all stop for a moment
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
 
 
@@ -152,7 +153,7 @@ def cover_sets(
             if pool is None:
                 parts[0].run(most)
             elif most:
-                list(pool.map(_Cover.run, parts))
+                list(pool.map(lambda part: part.run_rounds(meter), parts))
             if not most or not meter.spend(sum(part.nodes for part in parts) - before):
                 raise BudgetSpent([sum(1 << i for i in Y) for Y in sets])
     return _dealt_back(parts)
@@ -166,8 +167,8 @@ def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
     pieces: list[Any] = [None] * len(n_boxes)
     for k, part in enumerate(parts):
         n_boxes[k :: len(parts)] = part.n_boxes
-        ends = np.cumsum(2 * part.sizes * part.n_boxes)
-        pieces[k :: len(parts)] = np.split(part.bounds, ends[:-1])
+        ends, bounds = np.cumsum(2 * part.sizes * part.n_boxes).tolist(), part.bounds
+        pieces[k :: len(parts)] = [bounds[begin:end] for begin, end in pairwise([0, *ends])]
     return np.concatenate(pieces), n_boxes
 
 
@@ -211,7 +212,13 @@ class _Cover:
         """The bounds of all boxes so far, flat."""
         return self._out[: self._registers[cover_kernels.N_OUT]]
 
-    def run(self, nodes: int = _ROUND) -> None:
+    def run_rounds(self, meter: Meter) -> None:
+        """Go on for some rounds, beside others, as long as the budget lasts; one round if that counts nodes."""
+        for _ in range(_STRETCH if meter.rest().nodes is None else 1):
+            if not self.ended and not meter.is_spent:
+                self.run(_ROUND)
+
+    def run(self, nodes: int) -> None:
         """Go on for so many nodes."""
         self._registers[LIMIT] = self.nodes + nodes
         while True:
