@@ -318,8 +318,8 @@ def threads(library: str, data: str, row: int, max_size: int | None = None, turn
             found[n].append((_timed(explainer, test[row])["seconds"], process_time() - before))
     clock, processor = ({n: min(pairs)[k] for n, pairs in found.items()} for k in range(2))
     gain = clock[1] / clock[2]
-    print(f"{library} on {data}, row {row}: one thread {clock[1]:.1f} s, two {clock[2]:.1f} s, {gain:.2f} times; of the "
-          f"processor {processor[1]:.1f} and {processor[2]:.1f} s", flush=True)  # fmt: skip
+    print(f"{library} on {data}, row {row}: one thread {clock[1]:.1f} s, two {clock[2]:.1f} s, {gain:.2f} times; of "
+          f"the processor {processor[1]:.1f} and {processor[2]:.1f} s", flush=True)  # fmt: skip
     seconds = {f"threads_{n}": found[n] for n in found}
     return {"library": library, "data": data, "row": row, "max_size": max_size, **seconds}
 
