@@ -25,7 +25,7 @@ __all__ = ["ASKED", "DEPTH", "REGISTERS", "SHARE", "SHARES", "SIZE", "Deviations
 # a question is under way, which share of the sets is asked about, and of how many
 SIZE, DEPTH, ASKED, ASKING, SHARE, SHARES = range(7, 13)
 REGISTERS = 13
-_DEALT = 2  # the depth at which sets are dealt out: their first three features say whose they are
+_DEALT = 3  # the depth at which sets are dealt out: their first four features say whose they are
 
 
 class Deviations(NamedTuple):
