@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Condition
 from typing import Any
 
@@ -26,6 +27,7 @@ from axfi_kc.engines.ensemble.family_kernels import Family
 from axfi_kc.engines.ensemble.search_kernels import LAST, MAX_SIZE, N_SETS, SCORE, TOP, Scratch, Stack
 from axfi_kc.engines.ensemble.set_kernels import DEPTH, SHARE, SHARES, SIZE, Deviations, Walk
 from axfi_kc.engines.found import masks_of_words, words_of_masks
+from axfi_kc.families.masks import minimal_sets
 
 __all__ = ["CxpSearch", "find_cxps", "find_witness", "minimal"]
 
@@ -38,6 +40,7 @@ WORD = 64  # features in a word of a set, leaves in a block
 _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
 _FEW_SETS = 4096  # not worth thinning out
+_FEW = 16  # not worth a kernel's arrays
 _FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
 _ROUND = 1 << 12  # nodes of each thread until it tells the others what it has found: some thousandths of a second
 _BEHIND = 2  # rounds until a thread hears of that: those who are not in step do not wait for each other
@@ -121,6 +124,12 @@ def _new_stack(ensemble: Ensemble) -> Stack:
     total, value, known = np.empty((3, _DEPTH), np.int64)
     changed, latest = np.empty((_DEPTH, words), np.uint64), np.empty(_DEPTH, np.int32)
     return Stack(lo, hi, mask, leaf, near, fork, total, value, changed, latest, known)
+
+
+@cache
+def _everything(m: int) -> Words:
+    """Return the set of all features."""
+    return words_of_masks([(1 << m) - 1], m)[0]
 
 
 def _new_family(m: int, rows: int = _FIRST_SETS) -> Family:
@@ -244,7 +253,7 @@ class _Sweep:
 
     def __init__(self, ensemble: Ensemble, there: Around, *, max_size: int, threads: int) -> None:
         self._ensemble, self._around, m = ensemble, there, len(there.v)
-        self._free = words_of_masks([(1 << m) - 1], m)[0]
+        self._free = _everything(m)
         self.workers = []
         for _ in range(threads):
             registers = np.zeros(search_kernels.REGISTERS, np.int64)
@@ -473,6 +482,8 @@ class CxpSearch:
         sets = self._sweep.workers[0].sets
         if self.radius < len(self._around.v):
             sets = sets[np.bitwise_count(sets).sum(axis=1) <= self.radius]
+        if len(sets) <= _FEW:
+            return minimal_sets(masks_of_words(sets))
         return masks_of_words(minimal(sets, len(self._around.v)))
 
     @property

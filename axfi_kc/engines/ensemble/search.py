@@ -167,7 +167,7 @@ def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
     pieces: list[Any] = [None] * len(n_boxes)
     for k, part in enumerate(parts):
         n_boxes[k :: len(parts)] = part.n_boxes
-        ends, bounds = np.cumsum(2 * part.sizes * part.n_boxes).tolist(), part.bounds
+        ends, bounds = np.cumsum(2 * np.diff(part.offsets) * part.n_boxes).tolist(), part.bounds
         pieces[k :: len(parts)] = [bounds[begin:end] for begin, end in pairwise([0, *ends])]
     return np.concatenate(pieces), n_boxes
 
@@ -191,8 +191,7 @@ class _Cover:
         self._ensemble, self._boxes = ensemble, _boxes(ensemble)
         self._around, self._scratch = room
         self._live = np.empty(len(ensemble.root), np.int32)
-        self.sizes = np.array([len(Y) for Y in sets], np.int64)
-        self._offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
+        self.offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
         self._features = np.array([i for Y in sets for i in Y], np.int32)
         self._out, self.n_boxes = np.empty(4096, np.int32), np.zeros(len(sets), np.int64)
         self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
@@ -223,7 +222,7 @@ class _Cover:
         self._registers[LIMIT] = self.nodes + nodes
         while True:
             status = cover_kernels.cover(
-                self._ensemble, self._around, self._offsets, self._features, *self._within, self._boxes, self._out,
+                self._ensemble, self._around, self.offsets, self._features, *self._within, self._boxes, self._out,
                 self.n_boxes, self._live, self._scratch, self._registers,
             )  # fmt: skip
             if status == STACK_FULL:
