@@ -175,6 +175,33 @@ def test_more_threads_than_there_is_work(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [c.features for c in e.cxps] == [("f0", "f1"), ("f0", "f2"), ("f1", "f2")]
 
 
+def test_searches_that_go_on_side_by_side_share_no_arrays() -> None:
+    """Arrays of a search that has ended are used again, by one search at a time."""
+    rng = Random(11)
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 2) for i in range(7)])
+    trees = [nodes_of((i, 0.5 + rng.randint(0, 1), 0, rng.choice((1, 2, 3)))) for i in range(7)] * 2
+    engine: Any = engine_for(TreeSum.of(domain, trees, rule=Positive((0, 1))), Similarity())
+    cells, outputs = engine.locate(domain.encode([(0,) * 7, (0, 0, 1, 0, 0, 0, 0)]))
+    assert outputs[0] == outputs[1]
+
+    def begun(k: int) -> CxpSearch:
+        return CxpSearch(engine._at(outputs[k]), cells[k].astype(np.int32), max_size=7, meter=Meter())
+
+    alone = []
+    for k in (0, 1):
+        search = begun(k)
+        list(search.climb(10**9))
+        alone.append(search.cxps())
+        search.give_back()
+    both = [begun(0), begun(1)]
+    for _ in zip(both[0].climb(10**9), both[1].climb(10**9), strict=False):
+        pass
+    for search in both:
+        list(search.radii(climbing=False))
+    assert [set(search.cxps()) for search in both] == [set(found) for found in alone]
+    assert alone[0] != alone[1]
+
+
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])
 def test_threads_are_a_positive_number(threads: Any) -> None:
     with pytest.raises(AxfiError, match=r"whole number.*, but .* was given; give one"):

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
-from threading import Condition
+from threading import Condition, local
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from axfi_kc.engines.ensemble.set_kernels import DEPTH, SHARE, SHARES, SIZE, Dev
 from axfi_kc.engines.found import masks_of_words, words_of_masks
 from axfi_kc.families.masks import minimal_sets
 
-__all__ = ["CxpSearch", "find_cxps", "find_witness", "minimal"]
+__all__ = ["CxpSearch", "find_cxps", "find_witness", "minimal", "spares"]
 
 
 Cells = npt.NDArray[np.int32]
@@ -41,6 +41,8 @@ _DEPTH = 48  # rows of a new stack
 _FIRST_SETS = 64  # rows of a new family
 _FEW_SETS = 4096  # not worth thinning out
 _FEW = 16  # not worth a kernel's arrays
+_SMALL = 1 << 13  # entries of tests in trees whose arrays are kept
+_SHAPES = 8  # of trees for which they are
 _FIRST_TURN = 1 << 11  # nodes: most instances of small models need fewer for everything
 _ROUND = 1 << 12  # nodes of each thread until it tells the others what it has found: some thousandths of a second
 _BEHIND = 2  # rounds until a thread hears of that: those who are not in step do not wait for each other
@@ -58,7 +60,9 @@ def find_cxps(ensemble: Ensemble, v: Cells, *, max_size: int, meter: Meter) -> l
     search = CxpSearch(ensemble, v, max_size=max_size, meter=meter)
     for _ in search.radii(climbing=max_size < len(v)):
         pass
-    return search.cxps()
+    found = search.cxps()
+    search.give_back()
+    return found
 
 
 def find_witness(ensemble: Ensemble, v: Cells, mask: int, *, meter: Meter) -> Cells | None:
@@ -90,6 +94,35 @@ def doubled(arrays: Any) -> Any:
     """Return the same named tuple with twice the rows."""
     # Rows keep their numbers, so an interrupted search goes on as if the arrays had always been larger.
     return type(arrays)(*(np.concatenate([a, np.empty_like(a)]) for a in arrays))
+
+
+class _Spares(local):
+    """Arrays that a search needs no more, for the next one of this thread: to search a small model takes no longer.
+
+    What they hold means nothing, and they are kept for the shape of the trees, not for the trees.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Any, ...], Any] = {}
+
+    def take(self, purpose: str, ensemble: Ensemble) -> Any:
+        """Return arrays for trees of this shape, which then belong to who takes them; None if there are none."""
+        return self._kept.pop(self._key(purpose, ensemble), None) if self._kept else None
+
+    def keep(self, purpose: str, ensemble: Ensemble, arrays: Any) -> None:
+        """Keep the arrays of small models, of a few shapes."""
+        if ensemble.sides.size <= _SMALL:
+            if len(self._kept) >= _SHAPES:
+                self._kept.clear()
+            self._kept[self._key(purpose, ensemble)] = arrays
+
+    @staticmethod
+    def _key(purpose: str, ensemble: Ensemble) -> tuple[Any, ...]:
+        sizes = ensemble.n_cells, ensemble.base, ensemble.root, ensemble.test
+        return (purpose, int(ensemble.block_start[-1]), *map(len, sizes))
+
+
+spares = _Spares()
 
 
 def around(ensemble: Ensemble, v: Cells) -> Around:
@@ -161,7 +194,13 @@ class _Worker:
 
     def __post_init__(self) -> None:
         """Begin with an empty stack."""
-        self.stack, self.scratch = _new_stack(self.ensemble), new_scratch(self.ensemble)
+        spare = spares.take("search", self.ensemble)
+        self.stack, self.scratch = spare or (_new_stack(self.ensemble), new_scratch(self.ensemble))
+
+    def give_back(self) -> None:
+        """Leave its arrays to the next search; it needs them no more."""
+        if len(self.stack.total) == _DEPTH:
+            spares.keep("search", self.ensemble, (self.stack, self.scratch))
 
     @property
     def n_sets(self) -> int:
@@ -485,6 +524,10 @@ class CxpSearch:
         if len(sets) <= _FEW:
             return minimal_sets(masks_of_words(sets))
         return masks_of_words(minimal(sets, len(self._around.v)))
+
+    def give_back(self) -> None:
+        """Leave the arrays to the next search, and ask this one and its :attr:`room` no more."""
+        self._sweep.workers[0].give_back()
 
     @property
     def room(self) -> Room:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
 from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch
+from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch, spares
 from axfi_kc.engines.ensemble.layout_kernels import fill_ends, lay_out, left_cells, list_tests
 from axfi_kc.engines.ensemble.merging import merged
 from axfi_kc.errors import UnsupportedModelError
@@ -30,6 +30,7 @@ Int32s = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 _ROUND = 1 << 13  # nodes of each thread between two looks at the clock
 _STRETCH = 16  # rounds of each thread until all stop for a moment
+_DEPTH = 24  # rows of new boxes
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
 
 
@@ -161,6 +162,7 @@ def cover_sets(
 
 def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Return what was dealt out in turn as one."""
+    parts[0].give_back()
     if len(parts) == 1:
         return parts[0].bounds, parts[0].n_boxes
     n_boxes = np.zeros(sum(len(part.n_boxes) for part in parts), np.int64)
@@ -188,7 +190,7 @@ class _Cover:
         within: tuple[Cells, Cells] | None = None,
     ) -> None:
         self._within = within or (np.zeros(len(v), np.int32), ensemble.n_cells)
-        self._ensemble, self._boxes = ensemble, _boxes(ensemble)
+        self._ensemble, self._boxes = ensemble, spares.take("cover", ensemble) or _boxes(ensemble)
         self._around, self._scratch = room
         self._live = np.empty(len(ensemble.root), np.int32)
         self.offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
@@ -210,6 +212,11 @@ class _Cover:
     def bounds(self) -> Cells:
         """The bounds of all boxes so far, flat."""
         return self._out[: self._registers[cover_kernels.N_OUT]]
+
+    def give_back(self) -> None:
+        """Leave its room for boxes to the next one; all that was found stays."""
+        if len(self._boxes.lo) == _DEPTH:
+            spares.keep("cover", self._ensemble, self._boxes)
 
     def run_rounds(self, meter: Meter) -> None:
         """Go on for some rounds, beside others, as long as the budget lasts; one round if that counts nodes."""
@@ -235,7 +242,7 @@ class _Cover:
 
 
 def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
-    depth, m, n_scores = 24, len(ensemble.n_cells), len(ensemble.base)
+    depth, m, n_scores = _DEPTH, len(ensemble.n_cells), len(ensemble.base)
     lo, hi = np.empty((2, depth, m), np.int32)
     mask = np.empty((depth, int(ensemble.block_start[-1])), np.uint64)
     high, low, fork = np.empty((3, depth, len(ensemble.root)), np.int32)
