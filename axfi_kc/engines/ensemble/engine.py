@@ -81,6 +81,7 @@ class EnsembleEngine(InstanceEngine):
         except BudgetSpent as spent:
             if not radius:
                 raise unfinished(spent.found, self._model.domain, meter) from None
+        search.give_back()
         return sorted_totals(totals), radius if radius < min(max_size, len(v)) else None
 
     def _totals(
