@@ -84,7 +84,8 @@ def move_entries(old, table, first, end):
 
 
 @part
-def _tag(place, ends, children, first, last):
+def node_tag(place, ends, children, first, last):
+    """Return the tag of the node with the runs from first to last."""
     h = mixed(np.uint64(place), last - first)
     for k in range(first, last):
         h = mixed(h, np.int64(children[k]) << 32 | np.int64(ends[k]))
@@ -100,23 +101,23 @@ def _are_same(ends, children, a, b, n):
 
 
 @part
-def make_node(places, offsets, ends, children, table, used, place, given_ends, at, given_children, below, n):
-    """Return the node with the n runs that begin at given_ends[at] and given_children[below].
-
-    There must be room. The arrays of the table come one by one: to hand on a tuple of arrays in a hot loop costs
-    more than to make a node.
-    """
-    first = used[N_RUNS]
-    last = first
-    # Written behind the runs in use, neighbours with the same child joined; they stay if the node is new.
+def write_runs(ends, children, used, given_ends, at, given_children, below, n):
+    """Write n runs, neighbours with the same child joined, behind those in use, and return where they end."""
+    last = used[N_RUNS]
     for k in range(n):
         if k + 1 == n or given_children[below + k + 1] != given_children[below + k]:
             ends[last] = given_ends[at + k]
             children[last] = given_children[below + k]
             last += 1
+    return last
+
+
+@part
+def node_of_runs(places, offsets, ends, children, table, used, place, last, tag):
+    """Return the node of the runs behind those in use, up to `last`, which stay there if it is new."""
+    first = used[N_RUNS]
     if last == first + 1:  # one run takes all cells: the feature is not tested
         return np.int64(children[first])
-    tag = _tag(place, ends, children, first, last)
     slot = tag & (table.shape[0] - 1)
     while table[slot]:
         if table[slot] >> 32 == tag:
@@ -136,6 +137,18 @@ def make_node(places, offsets, ends, children, table, used, place, given_ends, a
     used[N_NODES] = node + 1
     used[N_RUNS] = last
     return node
+
+
+@part
+def make_node(places, offsets, ends, children, table, used, place, given_ends, at, given_children, below, n):
+    """Return the node with the n runs that begin at given_ends[at] and given_children[below].
+
+    There must be room. The arrays of the table come one by one: to hand on a tuple of arrays in a hot loop costs
+    more than to make a node.
+    """
+    last = write_runs(ends, children, used, given_ends, at, given_children, below, n)
+    tag = node_tag(place, ends, children, used[N_RUNS], last)
+    return node_of_runs(places, offsets, ends, children, table, used, place, last, tag)
 
 
 @flat_kernel(nodes=FlatNodes)
