@@ -12,7 +12,7 @@ import numpy as np
 
 from axfi_kc.compiled import part
 
-__all__ = ["LIMB", "add", "copy", "is_less", "sign", "subtract"]
+__all__ = ["LIMB", "add", "copy", "copy_where", "is_less", "sign", "subtract"]
 
 
 LIMB = 52  # bits of every limb but the first
@@ -46,6 +46,13 @@ def copy(a, i, out, k, limbs):
     """Set the number at out[k] to that at a[i]."""
     for limb in range(len(limbs)):
         out[k + limb] = a[i + limb]
+
+
+@part
+def copy_where(mask, a, i, out, k, limbs):
+    """Set the number at out[k] to that at a[i] if the mask is -1, and leave it if it is 0, without a branch."""
+    for limb in range(len(limbs)):
+        out[k + limb] ^= (out[k + limb] ^ a[i + limb]) & mask
 
 
 @part

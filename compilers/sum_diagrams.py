@@ -71,6 +71,7 @@ class _Search:
             runs=np.zeros(depth, np.int64),
             n_open=np.zeros(depth, np.int64),
             open_runs=np.zeros(depth * widest, np.int32),
+            positions=np.zeros(depth, np.int64),
             totals=in_limbs([total] * depth, n_limbs),
             lows=np.zeros((depth, n_limbs), np.int64),
             highs=np.zeros((depth, n_limbs), np.int64),
@@ -189,4 +190,4 @@ def compile_kernels() -> None:
     search = _Search(trees.flat(1), [1, 2], -1, 9, table)
     # Growth calls a kernel too, which would otherwise be compiled in the middle of a measured compilation.
     table._grow_table(1)
-    table.circuit(table.union([search.node(), *table.nodes(1, [[0, 1]]).tolist()]))
+    table.circuit(table.union([search.node(), *table.nodes(0, [[0, 1]]).tolist()]))

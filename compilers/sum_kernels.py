@@ -30,7 +30,7 @@ from axfi_kc.circuits.targets.mdd_kernels import (
     write_runs,
 )
 from axfi_kc.compiled import flat_kernel, part
-from axfi_kc.compilers.limb_kernels import add, copy, is_less, sign, subtract
+from axfi_kc.compilers.limb_kernels import add, copy, copy_where, is_less, sign, subtract
 from axfi_kc.flat_arrays import prefetch
 
 __all__ = [
@@ -148,6 +148,7 @@ class Frames(NamedTuple):
     runs: np.ndarray
     n_open: np.ndarray
     open_runs: np.ndarray
+    positions: np.ndarray
     totals: np.ndarray
     lows: np.ndarray
     highs: np.ndarray
@@ -475,7 +476,7 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     places, offsets, node_ends, node_children, node_table, used = nodes
     key_starts, keys, run_starts, ends, amounts, mosts, run_hashes, child_starts, links, left_trees, _, _, _ = groups
     rows, rest, below_states, hashes, lefts, state_table = states
-    frame_states, frame_runs, n_open, open_runs, totals, lows, highs, children, numbers, merged, _ = frames
+    frame_states, frame_runs, n_open, open_runs, positions, totals, lows, highs, children, numbers, merged, _ = frames
     tree_places = trees.places
     entries, blocks, free = lists
     width = np.int64(len(limbs))
@@ -520,21 +521,18 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                 arc = (first + run) * width
                 add(totals, here, amounts, arc, numbers, sum_at, limbs)
                 subtract(lefts, s * width, mosts, arc, numbers, high, limbs)
-                if not is_less(numbers, sum_at, numbers, one, limbs):
-                    # True for every sum from 1 on, as nothing below can take anything away.
-                    children[at + run] = 1
-                    subtract(numbers, one, amounts, arc, numbers, low, limbs)
-                    if is_less(lows, here, numbers, low, limbs):
-                        copy(numbers, low, lows, here, limbs)
-                elif is_less(numbers, sum_at, numbers, high, limbs):
-                    # False as long as sum and most do not exceed 0; intervals end before their second number.
-                    children[at + run] = 0
-                    subtract(numbers, high, amounts, arc, numbers, high, limbs)
-                    if is_less(numbers, high, highs, here, limbs):
-                        copy(numbers, high, highs, here, limbs)
-                else:
-                    open_runs[at + n_left] = run
-                    n_left += 1
+                # True for every sum from 1 on, as nothing below can take anything away; false as long as sum and
+                # most do not exceed 0. Masks of which one or none is -1, for no processor guesses such branches.
+                is_true = ~sign(numbers, sum_at, numbers, one, limbs)
+                is_false = sign(numbers, sum_at, numbers, high, limbs)
+                children[at + run] = is_true & 1
+                subtract(numbers, one, amounts, arc, numbers, low, limbs)
+                copy_where(is_true & sign(lows, here, numbers, low, limbs), numbers, low, lows, here, limbs)
+                # Intervals end before their second number.
+                subtract(numbers, high, amounts, arc, numbers, high, limbs)
+                copy_where(is_false & sign(numbers, high, highs, here, limbs), numbers, high, highs, here, limbs)
+                open_runs[at + n_left] = run
+                n_left += 1 + is_true + is_false
             n_open[depth] = n_left
             # All that is asked for next lies anywhere: fetched at once, the processor waits once.
             for k in range(n_left):
@@ -597,6 +595,8 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                         depth += 1
                         frame_states[depth] = below
                         frame_runs[depth] = -1
+                        # Nobody asks this state before the frame is done: what is below has states of later places.
+                        positions[depth] = k + 1 - start
                         copy(numbers, sum_at, totals, here + width, limbs)
                         break
                     child = entries[entry + 2 * width]
@@ -606,11 +606,9 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
             # Seen from here, a child's interval lies lower by what the arc adds. The node holds where all of
             # its children do.
             subtract(numbers, low, amounts, arc * width, numbers, low, limbs)
-            if is_less(lows, here, numbers, low, limbs):
-                copy(numbers, low, lows, here, limbs)
+            copy_where(sign(lows, here, numbers, low, limbs), numbers, low, lows, here, limbs)
             subtract(numbers, high, amounts, arc * width, numbers, high, limbs)
-            if is_less(numbers, high, highs, here, limbs):
-                copy(numbers, high, highs, here, limbs)
+            copy_where(sign(numbers, high, highs, here, limbs), numbers, high, highs, here, limbs)
             place += 1
             if is_new:  # of which there was room for one
                 is_new = False
@@ -622,18 +620,17 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
             last = write_runs(node_ends, node_children, used, ends, first, children, at, n)
             tag = node_tag(level, node_ends, node_children, used[N_RUNS], last)
             prefetch(node_table, tag & (node_table.shape[0] - 1))
-            start, count = rows[row + _LIST + _START], rows[row + _LIST + _COUNT]
-            k = _position(entries, start, count, lows, here, limbs)
             made = node_of_runs(places, offsets, node_ends, node_children, node_table, used, level, last, tag)
             if made == 0:
                 # No list is needed for what is false up to a sum, and true from one on: the state knows these two.
                 copy(highs, here, rows, row + _OPEN, limbs)
             elif made == 1:
                 copy(lows, here, rows, row + _OPEN + width, limbs)
-            elif rows[row + _GROUP] & 1 or count == LONGEST:
+            elif rows[row + _GROUP] & 1 or rows[row + _LIST + _COUNT] == LONGEST:
                 _insert_long(rows, row, lists, reg, lows, highs, here, made, limbs)
             else:
-                _put(rows, row + _LIST, entries, free, reg, k, lows, here, highs, here, made, limbs)
+                at = positions[depth]
+                _put(rows, row + _LIST, entries, free, reg, at, lows, here, highs, here, made, limbs)
             reg[VALUE] = made
             is_fresh = True
             depth -= 1

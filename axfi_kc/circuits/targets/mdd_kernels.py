@@ -264,7 +264,7 @@ def unite(nodes, unions, reg, limits, last_ends):
                     scratch[0, k] = node_children[arc]
             child = _settled(scratch, width)
             if child < 0:
-                slot = _set_slot(sets, table, scratch, 0, _set_tag(scratch, 0))
+                slot = _set_slot(sets, table, scratch, np.int64(0), _set_tag(scratch, np.int64(0)))
                 if not table[slot]:
                     is_whole = False
                     break
