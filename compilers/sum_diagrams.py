@@ -79,6 +79,7 @@ class _Search:
             numbers=in_limbs([far, -far, 1, 0, 0, 0], n_limbs),
             trees=np.array(residuals, dtype=np.int32),
             at=np.zeros(len(residuals), np.int64),
+            waiting=np.zeros(5, np.int64),
         )
         self._groups, self._states, self._lists = self._empty(len(residuals), widest)
 

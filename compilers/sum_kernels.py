@@ -156,6 +156,14 @@ class Frames(NamedTuple):
     numbers: np.ndarray  # of which the first is far beyond every sum, and the second is that below 0
     trees: np.ndarray
     at: np.ndarray
+    waiting: np.ndarray  # a node that is not yet looked up
+
+
+# A node that was made is looked for in a table of nodes that lies in no cache. Meanwhile the search goes on: it needs the
+# node only for the next one. What waits is its tag, the end of its runs (0: nothing waits), its place, and where it is
+# to be written among entries and children.
+_TAG, _LAST, _LEVEL, _ENTRY, _CHILD = map(np.int64, range(5))
+_UNKNOWN = np.int64(-1)  # stands there until then
 
 
 # rows of Frames.numbers
@@ -393,7 +401,10 @@ def _move(entries, a, b, limbs):
 
 @part
 def _put(heads, h, entries, free, reg, at, low, i, high, j, node, limbs):
-    """Insert an entry into the list heads[h:] at position `at`; a full list moves to where there is more room."""
+    """Insert an entry into the list heads[h:] at position `at`, and return where its node stands.
+
+    A full list moves to where there is more room.
+    """
     width = np.int64(len(limbs))
     words = 2 * width + 1
     start, count, c = heads[h + _START], heads[h + _COUNT], heads[h + _CLASS]
@@ -413,6 +424,7 @@ def _put(heads, h, entries, free, reg, at, low, i, high, j, node, limbs):
     copy(high, j, entries, entry + width, limbs)
     entries[entry + 2 * width] = node
     heads[h + _COUNT] = count + 1
+    return entry + 2 * width
 
 
 @part
@@ -464,6 +476,19 @@ def _insert_long(rows, row, lists, reg, low, high, i, node, limbs):
         copy(low, i, entries, entry, limbs)
 
 
+@part
+def _look_up(places, offsets, ends, node_children, table, used, waiting, entries, children):
+    """Look up the node that waits, if one does, and write it where it is to stand."""
+    last = waiting[_LAST]
+    if last:
+        waiting[_LAST] = 0
+        made = node_of_runs(
+            places, offsets, ends, node_children, table, used, waiting[_LEVEL], last, waiting[_TAG]
+        )
+        entries[waiting[_ENTRY]] = made
+        children[waiting[_CHILD]] = made
+
+
 @flat_kernel(trees=Trees, nodes=FlatNodes, groups=Groups, states=States, lists=Lists, frames=Frames)
 def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     """Return DONE with the node of the first frame in reg[VALUE]; call again after any other answer.
@@ -476,7 +501,7 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     places, offsets, node_ends, node_children, node_table, used = nodes
     key_starts, keys, run_starts, ends, amounts, mosts, run_hashes, child_starts, links, left_trees, _, _, _ = groups
     rows, rest, below_states, hashes, lefts, state_table = states
-    frame_states, frame_runs, n_open, open_runs, positions, totals, lows, highs, children, numbers, merged, _ = frames
+    frame_states, frame_runs, n_open, open_runs, positions, totals, lows, highs, children, numbers, merged, _, waiting = frames
     tree_places = trees.places
     entries, blocks, free = lists
     width = np.int64(len(limbs))
@@ -497,13 +522,12 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     is_fresh, is_new = False, False
     while depth >= 0:
         reg[DEPTH] = depth
-        if reg[NODES] >= reg[LIMIT]:
-            return ALLOWANCE
+        is_full = used[N_NODES] >= limits[REGISTERS] or max(used[N_RUNS], waiting[_LAST]) > limits[REGISTERS + 1]
         for k in range(N_STATES, REGISTERS):
-            if reg[k] > limits[k]:
-                return STORE_FULL
-        if used[N_NODES] > limits[REGISTERS] or used[N_RUNS] > limits[REGISTERS + 1]:
-            return STORE_FULL
+            is_full = is_full or reg[k] > limits[k]
+        if is_full or reg[NODES] >= reg[LIMIT]:
+            _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
+            return STORE_FULL if is_full else ALLOWANCE
         s = frame_states[depth]
         row = s * words
         g = rows[row + _GROUP] >> 1
@@ -599,6 +623,8 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                         positions[depth] = k + 1 - start
                         copy(numbers, sum_at, totals, here + width, limbs)
                         break
+                    if entries[entry + 2 * width] == _UNKNOWN:
+                        _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
                     child = entries[entry + 2 * width]
                     copy(entries, entry, numbers, low, limbs)
                     copy(entries, entry + width, numbers, high, limbs)
@@ -616,21 +642,28 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                 break
         else:
             reg[NODES] += 1
+            _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
             level = tree_places[keys[key_starts[g]]]
             last = write_runs(node_ends, node_children, used, ends, first, children, at, n)
             tag = node_tag(level, node_ends, node_children, used[N_RUNS], last)
-            prefetch(node_table, tag & (node_table.shape[0] - 1))
-            made = node_of_runs(places, offsets, node_ends, node_children, node_table, used, level, last, tag)
+            is_long = rows[row + _GROUP] & 1 or rows[row + _LIST + _COUNT] == LONGEST
+            made = _UNKNOWN
+            if depth == 0 or is_long or last == used[N_RUNS] + 1:
+                made = node_of_runs(places, offsets, node_ends, node_children, node_table, used, level, last, tag)
             if made == 0:
                 # No list is needed for what is false up to a sum, and true from one on: the state knows these two.
                 copy(highs, here, rows, row + _OPEN, limbs)
             elif made == 1:
                 copy(lows, here, rows, row + _OPEN + width, limbs)
-            elif rows[row + _GROUP] & 1 or rows[row + _LIST + _COUNT] == LONGEST:
+            elif is_long:
                 _insert_long(rows, row, lists, reg, lows, highs, here, made, limbs)
             else:
-                at = positions[depth]
-                _put(rows, row + _LIST, entries, free, reg, at, lows, here, highs, here, made, limbs)
+                prefetch(node_table, tag & (node_table.shape[0] - 1))
+                k = positions[depth]
+                entry = _put(rows, row + _LIST, entries, free, reg, k, lows, here, highs, here, made, limbs)
+                if made == _UNKNOWN:
+                    waiting[_TAG], waiting[_LAST], waiting[_LEVEL], waiting[_ENTRY] = tag, last, level, entry
+                    waiting[_CHILD] = at - widest + open_runs[at - widest + frame_runs[depth - 1]]
             reg[VALUE] = made
             is_fresh = True
             depth -= 1
