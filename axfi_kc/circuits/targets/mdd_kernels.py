@@ -24,19 +24,22 @@ __all__ = [
     "N_SETS",
     "REGISTERS",
     "VALUE",
+    "Arcs",
     "CellSets",
     "FlatNodes",
     "Unions",
     "fill_arcs",
-    "label_arcs",
     "make_node",
     "make_nodes",
     "mark_reached",
     "mixed",
     "move_entries",
+    "node_of_runs",
+    "node_tag",
     "relabel",
     "tag_of",
     "unite",
+    "write_runs",
 ]
 
 
@@ -378,63 +381,55 @@ def _is_first(children, begin, k):
     return True
 
 
-@flat_kernel(nodes=FlatNodes)
-def fill_arcs(nodes, number, absent, offsets, children, features, kinds, order, kind):
+class Arcs(NamedTuple):
+    """A circuit in the making: kind and feature of each node, its first arc, and child and label of each arc."""
+
+    kinds: np.ndarray
+    features: np.ndarray
+    offsets: np.ndarray
+    children: np.ndarray
+    labels: np.ndarray
+
+
+@flat_kernel(nodes=FlatNodes, sets=CellSets, arcs=Arcs)
+def fill_arcs(nodes, number, absent, sets, arcs, order, kind, cursor):
     """Write each numbered node's feature, and its distinct children but `absent` in the order of their first cells.
 
-    Return how many arcs there are; with no room in `children` they are only counted.
+    Arcs are labelled by their sets of cells. `cursor` holds the node and the arc to continue with. Return 1 when all
+    is written, 0 where the sets are full.
     """
-    places, node_offsets, _, node_children, _, _ = nodes
-    n = 0
-    for node in range(number.shape[0]):
-        new = number[node]
-        if new < 0:
-            continue
-        if node > 1:
-            kinds[new] = kind
-            features[new] = order[places[node]]
-            begin = node_offsets[node]
-            for k in range(begin, node_offsets[node + 1]):
-                child = node_children[k]
-                if child != absent and _is_first(node_children, begin, k):
-                    if n < children.shape[0]:
-                        children[n] = number[child]
-                    n += 1
-        offsets[new + 1] = n
-    return n
-
-
-@flat_kernel(nodes=FlatNodes, sets=CellSets)
-def label_arcs(nodes, number, absent, sets, labels, cursor):
-    """Label the arcs that `fill_arcs` wrote; stop where the sets are full.
-
-    `cursor` holds the node and the arc to continue with. Return 1 when all are labelled.
-    """
-    _, offsets, ends, children, _, _ = nodes
+    places, node_offsets, ends, node_children, _, _ = nodes
     starts, bounds, table, used = sets
+    kinds, features, offsets, children, labels = arcs
     most = min(starts.shape[0] - 1, table.shape[0] // 2)
     node, n = cursor[0], cursor[1]
     while node < number.shape[0]:
-        if number[node] < 0 or node < 2:
+        new = number[node]
+        if new < 0:
             node += 1
             continue
-        begin, last = offsets[node], offsets[node + 1]
-        if 2 * (last - begin) > bounds.shape[0] - starts[used[0]] or used[0] + (last - begin) >= most:
-            cursor[0], cursor[1] = node, n
-            return 0
-        for k in range(begin, last):
-            child = children[k]
-            if child == absent or not _is_first(children, begin, k):
-                continue
-            first = starts[used[0]]
-            at = first
-            for j in range(k, last):
-                if children[j] == child:
-                    bounds[at] = ends[j - 1] if j > begin else 0
-                    bounds[at + 1] = ends[j]
-                    at += 2
-            labels[n] = _label(starts, bounds, table, used, first, at)
-            n += 1
+        if node > 1:
+            begin, last = node_offsets[node], node_offsets[node + 1]
+            if 2 * (last - begin) > bounds.shape[0] - starts[used[0]] or used[0] + (last - begin) >= most:
+                cursor[0], cursor[1] = node, n
+                return 0
+            kinds[new] = kind
+            features[new] = order[places[node]]
+            for k in range(begin, last):
+                child = node_children[k]
+                if child == absent or not _is_first(node_children, begin, k):
+                    continue
+                first = starts[used[0]]
+                at = first
+                for j in range(k, last):
+                    if node_children[j] == child:
+                        bounds[at] = ends[j - 1] if j > begin else 0
+                        bounds[at + 1] = ends[j]
+                        at += 2
+                labels[n] = _label(starts, bounds, table, used, first, at)
+                children[n] = number[child]
+                n += 1
+        offsets[new + 1] = n
         node += 1
     cursor[0], cursor[1] = node, n
     return 1
