@@ -61,7 +61,8 @@ class _Search:
 
         self._kernels: Any = sum_kernels
         self._table, self._account = table, table.account
-        self._trees, n_limbs = trees.arrays, trees.n_limbs
+        self._trees, n_limbs = _of_one_dimension(trees.arrays), trees.n_limbs
+        self._arguments: tuple[Any, ...] | None = None  # of the kernel, until an array grows
         self._n_limbs, self._limbs = n_limbs, (0,) * n_limbs  # of which kernels see the length
         depth, widest = len(table.order) + 2, max(table.grid.n_cells)
         self._widest = widest
@@ -88,9 +89,10 @@ class _Search:
         return int(self._registers[self._kernels.VALUE])
 
     def _run(self) -> int:
-        state = map(_of_one_dimension, (self._groups, self._states, self._lists, self._frames))
-        trees = _of_one_dimension(self._trees)
-        return int(self._kernels.search(trees, self._table.flat, *state, self._registers, self._limits(), self._limbs))
+        if self._arguments is None:
+            own = map(_of_one_dimension, (self._groups, self._states, self._lists, self._frames))
+            self._arguments = (self._trees, self._table.flat, *own, self._registers, self._limits(), self._limbs)
+        return int(self._kernels.search(*self._arguments))
 
     def _most_entries(self) -> int:
         """Return how many entries of lists one step may take: a block, or a longer list of blocks."""
@@ -109,7 +111,7 @@ class _Search:
         limits[kernels.N_CHILDREN] = len(groups.children) - self._widest * n_trees
         limits[kernels.N_ENTRIES] = len(self._lists.entries) - self._most_entries()
         limits[kernels.N_BLOCKS] = len(self._lists.blocks) - 2
-        limits[kernels.LARGEST] = len(self._lists.free)
+        limits[kernels.LARGEST] = self._registers[kernels.LARGEST]  # one step takes more entries as soon as it grows
         limits[kernels.REGISTERS :] = self._table.limits
         return limits
 
@@ -147,6 +149,7 @@ class _Search:
 
     def _make_room(self) -> None:
         """Let one more of everything fit, at least."""
+        self._arguments = None
         self._table.make_room()
         kernels, used = self._kernels, self._registers.tolist()
         widest, n_trees = self._widest, len(self._frames.trees)

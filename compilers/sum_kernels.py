@@ -367,16 +367,17 @@ def _new_state(trees, groups, states, frames, reg, n, tag, slot, limbs):
 def _position(entries, start, count, numbers, at, limbs):
     """Return how many of the entries from `start` on begin at or below the number at numbers[at]."""
     words = 2 * np.int64(len(limbs)) + 1
-    # Without branches that depend on what is compared: no processor guesses them.
+    # Counted at the end, without branches that depend on what is compared: no processor guesses them.
     first = start
     n = count
-    while n > 1:
+    while n > 4:
         half = n >> 1
         first += half & ~sign(numbers, at, entries, (first + half - 1) * words, limbs)
         n -= half
-    if n == 1:
-        first += 1 + sign(numbers, at, entries, first * words, limbs)
-    return first - start
+    found = first - start + n
+    for k in range(first, first + n):
+        found += sign(numbers, at, entries, k * words, limbs)
+    return found
 
 
 @part
