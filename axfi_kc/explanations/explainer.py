@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_frame, quoted
 from axfi_kc.budget import Account, Budget, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import columns_named, is_frame
+from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.domain.region import Region, check_region
 from axfi_kc.engines import (
