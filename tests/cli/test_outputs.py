@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.circuits.circuit import CircuitBuilder
 from axfi_kc.cli import main
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import DomainError
 
 pd = pytest.importorskip("pandas")
@@ -26,6 +28,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "boosted.json").write_text('{"learner": {}, "level_of_var": 1}')
     (tmp_path / "rules.json").write_text('{"rules": []}')
     return tmp_path
+
+
+_OLD_PAGE = "<!DOCTYPE html>\n<html><head><meta content=\"default-src 'none'; style-src 'sha256-x'\"/>old"
 
 
 def run(folder: Path, *arguments: str) -> int:
@@ -120,8 +125,50 @@ def test_the_vtree_beside_a_diagram_is_an_output(folder: Path, capsys: pytest.Ca
     assert run(folder, *wanted) == 0  # over what it wrote itself
 
 
+FOREIGN = {
+    "mine.nnf": "notes on nnf files",
+    "letters.nnf": "c is the third letter\nand d the fourth\n",
+    "mine.cnf": "c.f. what I wrote\n",
+    "server.cnf": "[server]\nport = 80\n",
+    "mine.sdd": "c by hand\n\nsome text\n",
+    "mine.dddmp": ".version of mine",
+    "graph.json": '{"nodes": [1, 2], "links": []}',
+    "settings.json": '{"rules": {"semi": "error"}}',
+    "index.html": "<!DOCTYPE html>\n<html><body>my page</body></html>",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_text_of_somebody_else_is_not_replaced(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever its name says."""
+    (folder / name).write_text(FOREIGN[name])
+    to = {".sdd": "sdd", ".dddmp": "obdd", ".json": "obdd"}.get(Path(name).suffix, "mdd")
+    wanted = ["compile", "model.dddmp", "data.csv", "--to", to, "--save", name]
+    if name == "settings.json":
+        wanted = ["rules", "data.csv", "--out", name]
+    if name == "index.html":
+        wanted = ["report", "model.dddmp", "data.csv", "--rows", "2", "--out", name]
+    assert run(folder, *wanted) == 1
+    assert "that this command writes; name another file, or add --force" in capsys.readouterr().err
+    assert (folder / name).read_text() == FOREIGN[name]
+    assert run(folder, *wanted, "--force") == 0
+    assert run(folder, *wanted) == 0  # over what it wrote itself
+
+
+def test_long_descriptions_are_known(folder: Path) -> None:
+    """Of many features, which fill more than the beginning of a file."""
+    names = [f"a feature of a long name, number {i}" for i in range(60)]
+    pd.DataFrame([[0] * 60, [1] * 60], columns=names).to_csv(folder / "wide.csv", index=False)
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer(name, 0, 1) for name in names])))
+    ax.save_circuit(build.circuit(build.literal(0, [1])), folder / "wide.nnf")
+    for name in ("other.nnf", "other.cnf"):
+        for _ in range(2):
+            assert run(folder, "compile", "wide.nnf", "wide.csv", "--save", name) == 0
+        assert (folder / name).read_bytes()[:4096].count(b"\nnnf ") == 0
+
+
 def test_a_disk_that_is_full_leaves_the_old_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "page.html").write_text("<!doctype html>old")
+    (folder / "page.html").write_text(_OLD_PAGE)
     before = contents(folder)
 
     def full(*_: object) -> int:
