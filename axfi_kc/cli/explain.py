@@ -22,11 +22,12 @@ from axfi_kc.cli.inputs import (
     given,
 )
 from axfi_kc.cli.outputs import add_output, writable
-from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
+from axfi_kc.cli.text import by_label, plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
 from axfi_kc.explanations.answers import (
     answer_words,
+    extent_words,
     name_of,
     no_cxp_words,
     radius_words,
@@ -291,11 +292,12 @@ def _run_batch(options: argparse.Namespace) -> None:
     drawn = [] if options.pictures is None else _batch_pictures(batch, options.pictures, options.score)
     if options.json:
         out = None if options.out is None else str(options.out)
-        skipped = {str(label): why for label, why in batch.skipped.items()}
+        skipped = by_label(batch.skipped.items())
         averages = {f"mean_{kind}": found for kind, found in means.items()}
-        known = {str(label): radius_words(radius) for label, radius in batch.stopped_rows.items()}
+        known = by_label((label, radius_words(radius)) for label, radius in batch.stopped_rows.items())
         completeness = {"completeness": known} if known else {}
-        made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
+        run = {"rows": len(batch), "rows_of_run": getattr(batch, "n_rows", len(batch))}
+        made = {**run, **completeness, "skipped": skipped, "out": out}
         by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
         print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})}, "batch")
         return
@@ -304,7 +306,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     head = ("feature", f"mean share of {options.score[0]}", *(f"mean {kind}" for kind in means))
     stopped = stopped_words(batch.radii)
     print(
-        f"{counted(len(batch), 'row')} explained",
+        f"{extent_words(batch)} explained",
         *([stopped] if stopped else []),
         *([] if options.out is None else [f"results in {options.out}"]),
         sep=", ",
@@ -412,7 +414,7 @@ def _run_report(options: argparse.Namespace) -> None:
             write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
-        left_out = {str(label): why for label, why in skipped.items()}
+        left_out = by_label(skipped.items())
         print_json({"wrote": str(options.out), "skipped": left_out}, "report")
     else:
         print_written([options.out])
@@ -452,7 +454,7 @@ def _saved(options: argparse.Namespace) -> Any:
         raise DomainError(f"{path} holds results, which {flags} cannot change; leave it out, or give model and data.")
     found = read_results(path)
     if options.row is None:
-        return found if options.rows is None else list(islice(found, options.rows))
+        return found if options.rows is None or options.rows >= len(found) else list(islice(found, options.rows))
     row = next(islice(found, options.row, None), None)
     if row is None:
         raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")

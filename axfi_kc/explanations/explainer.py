@@ -48,6 +48,7 @@ from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.further import Asked
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
@@ -369,7 +370,7 @@ class Explainer(Manners):
             rows.labels[:n],
             OwnPredict(self._predict, self._model_name),
             class_names=self.class_names or {},
-            skipped={**rows.skipped, **dict.fromkeys(rows.labels[n:], _LEFT_OUT)},
+            skipped=LabelledRows([*rows.skipped.items(), *((label, _LEFT_OUT) for label in rows.labels[n:])]),
             _probabilities=self._probabilities,
             within=self.within,
         )

@@ -210,6 +210,30 @@ def test_a_page_about_results_takes_rows_and_refuses_the_rest(folder: Path, caps
     assert not (folder / "none.html").exists()
 
 
+def test_a_run_that_is_not_finished_is_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By what verifies it and reports it."""
+    assert run(folder, "batch", "model.dddmp", "data.csv", "--out", "results.jsonl") == 0
+    assert "8 rows explained" in capsys.readouterr().out
+    file = folder / "results.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:4]))
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abc"])
+    ax.compile_model(lambda p: p[0] and (p[1] or p[2]), domain, output=1).save(folder / "model.nnf")
+    for asked, words in (
+        ([], "checked 3 of 8 rows: the run is not finished"),
+        (["--rows", "2"], "checked 2 of 8 rows"),
+    ):
+        capsys.readouterr()
+        assert run(folder, "verify", "results.jsonl", "model.nnf", *asked) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == words
+    assert run(folder, "verify", "results.jsonl", "model.nnf", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows_of_run"] == 8
+    for asked in ([], ["--rows", "5"]):
+        assert run(folder, "report", "results.jsonl", *asked, "--out", "page.html") == 0
+        assert "3 of 8 rows: the run is not finished" in (folder / "page.html").read_text()
+    assert run(folder, "report", "results.jsonl", "--rows", "2", "--out", "page.html") == 0
+    assert "not finished" not in (folder / "page.html").read_text()
+
+
 def test_paths_with_nul_are_bad_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["info", "a\0b"], ["report", "a", "b", "--out", "c\0d"], ["verify", "a\0", "b"]):
         with pytest.raises(SystemExit) as ended:
