@@ -10,6 +10,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+from axfi_kc.cli.combinations import flags, is_told
 from axfi_kc.cli.inputs import (
     add_command,
     add_explainer,
@@ -81,8 +82,6 @@ def _add_circuit(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    if options.circuit_of and options.circuit is None:
-        raise DomainError("--circuit-of says which CXp, but --circuit FILE does not say where to write it; add that.")
     with working("reading"):
         inputs = given(options)
         row = inputs.row(options.row, options.data)
@@ -401,8 +400,6 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    if options.radii and (not options.explore or options.data is None):
-        raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
     paths: list[Any] = []
     explained = _saved(options) if options.data is None else _reported(options, paths)
     file = writable(options.out, "page", options)
@@ -425,10 +422,6 @@ def _run_report(options: argparse.Namespace) -> None:
 def _write_explore(explained: Any, paths: Sequence[Any], file: Path, options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_explore
 
-    unfit = ["--interactions"] * bool(options.interactions) + ["--inflate"] * bool(options.inflate)
-    unfit += ["--min-precision"] * (options.min_precision is not None)
-    if unfit:
-        raise DomainError(f"A page to explore shows scores, CXps and AXps, but {unfit[0]} was given; leave it out.")
     write_explore(explained, file, title=options.title, kinds=options.score, paths=paths)
 
 
@@ -448,10 +441,9 @@ def _saved(options: argparse.Namespace) -> Any:
     if path.suffix not in SUFFIXES:
         raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")
     told = (dest for dest in vars(options) if dest not in (*_OF_RESULTS, "run", "default_of", "outputs"))
-    ignored = [dest for dest in told if _is_told(options, dest)]
+    ignored = flags([dest for dest in told if is_told(options, dest)])
     if ignored:
-        flags = ", ".join(f"--{dest.replace('_', '-')}" for dest in ignored)
-        raise DomainError(f"{path} holds results, which {flags} cannot change; leave it out, or give model and data.")
+        raise DomainError(f"{path} holds results, which {ignored} cannot change; leave it out, or give model and data.")
     found = read_results(path)
     if options.row is None:
         return found if options.rows is None or options.rows >= len(found) else list(islice(found, options.rows))
@@ -459,12 +451,6 @@ def _saved(options: argparse.Namespace) -> Any:
     if row is None:
         raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")
     return row
-
-
-def _is_told(options: argparse.Namespace, dest: str) -> bool:
-    """Tell whether an option has another value than the one it has when nothing is said; nan equals nothing."""
-    value, usual = getattr(options, dest), options.default_of(dest)
-    return value is not usual and value != usual
 
 
 def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from axfi_kc._version import __version__
+from axfi_kc.cli.combinations import check_combinations
 from axfi_kc.cli.compile import add_compile, add_sizes
 from axfi_kc.cli.completion import add_completion
 from axfi_kc.cli.count import add_count
@@ -69,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         with _warnings_in_one_line():
+            check_combinations(options)
             check_outputs(options)
             options.run(options)
         sys.stdout.flush()
