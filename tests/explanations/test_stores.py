@@ -303,6 +303,22 @@ def test_a_call_that_fails_does_not_stand_in_the_way_of_the_right_one(tmp_path, 
         ax.Explainer(model, domain, weights="unit").explain_to(path, [[1, 2]], progress=False)
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_halves_of_characters_come_back(tmp_path, suffix: str) -> None:
+    """In labels, outputs and names of classes; UTF-8 has no letters for them."""
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    labels = ["x\ud800", ("y", "\udfff")]
+    table = pd.DataFrame(
+        [[0, 1], [2, 3]], columns=["a", "b"], index=pd.Index(labels, dtype=object, tupleize_cols=False)
+    )
+    outputs = ["n\udc00", "\ud800"]
+    for k, names in enumerate((None, {outputs[0]: "\udead", outputs[1]: "b"})):
+        made = ax.Explainer(lambda p: outputs[p[0] > 1], domain, class_names=names)
+        saved = made.explain_to(tmp_path / f"{k}.{suffix}", table, progress=False)
+        assert (list(saved.rows), saved.predictions) == (labels, outputs)
+        assert [e.prediction_name for e in saved] == [e.prediction_name for e in made.explain_batch(table)]
+
+
 # Rows over budget.
 
 
