@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_frame, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
-from axfi_kc.domain.from_tables import is_frame
 from axfi_kc.domain.measures import abridged, exact, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
