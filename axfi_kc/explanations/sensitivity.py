@@ -343,8 +343,8 @@ class _Space:
         circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=rest) for y in compiled}
         order = queries.feature_order(*circuits.values()) or range(len(domain))
         full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
-        self.nodes = MddNodes(form.grid, full, spend=self._account.spend)
-        support = support_of(form.grid)
+        self.nodes = MddNodes(form.grid, full, account=self._account)
+        support = support_of(form.grid, budget=self._account.rest())
         self.possible = _TRUE if support is None else self.nodes.load(support.circuit)
         loaded = {y: self.nodes.load(circuit) for y, circuit in circuits.items()}
         # The last output has the points that no other has.
