@@ -80,6 +80,8 @@ class _Region:
         What the region has of the points with each output.
     groups
         What it has of each group, if groups were asked for.
+    by
+        The feature whose values are the groups; None if none were asked for.
     distribution
         Under which the probabilities are, in words.
     region
@@ -91,6 +93,7 @@ class _Region:
     points: int | None
     outputs: tuple[Part, ...]
     groups: tuple[Part, ...]
+    by: str | None
     distribution: str
     region: CompiledModel = field(repr=False, compare=False)
 
@@ -393,6 +396,7 @@ class _Space:
             points=measured.count(self.possible),
             outputs=tuple(measured.part(y, region[y], root) for y, root in self.outputs.items()),
             groups=tuple(self._groups(measured, together, by)) if by is not None else (),
+            by=by,
             distribution=str(distribution) if distribution is not None else "independent features",
             region=CompiledModel(Mdd(measured.circuit(together), tuple(self.nodes.order)), True, {}),
         )
