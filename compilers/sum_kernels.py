@@ -80,9 +80,9 @@ class Groups(NamedTuple):
 
     Group g has the trees keys[key_starts[g]:key_starts[g + 1]] and the runs run_starts[g] to run_starts[g + 1]. Run k
     ends at ends[k], adds amounts[k] and leaves the trees children[child_starts[k]:child_starts[k + 1]], sorted and
-    without the constant 0, which add at most mosts[k] and have hashes of the sum hashes[k]. Neighbouring runs that leave
-    the same trees have the same links[k], counted from 0 in each group. Run and children of a group together add at
-    least least[g] and at most most[g].
+    without the constant 0, which add at most mosts[k] and have hashes of the sum hashes[k]. Neighbouring runs that
+    leave the same trees have the same links[k], counted from 0 in each group. Run and children of a group together add
+    at least least[g] and at most most[g].
     """
 
     key_starts: np.ndarray
