@@ -538,12 +538,15 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
         frame_states[0] = _new_state(trees, groups, states, frames, reg, merged.shape[0], tag, slot, limbs)
         frame_runs[0] = -1
     depth = reg[DEPTH]
-    is_fresh, is_new = False, False
+    is_fresh, is_new, seen = False, False, np.int64(-1)
     while depth >= 0:
         reg[DEPTH] = depth
         is_full = used[N_NODES] >= limits[REGISTERS] or max(used[N_RUNS], waiting[_LAST]) > limits[REGISTERS + 1]
-        for k in range(N_STATES, REGISTERS):
-            is_full = is_full or reg[k] > limits[k]
+        now = reg[N_STATES] + reg[N_ENTRIES] + reg[N_BLOCKS] + reg[LARGEST]
+        if now != seen:  # the others grow with the states
+            seen = now
+            for k in range(N_STATES, REGISTERS):
+                is_full = is_full or reg[k] > limits[k]
         if is_full or reg[NODES] >= reg[LIMIT]:
             _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
             return STORE_FULL if is_full else ALLOWANCE

@@ -90,8 +90,9 @@ def move_entries(old, table, first, end):
 def node_tag(place, ends, children, first, last):
     """Return the tag of the node with the runs from first to last."""
     h = mixed(np.uint64(place), last - first)
+    # Added up, for ends tell the order: no run waits for the one before it.
     for k in range(first, last):
-        h = mixed(h, np.int64(children[k]) << 32 | np.int64(ends[k]))
+        h += mixed(np.uint64(0x2545F491), np.int64(children[k]) << 32 | np.int64(ends[k]))
     return tag_of(h)
 
 
@@ -107,12 +108,14 @@ def _are_same(ends, children, a, b, n):
 def write_runs(ends, children, used, given_ends, at, given_children, below, n):
     """Write n runs, neighbours with the same child joined, behind those in use, and return where they end."""
     last = used[N_RUNS]
-    for k in range(n):
-        if k + 1 == n or given_children[below + k + 1] != given_children[below + k]:
-            ends[last] = given_ends[at + k]
-            children[last] = given_children[below + k]
-            last += 1
-    return last
+    for k in range(n - 1):
+        # Without a branch, which no processor would guess: what is to be joined is written over.
+        ends[last] = given_ends[at + k]
+        children[last] = given_children[below + k]
+        last += np.int64(given_children[below + k + 1] != given_children[below + k])
+    ends[last] = given_ends[at + n - 1]
+    children[last] = given_children[below + n - 1]
+    return last + 1
 
 
 @part
