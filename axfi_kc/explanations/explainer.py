@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
-from axfi_kc.budget import Account, Budget, stopping_at_interrupt, was_interrupted
+from axfi_kc.arguments import checked, is_frame, quoted
+from axfi_kc.budget import Account, Budget, preparing, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import columns_named, is_frame
+from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.domain.region import Region, check_region
 from axfi_kc.engines import (
@@ -48,6 +48,7 @@ from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.further import Asked
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
@@ -245,7 +246,8 @@ class Explainer(Manners):
         self.toward = toward if others_named(label, self.class_names or {}) else label
         self._similarity = Similarity.of(self._model, delta, toward=label)
         self.within = within
-        self._engine: Engine = self._engine_within(within)
+        with preparing(self.budget):
+            self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant, self.domain)
 
@@ -369,7 +371,7 @@ class Explainer(Manners):
             rows.labels[:n],
             OwnPredict(self._predict, self._model_name),
             class_names=self.class_names or {},
-            skipped={**rows.skipped, **dict.fromkeys(rows.labels[n:], _LEFT_OUT)},
+            skipped=LabelledRows([*rows.skipped.items(), *((label, _LEFT_OUT) for label in rows.labels[n:])]),
             _probabilities=self._probabilities,
             within=self.within,
         )
@@ -553,7 +555,8 @@ class Explainer(Manners):
     def _find(self, codes: Codes, located: Located | None = None) -> Found:
         options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
         ends = "radius" in (self.on_budget, self.on_interrupt)
-        found = self._engine.explain(codes, located=located, partial=ends, **options)
+        with preparing(self.budget):
+            found = self._engine.explain(codes, located=located, partial=ends, **options)
         self._check_radii(found)
         check_countable(found, self.domain.features)
         # Of what was stopped, nothing is known beyond its radius.

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from numbers import Number
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -525,14 +526,14 @@ def _cuts_of(feature: Feature, split: Split) -> list[Cut]:
 
 def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
     """Return the cuts that set `codes` apart on an ordered feature."""
-    if isinstance(feature, Integer):
+    if isinstance(feature, Integer) and all(isinstance(c, Number) for c in codes):
         # Closed cuts after c - 1 and after c leave c alone in its cell.
         return [Cut(edge, closed=True) for c in codes for edge in (c - 1, c)]
     if isinstance(feature, Categorical):
         return []
     raise UnsupportedModelError(
-        f"The model splits feature {feature.name!r} by sets of categories, but the domain has it as real; "
-        "declare it categorical."
+        f"The model splits feature {feature.name!r} by sets of categories, such as {next(iter(codes), None)!r}, "
+        "but the domain has it as numbers; declare it categorical."
     )
 
 

@@ -199,6 +199,17 @@ def test_what_is_refused() -> None:
             parse_lightgbm(damaged)
 
 
+def test_categories_that_are_words_need_a_categorical_feature() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.array(list("xyz"))[X[:, 3].astype(int) % 3])})
+    model = lgb.LGBMClassifier(**SETTINGS).fit(table, (table.c == "x").astype(int))
+    with pytest.raises(UnsupportedModelError, match="'c' by sets of categories, such as 'x'"):
+        ax.read_model(model, ax.Domain([ax.Real("a", -5, 5), ax.Integer("c", 0, 2)]))
+    text = model.booster_.model_to_string()
+    with pytest.raises(ModelFileError, match="no lists"):
+        parse_lightgbm(re.sub(r"(?m)^pandas_categorical:.*$", 'pandas_categorical:"x"', text))
+
+
 @pytest.mark.parametrize(("framed", "best"), [(False, 0), (True, 0), (False, 3)])
 @pytest.mark.parametrize(
     ("kind", "target", "settings"),
