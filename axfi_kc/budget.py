@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -46,6 +46,8 @@ __all__ = [
     "interruptible",
     "listening",
     "paced",
+    "preparation",
+    "preparing",
     "stopping_at_interrupt",
     "was_interrupted",
 ]
@@ -131,6 +133,7 @@ Listener = Callable[[Progress], None]
 # Of the thread that asks, and of nobody else: what it starts under them, its watches know.
 _stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_preparing: ContextVar[Watch | None] = ContextVar("preparing", default=None)
 
 
 @contextmanager
@@ -188,6 +191,34 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def preparing(budget: Budget | None) -> Iterator[None]:
+    """Let what is made ready in the block, where no argument reaches, be paid for by `budget`.
+
+    See :func:`preparation`. What is made ready once may serve many questions: the first one pays for it.
+    """
+    token = _preparing.set(Watch(budget))
+    try:
+        yield
+    finally:
+        _preparing.reset(token)
+
+
+def preparation() -> Budget | None:
+    """Return what is left for making something ready; its nodes are no search nodes, so these are not limited.
+
+    Examples
+    --------
+    >>> preparation() is None
+    True
+    >>> with preparing(Budget(seconds=60, nodes=1)):
+    ...     preparation().seconds <= 60, preparation().nodes
+    (True, None)
+    """
+    watch = _preparing.get()
+    return None if watch is None else replace(watch.rest(), nodes=None)
 
 
 class BudgetSpent(Exception):
@@ -282,6 +313,8 @@ class Watch:
     def rest(self, nodes: int = 0) -> Budget:
         """Return what is left of the budget after `nodes`; a step that gets nothing stops at its first look."""
         budget = self.budget
+        if budget.seconds is None and budget.nodes is None and budget.bytes is None:
+            return budget
         return Budget(
             seconds=None if budget.seconds is None else max(budget.seconds - self.seconds, _LEAST_SECONDS),
             nodes=None if budget.nodes is None else max(budget.nodes - nodes, 1),

@@ -340,11 +340,13 @@ def base_circuit(
     budget: Budget | None = None,
 ) -> Circuit:
     """Return the circuit that `target` is made of: an ordered diagram, or the most direct one if that is better."""
-    support = support_of(model.grid)
+    watch = Watch(budget)
+    support = support_of(model.grid, budget=budget)
     compiler = compile_circuit if language_of(target).direct and support is None else compile_mdd
-    circuit = compiler(model, output, similarity, similar=similar, order=order, budget=budget or Budget())
+    circuit = compiler(model, output, similarity, similar=similar, order=order, budget=watch.rest())
     if support is None:
         return circuit
     # Of the points in question only those that can exist: both as diagrams in one order.
     features = feature_order(order, model.domain, model.uses())
-    return mdd_of(circuit, order=features).conjoin(mdd_of(support.circuit, order=features)).circuit
+    parts = (mdd_of(c, order=features, budget=watch.rest()) for c in (circuit, support.circuit))
+    return next(parts).conjoin(next(parts), budget=watch.rest()).circuit

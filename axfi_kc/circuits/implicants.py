@@ -106,7 +106,7 @@ def prime_implicants(form: Form, *, budget: Budget | None = None) -> Implicants:
     """
     circuit, watch = circuit_in(form), Watch(budget)
     order = checked_order(circuit, None)
-    nodes = MddNodes(circuit.grid, order, spend=account_of(budget).spend)
+    nodes = MddNodes(circuit.grid, order, account=account_of(budget))
     root = nodes.load(circuit)
     store = FamilyStore(None if budget is None else watch.rest())
     n_cells = circuit.grid.n_cells

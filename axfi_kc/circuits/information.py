@@ -14,10 +14,16 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.arguments import checked, wholes
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
 from axfi_kc.circuits.psdd import Psdd
-from axfi_kc.circuits.psdd_pairs import expected_uses, require_deterministic, require_same_vtree, shared_uses
+from axfi_kc.circuits.psdd_pairs import (
+    account_of_pairs,
+    expected_uses,
+    require_deterministic,
+    require_same_vtree,
+    shared_uses,
+)
 from axfi_kc.circuits.queries.counting import weighted_count
 from axfi_kc.circuits.queries.marginals import Worths, integer_worths, marginals, totals_of
 from axfi_kc.circuits.queries.transformations import account_of
@@ -49,7 +55,7 @@ def entropy(
     base
         ``math.e`` for nats, 2 for bits.
     budget
-        What the passes over a circuit may cost.
+        What it may cost.
 
     Returns
     -------
@@ -76,8 +82,9 @@ def entropy(
     """
     if isinstance(source, Psdd):
         _require_codes(source)
-        require_deterministic(source)
-        return log_sum(((-n, p) for p, n in expected_uses(source)), base=base, least=0)
+        account = account_of_pairs(budget)
+        require_deterministic(source, account=account)
+        return log_sum(((-n, p) for p, n in expected_uses(source, account=account)), base=base, least=0)
     return log_sum(_own_terms(circuit_in(source), worths, Watch(budget)), base=base, least=0)
 
 
@@ -115,7 +122,7 @@ def divergence(
     base
         ``math.e`` for nats, 2 for bits.
     budget
-        What it may cost with circuits.
+        What it may cost.
 
     Returns
     -------
@@ -142,7 +149,7 @@ def divergence(
     (1.0, inf)
     """
     if isinstance(p, Psdd) and isinstance(q, Psdd):
-        return _psdd_divergence(p, q, base)
+        return _psdd_divergence(p, q, base, account_of_pairs(budget))
     mine, theirs = (s if isinstance(s, Psdd) else circuit_in(s) for s in (p, q))
     if isinstance(mine, Psdd) or isinstance(theirs, Psdd) or not mine.grid.is_like(theirs.grid):
         raise CircuitError(
@@ -168,18 +175,18 @@ def _is_within(p: Circuit, q: Circuit, worths: Worths, other_worths: Worths, wat
     return weighted_count(p, flags, budget=watch.rest()) == weighted_count(joined, kept, budget=watch.rest())
 
 
-def _psdd_divergence(p: Psdd, q: Psdd, base: float) -> Interval:
+def _psdd_divergence(p: Psdd, q: Psdd, base: float, account: Account) -> Interval:
     require_same_vtree(p, q)
     _require_codes(p)
-    require_deterministic(p)
-    require_deterministic(q)
-    cross = shared_uses(p, q)
+    require_deterministic(p, account=account)
+    require_deterministic(q, account=account)
+    cross = shared_uses(p, q, account=account)
     if cross is None:
         return INFINITE
     # What q gives to codes of points is less than 1 where it gives the rest to bit vectors that are none.
     valid = q.code_probability
     terms: list[Term] = [
-        *((n, chance) for chance, n in expected_uses(p)),
+        *((n, chance) for chance, n in expected_uses(p, account=account)),
         *((-n, chance) for chance, n in cross),
         (1, valid),
     ]
@@ -217,7 +224,7 @@ def mutual_information(
     base
         ``math.e`` for nats, 2 for bits.
     budget
-        What the passes over a circuit may cost.
+        What it may cost.
 
     Returns
     -------
@@ -265,7 +272,9 @@ def _table(source: Any, both: Sequence[int], sizes: Sequence[int], worths: Worth
     """Return the probability of each combination of values of some features."""
     combinations = itertools.product(*(range(sizes[i]) for i in both))
     if not isinstance(source, Circuit):
-        return {key: source.probability(dict(zip(both, key, strict=True))) for key in combinations}
+        account = account_of(watch.rest())
+        passed = account.paced(combinations, at_once=1)
+        return {key: source.probability(dict(zip(both, key, strict=True))) for key in passed}
     rows, _ = integer_worths(source, worths)
     found = {}
     for key in combinations:

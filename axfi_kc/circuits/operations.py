@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.arguments import checked, quoted
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Notes, circuit_in
 from axfi_kc.circuits.operand import Operand
@@ -100,11 +100,15 @@ def apply(operator: str, a: Any, b: Any, *, budget: Budget | None = None) -> Any
         raise CircuitError(
             f"An operation is one of {', '.join(OPERATORS)}, but {quoted(operator)} was given; name one."
         )
-    first, second = _on_one_grid(_form(a), _form(b))
+    account = account_of(budget)
+    first, second = _on_one_grid(_form(a), _form(b), account)
     if isinstance(first, Circuit):
-        return _of_circuits(operator, first, circuit_in(second), account_of(budget))
+        return _of_circuits(operator, first, circuit_in(second), account)
     require(first.language, _operation(operator))
-    return _of_targets(operator, first, _beside(first, second))
+    other = _beside(first, second, account)
+    if isinstance(first, Mdd):
+        return Mdd(_of_diagrams(operator, first.circuit, other.circuit, first.order, account), first.order)
+    return _of_targets(operator, first, other)
 
 
 @checked("operator")
@@ -113,17 +117,20 @@ def operated(operator: str, a: Any, b: object) -> Any:
     return apply(operator, a, b) if isinstance(b, Operand) or hasattr(type(b), "target") else NotImplemented
 
 
-def conjoin(a: Any, b: Any) -> Any:
+@checked("budget")
+def conjoin(a: Any, b: Any, *, budget: Budget | None = None) -> Any:
     """Return the points in both; see :func:`apply`."""
-    return apply("and", a, b)
+    return apply("and", a, b, budget=budget)
 
 
-def disjoin(a: Any, b: Any) -> Any:
+@checked("budget")
+def disjoin(a: Any, b: Any, *, budget: Budget | None = None) -> Any:
     """Return the points in one of the two; see :func:`apply`."""
-    return apply("or", a, b)
+    return apply("or", a, b, budget=budget)
 
 
-def negate(form: Any) -> Any:
+@checked("budget")
+def negate(form: Any, *, budget: Budget | None = None) -> Any:
     """Return all other points.
 
     Notes
@@ -136,14 +143,16 @@ def negate(form: Any) -> Any:
     >>> ax.queries.count(negate(ax.from_expression("x & y")))
     3
     """
-    own = _form(form)
+    own, account = _form(form), account_of(budget)
     if not isinstance(own, Circuit):
         require(own.language, "negation")
         return own.negate()
-    if feature_order(own) is not None:
-        return mdd_of(own).negate().circuit
-    nodes = SignedNodes(CircuitBuilder(own.grid))
-    return nodes.build.circuit(nodes.load(own)[1])
+    order = feature_order(own)
+    if order is not None:
+        nodes = MddNodes(own.grid, order, account=account)
+        return nodes.circuit(nodes.load(own), negated=True)
+    gates = SignedNodes(CircuitBuilder(own.grid))
+    return gates.build.circuit(gates.load(own, account)[1])
 
 
 @checked("values", "budget")
@@ -175,11 +184,13 @@ def restrict(form: Any, values: Mapping[Any, Any], *, budget: Budget | None = No
     cells = own.grid.cells_at(values)
     if isinstance(own, Obdd | Sdd):
         return own.restrict(cells)
-    made = restricted(circuit_in(own), cells, account_of(budget))
-    return made if isinstance(own, Circuit) else _beside(own, made)
+    account = account_of(budget)
+    made = restricted(circuit_in(own), cells, account)
+    return made if isinstance(own, Circuit) else _beside(own, made, account)
 
 
-def cofactors(form: Any, feature: int | str) -> tuple[Any, ...]:
+@checked("budget")
+def cofactors(form: Any, feature: int | str, *, budget: Budget | None = None) -> tuple[Any, ...]:
     """Return the restriction to each cell of a feature, in order; of a Boolean feature those to 0 and to 1.
 
     Examples
@@ -189,9 +200,9 @@ def cofactors(form: Any, feature: int | str) -> tuple[Any, ...]:
     >>> ax.queries.count(low), high == ax.from_expression("y | ~z", names="xyz")
     (0, True)
     """
-    own = _form(form)
+    own, watch = _form(form), Watch(budget)
     i = own.grid.number(feature)
-    return tuple(restrict(own, {i: c}) for c in range(own.grid.n_cells[i]))
+    return tuple(restrict(own, {i: c}, budget=watch.rest()) for c in range(own.grid.n_cells[i]))
 
 
 @checked("budget")
@@ -258,7 +269,8 @@ def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | N
     if not isinstance(functions, Mapping):
         raise CircuitError(f"Functions replace features, {{feature: function}}, but {quoted(functions)} was given.")
     given = own.grid.by_number({i: _form(g) for i, g in functions.items()})
-    own = _moved(own, reduce(Grid.refined, (g.grid for g in given.values()), own.grid))
+    account = account_of(budget)
+    own = _moved(own, reduce(Grid.refined, (g.grid for g in given.values()), own.grid), account)
     wide = next((i for i in given if own.grid.n_cells[i] != 2), None)
     if wide is not None:
         raise CircuitError(
@@ -266,13 +278,13 @@ def compose(form: Any, functions: Mapping[int | str, Any], *, budget: Budget | N
             f"{own.grid.domain.names[wide]!r} has {own.grid.n_cells[wide]}; compose features of two cells."
         )
     if isinstance(own, Obdd):
-        return own.compose({i: _beside(own, g) for i, g in given.items()})
-    circuits = {i: on_grid(circuit_in(g), own.grid) for i, g in given.items()}
-    made = _composed(circuit_in(own), circuits)
+        return own.compose({i: _beside(own, g, account) for i, g in given.items()})
+    circuits = {i: on_grid(circuit_in(g), own.grid, budget=account.rest()) for i, g in given.items()}
+    made = _composed(circuit_in(own), circuits, account)
     order = feature_order(circuit_in(own), *circuits.values())
     if isinstance(own, Circuit):
-        return made if order is None else mdd_of(made, order=order, budget=budget).circuit
-    return _beside(own, made)
+        return made if order is None else mdd_of(made, order=order, budget=account.rest()).circuit
+    return _beside(own, made, account)
 
 
 @checked("budget")
@@ -292,32 +304,33 @@ def simplify(form: Any, care: Any, *, budget: Budget | None = None) -> Any:
     >>> f.size.nodes, small.size.nodes, small & care == f & care
     (3, 1, True)
     """
-    own = _form(form)
-    first, second = _on_one_grid(own, _form(care))
+    own, account = _form(form), account_of(budget)
+    first, second = _on_one_grid(own, _form(care), account)
     if isinstance(first, Circuit) and feature_order(first, circuit_in(second)) is None:
         raise CircuitError(
             "Don't-care minimisation needs two diagrams of one order, but these circuits are none; compile both "
             "into mdd or obdd first."
         )
     if isinstance(first, Obdd) and first.backend == "cudd":
-        made = first.simplify(_beside(first, second))
+        made = first.simplify(_beside(first, second, account))
     else:
-        made = _simplified(first, second, budget)
+        made = _simplified(first, second, account)
     return made if made.size.nodes < own.size.nodes else own  # of bits there may be more where of cells there are fewer
 
 
-def _simplified(first: Any, second: Any, budget: Budget | None) -> Any:
+def _simplified(first: Any, second: Any, account: Account) -> Any:
     """Return what Coudert and Madre's restrict makes of a form over cells, in its own language."""
     if not isinstance(first, Circuit):
         require(first.language, "don't-care minimisation")
     order = first.order if isinstance(first, Mdd | Obdd) else feature_order(first, circuit_in(second))
-    nodes = MddNodes(first.grid, order or (), spend=account_of(budget).spend)
+    nodes = MddNodes(first.grid, order or (), account=account)
     root, within = nodes.load(circuit_in(first)), nodes.load(circuit_in(second))
     circuit = nodes.circuit(simplified(nodes, root, within))
-    return circuit if isinstance(first, Circuit) else _beside(first, circuit)
+    return circuit if isinstance(first, Circuit) else _beside(first, circuit, account)
 
 
-def is_same(a: Any, b: Any) -> bool:
+@checked("budget")
+def is_same(a: Any, b: Any, *, budget: Budget | None = None) -> bool:
     """Tell whether two forms are the same points of the same domain; this is ``a == b``.
 
     Notes
@@ -325,24 +338,26 @@ def is_same(a: Any, b: Any) -> bool:
     Linear where their fingerprints differ, or they are diagrams of one manager or of one order. Elsewhere both are made
     into diagrams, which is exact and exponential at worst.
     """
-    first, second = _form(a), _form(b)
-    if first.grid.domain != second.grid.domain or fingerprint(first) != fingerprint(second):
+    first, second, account = _form(a), _form(b), account_of(budget)
+    if first.grid.domain != second.grid.domain or _fingerprint(first, account) != _fingerprint(second, account):
         return False
     try:
-        first, second = _on_one_grid(first, second)
+        first, second = _on_one_grid(first, second, account)
     except CircuitError:  # one is conditioned, the other is not
         return False
-    return _compared(first, second, queries.is_equivalent)
+    return _compared(first, second, queries.is_equivalent, account)
 
 
-def is_within(a: Any, b: Any) -> bool:
+@checked("budget")
+def is_within(a: Any, b: Any, *, budget: Budget | None = None) -> bool:
     """Tell whether every point of one form is one of the other; this is ``a <= b``.
 
     Notes
     -----
     For diagrams of one manager or of one order the product of their sizes at worst, elsewhere as :func:`is_same`.
     """
-    return _compared(*_on_one_grid(_form(a), _form(b)), queries.entails)
+    account = account_of(budget)
+    return _compared(*_on_one_grid(_form(a), _form(b), account), queries.entails, account)
 
 
 def fingerprint(form: Any) -> int:
@@ -352,10 +367,15 @@ def fingerprint(form: Any) -> int:
     -----
     Linear, in any language. Different sets of points may share a number, and sets of few points often do.
     """
+    return _fingerprint(form, account_of(None))
+
+
+def _fingerprint(form: Any, account: Account) -> int:
     circuit = circuit_in(form)
     found = _FINGERPRINTS.get(circuit)
     if found is None:
-        found = _FINGERPRINTS[circuit] = hash((circuit.grid.domain.names, circuit.grid.fixed != (), _truths(circuit)))
+        truths = _truths(circuit, account)
+        found = _FINGERPRINTS[circuit] = hash((circuit.grid.domain.names, circuit.grid.fixed != (), truths))
     return found
 
 
@@ -363,7 +383,7 @@ _FINGERPRINTS: Notes[int] = Notes()
 _N_POINTS = 64
 
 
-def _truths(circuit: Circuit) -> int:
+def _truths(circuit: Circuit, account: Account) -> int:
     """Return the values at points drawn from the domain, bit k for point k."""
     cells = [_drawn_cells(axis, seed) for seed, axis in enumerate(circuit.grid.axes)]
     known: dict[tuple[int, int], int] = {}
@@ -383,6 +403,7 @@ def _truths(circuit: Circuit) -> int:
         disjunction=lambda below: reduce(or_, below),
         false=0,
         true=(1 << _N_POINTS) - 1,
+        account=account,
         forget=True,
     )[-1]
 
@@ -400,13 +421,13 @@ def _drawn_cells(axis: Axis, seed: int) -> list[int]:
     return axis.locate(np.array(codes)).tolist()
 
 
-@checked("circuit", "grid")
-def on_grid(circuit: Circuit, grid: Grid) -> Circuit:
+@checked("circuit", "grid", "budget")
+def on_grid(circuit: Circuit, grid: Grid, *, budget: Budget | None = None) -> Circuit:
     """Return the circuit over the cells of a finer grid of the same domain (cost: linear, and the cells)."""
     if circuit.grid.is_like(grid):
         return circuit
     cells = [coarse.cells_holding(fine) for coarse, fine in zip(circuit.grid.axes, grid.axes, strict=True)]
-    return moved(circuit, grid, cells)
+    return moved(circuit, grid, cells, account=account_of(budget))
 
 
 def _form(given: Any) -> Any:
@@ -422,17 +443,17 @@ def _operation(operator: str) -> str:
     return OPERATORS[operator][0] if operator in ("and", "or") else "negation"
 
 
-def _on_one_grid(a: Any, b: Any) -> tuple[Any, Any]:
+def _on_one_grid(a: Any, b: Any, account: Account) -> tuple[Any, Any]:
     """Return both forms over common cells."""
     grid = a.grid.refined(b.grid)
-    return _moved(a, grid), _moved(b, grid)
+    return _moved(a, grid, account), _moved(b, grid, account)
 
 
-def _moved(form: Any, grid: Grid) -> Any:
+def _moved(form: Any, grid: Grid, account: Account) -> Any:
     if form.grid.is_like(grid):
         return form
-    circuit = on_grid(circuit_in(form), grid)
-    return circuit if isinstance(form, Circuit) else target_of(form.language, circuit, **_manner(form))
+    circuit = on_grid(circuit_in(form), grid, budget=account.rest())
+    return circuit if isinstance(form, Circuit) else _in_language(form, circuit, _manner(form), account)
 
 
 def _manner(form: Any) -> dict[str, Any]:
@@ -444,14 +465,20 @@ def _manner(form: Any) -> dict[str, Any]:
     return {"order": form.order} if isinstance(form, Mdd) else {}
 
 
-def _beside(form: Any, other: Any) -> Any:
+def _beside(form: Any, other: Any, account: Account) -> Any:
     """Return another form as a target that can be joined with the first."""
     if share_manager(form, other):
         return other
     if isinstance(form, Mdd) and isinstance(other, Mdd) and form.order == other.order:
         return other
     manner = {"beside": form} if "beside" in options_of(form.language) else _manner(form)
-    return target_of(form.language, on_grid(circuit_in(other), form.grid), **manner)
+    return _in_language(form, on_grid(circuit_in(other), form.grid, budget=account.rest()), manner, account)
+
+
+def _in_language(form: Any, circuit: Circuit, manner: Mapping[str, Any], account: Account) -> Any:
+    """Return a circuit in the language of a form; languages of others may take no budget."""
+    limit = {"budget": account.rest()} if "budget" in options_of(form.language) else {}
+    return target_of(form.language, circuit, **manner, **limit)
 
 
 def _of_targets(operator: str, a: Any, b: Any) -> Any:
@@ -469,18 +496,35 @@ def _of_targets(operator: str, a: Any, b: Any) -> Any:
     return either if operator == "xor" else either.negate()
 
 
+def _of_diagrams(operator: str, a: Circuit, b: Circuit, order: Sequence[int], account: Account) -> Circuit:
+    """Return the reduced diagram of an operation on two diagrams of one order."""
+    nodes = MddNodes(a.grid, order, account=account)
+    one, two = nodes.load(a), nodes.load(b)
+    if operator == "and":
+        return nodes.circuit(nodes.conjoined(one, two))
+    if operator == "or":
+        return nodes.circuit(nodes.disjoined(one, two))
+    if operator == "implies":
+        return nodes.circuit(nodes.disjoined(nodes.complement(one), two))
+    other = nodes.conjoined(one, nodes.complement(two))
+    if operator == "diff":
+        return nodes.circuit(other)
+    either = nodes.disjoined(other, nodes.conjoined(nodes.complement(one), two))
+    return nodes.circuit(either, negated=operator == "equiv")
+
+
 def _of_circuits(operator: str, a: Circuit, b: Circuit, account: Account) -> Circuit:
     order = feature_order(a, b)
     if order is not None:
-        return _of_targets(operator, mdd_of(a, order=order, budget=account.rest()), mdd_of(b, order=order)).circuit
+        return _of_diagrams(operator, a, b, order, account)
     nodes = SignedNodes(CircuitBuilder(a.grid))
-    return nodes.build.circuit(nodes.apply(operator, nodes.load(a), nodes.load(b))[0])
+    return nodes.build.circuit(nodes.apply(operator, nodes.load(a, account), nodes.load(b, account))[0])
 
 
-def _composed(circuit: Circuit, functions: Mapping[int, Circuit]) -> Circuit:
+def _composed(circuit: Circuit, functions: Mapping[int, Circuit], account: Account) -> Circuit:
     """Return gates in which a decision on a replaced feature asks its function instead."""
     build, sets = CircuitBuilder(circuit.grid), circuit.cell_sets
-    tests = {i: SignedNodes(build).load(g) for i, g in functions.items()}
+    tests = {i: SignedNodes(build).load(g, account) for i, g in functions.items()}
 
     def decision(feature: int, labels: Sequence[int], below: Sequence[int]) -> int:
         if feature not in tests:
@@ -491,7 +535,7 @@ def _composed(circuit: Circuit, functions: Mapping[int, Circuit]) -> Circuit:
         holds, fails = tests[feature]
         return build.disjunction([build.conjunction([holds, ends[1]]), build.conjunction([fails, ends[0]])])
 
-    return build.circuit(rebuilt(circuit, build, decision, None)[-1])
+    return build.circuit(rebuilt(circuit, build, decision, account)[-1])
 
 
 def _quantified(form: Any, features: Iterable[int | str], *, universal: bool, budget: Budget | None) -> Any:
@@ -500,32 +544,35 @@ def _quantified(form: Any, features: Iterable[int | str], *, universal: bool, bu
         require(form.language, "quantification")
     if isinstance(form, Obdd | Sdd):
         return form.quantify(numbers, universal=universal)
+    account = account_of(budget)
     order = form.order if isinstance(form, Mdd) else feature_order(circuit_in(form))
     if order is None:
-        return _quantified_gates(circuit_in(form), numbers, "and" if universal else "or")
-    nodes = MddNodes(form.grid, order, spend=account_of(budget).spend)
+        return _quantified_gates(circuit_in(form), numbers, "and" if universal else "or", account)
+    nodes = MddNodes(form.grid, order, account=account)
     circuit = circuit_in(form)
-    root = nodes.load(nodes.circuit(nodes.load(circuit), negated=True) if universal else circuit)
+    loaded = nodes.load(circuit)
+    root = nodes.complement(loaded) if universal else loaded
     made = nodes.circuit(by_changing(nodes, root, numbers), negated=universal)
-    return made if isinstance(form, Circuit) else _beside(form, made)
+    return made if isinstance(form, Circuit) else _beside(form, made, account)
 
 
-def _quantified_gates(circuit: Circuit, features: Sequence[int], operator: str) -> Circuit:
+def _quantified_gates(circuit: Circuit, features: Sequence[int], operator: str, account: Account) -> Circuit:
     for i in features:
-        parts = [restricted(circuit, {i: c}, account_of(None)) for c in range(circuit.grid.n_cells[i])]
-        circuit = reduce(lambda made, part: apply(operator, made, part), parts)
+        parts = [restricted(circuit, {i: c}, account) for c in range(circuit.grid.n_cells[i])]
+        circuit = reduce(lambda made, part: apply(operator, made, part, budget=account.rest()), parts)
     return circuit
 
 
-def _compared(a: Any, b: Any, question: Callable[[Any, Any], bool]) -> bool:
+def _compared(a: Any, b: Any, question: Callable[..., bool], account: Account) -> bool:
     """Return the answer of a question about two forms over the same cells, in a language that can answer it."""
     if share_manager(a, b):
         return question(a, b)
     first, second = circuit_in(a), circuit_in(b)
     if feature_order(first, second) is not None:
-        return question(first, replace(second, grid=first.grid))
+        return question(first, replace(second, grid=first.grid), budget=account.rest())
     order = checked_order(first, None)
     if max(first.grid.n_cells, default=1) > 2:
-        return question(mdd_of(first, order=order), mdd_of(second, order=order))
-    one = obdd_of(first, order=order)
-    return question(one, obdd_of(second, beside=one))
+        one, two = (mdd_of(c, order=order, budget=account.rest()) for c in (first, second))
+        return question(one, two, budget=account.rest())
+    near = obdd_of(first, order=order, budget=account.rest())
+    return question(near, obdd_of(second, beside=near, budget=account.rest()), budget=account.rest())

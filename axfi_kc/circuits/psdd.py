@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from axfi_kc.arguments import check_fields, checked
+from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.circuits.targets.bit_codes import Bit, cells_of, mask_of
 from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.circuits.targets.vtrees import Vtree
@@ -50,6 +51,8 @@ class Psdd(Distribution):
         At a leaf the probability that its bit is 1; None elsewhere.
     elements
         Prime, sub and probability of each element of a decision; none elsewhere.
+    budget
+        What checking it may cost; not kept.
     """
 
     states: tuple[States, ...]
@@ -58,17 +61,19 @@ class Psdd(Distribution):
     places: tuple[int, ...]
     leaves: tuple[Fraction | None, ...]
     elements: tuple[Elements, ...]
+    budget: InitVar[Budget | None] = None
     _joins: tuple[_Join, ...] = field(init=False, repr=False, compare=False)
     _valid: Fraction = field(init=False, repr=False, compare=False)  # the probability that the bits are a code
     kind: ClassVar[str] = "psdd"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, budget: Budget | None) -> None:
         """Check that nodes respect the vtree and parameters are probabilities."""
+        account = Account(budget, goal="PSDD", advice="allow more")
         check_fields(self)
         _check_bits(self)
-        _check_nodes(self)
+        _check_nodes(self, account)
         object.__setattr__(self, "_joins", tuple(_joins(self)))
-        object.__setattr__(self, "_valid", self._sum([None] * len(self.states)))
+        object.__setattr__(self, "_valid", self._sum([None] * len(self.states), account))
         if not self._valid:
             raise DomainError(
                 "The diagram gives probability 0 to all codes of points, so nothing has a probability; use the code "
@@ -92,23 +97,24 @@ class Psdd(Distribution):
         check_evidence(evidence, self.states)
         return self._sum(evidence) / self._valid
 
-    def _sum(self, evidence: Evidence) -> Fraction:
+    def _sum(self, evidence: Evidence, account: Account | None = None) -> Fraction:
         found: list[dict[tuple[int, ...], Fraction]] = []
-        for place, chance, elements in zip(self.places, self.leaves, self.elements, strict=True):
+        nodes = zip(self.places, self.leaves, self.elements, strict=True)
+        for place, chance, elements in paced(nodes, account):
             join = self._joins[place]
             found.append(
                 join.leaf(chance, evidence) if chance is not None else join.decision(elements, found, evidence)
             )
         return found[-1].get((), Fraction(0))
 
-    @checked("sdd")
-    def probability_of(self, sdd: Sdd) -> Fraction:
+    @checked("sdd", "budget")
+    def probability_of(self, sdd: Sdd, *, budget: Budget | None = None) -> Fraction:
         """Return the probability of a sentential decision diagram over the same vtree, by pairs of nodes.
 
         Raises
         ------
-        CircuitError
-            If its vtree, or what its bits mean, is another.
+        CircuitError, BudgetError
+            If its vtree, or what its bits mean, is another; or if the budget was spent.
 
         Notes
         -----
@@ -119,7 +125,8 @@ class Psdd(Distribution):
                 "A diagram is weighed on the vtree it shares with the distribution, but this one has another; compile "
                 "it with vtree= of the distribution's features and the same code."
             )
-        return _Pairs(self, sdd).probability() / self._valid
+        account = Account(budget, goal="probability", advice="allow more", unit="pairs of nodes")
+        return _Pairs(self, sdd, account).probability() / self._valid
 
     @checked("vtree", "bits")
     def is_shaped_like(self, vtree: Vtree, bits: Sequence[tuple[int, int]]) -> bool:
@@ -190,7 +197,7 @@ def _check_bits(psdd: Psdd) -> None:
             )
 
 
-def _check_nodes(psdd: Psdd) -> None:
+def _check_nodes(psdd: Psdd, account: Account) -> None:
     tree = psdd.vtree
     if not len(psdd.places) == len(psdd.leaves) == len(psdd.elements):
         raise DomainError(
@@ -200,7 +207,8 @@ def _check_nodes(psdd: Psdd) -> None:
     strange = next((p for p in psdd.places if not 0 <= p < len(tree.left)), None)
     if strange is not None:
         raise DomainError(f"The vtree has {len(tree.left)} nodes, but a node is placed at {strange}; renumber them.")
-    for node, (place, chance, elements) in enumerate(zip(psdd.places, psdd.leaves, psdd.elements, strict=True)):
+    nodes = zip(psdd.places, psdd.leaves, psdd.elements, strict=True)
+    for node, (place, chance, elements) in enumerate(account.paced(nodes)):
         left, right = tree.left[place], tree.right[place]
         if chance is not None:
             right_kind = left < 0 and not elements and 0 <= chance <= 1
@@ -319,8 +327,8 @@ def _joins(psdd: Psdd) -> Iterator[_Join]:
 class _Pairs:
     """The probability of a diagram, from those of pairs of a node of the distribution and one of the diagram."""
 
-    def __init__(self, psdd: Psdd, sdd: Sdd) -> None:
-        self._psdd, self._nodes = psdd, sdd.nodes
+    def __init__(self, psdd: Psdd, sdd: Sdd, account: Account) -> None:
+        self._psdd, self._nodes, self._account = psdd, sdd.nodes, account
         tree = psdd.vtree
         by_position = {position: node for node, position in enumerate(tree.in_order)}
         self._positions = tree.in_order
@@ -343,6 +351,7 @@ class _Pairs:
         while stack:
             pair = stack[-1]
             terms = self._terms(*pair)
+            self._account.spend(len(terms))
             ahead = [p for _, pairs in terms for p in pairs if p not in known]
             if ahead:
                 stack += ahead

@@ -8,11 +8,13 @@ from itertools import pairwise
 from typing import TypeVar
 
 from axfi_kc.arguments import checked
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.psdd import Psdd
 from axfi_kc.circuits.targets.sdd import Sdd
 from axfi_kc.errors import CircuitError
 
 __all__ = [
+    "account_of_pairs",
     "expected_uses",
     "psdd_given",
     "psdd_product",
@@ -27,11 +29,19 @@ Pair = tuple[int, int]
 Use = tuple[Fraction, Fraction]  # a parameter, and how often it is used
 
 
-def expected_uses(psdd: Psdd) -> Iterator[Use]:
+_AT_ONCE = 16  # pairs between two looks at the clock: fractions of large diagrams are long
+
+
+def account_of_pairs(budget: Budget | None) -> Account:
+    """Return the account of work on pairs of nodes."""
+    return Account(budget, goal="PSDD", advice="allow more", unit="pairs of nodes", at_once=_AT_ONCE)
+
+
+def expected_uses(psdd: Psdd, *, account: Account) -> Iterator[Use]:
     """Yield each parameter that is not 0 with the expected number of times that it is used (cost: linear)."""
     flow = [Fraction(0)] * len(psdd.places)
     flow[-1] = Fraction(1)
-    for node in range(len(flow) - 1, -1, -1):
+    for node in account.paced(range(len(flow) - 1, -1, -1)):
         here, chance = flow[node], psdd.leaves[node]
         if not here:
             continue
@@ -53,14 +63,14 @@ def require_same_vtree(p: Psdd, q: Psdd) -> None:
         )
 
 
-def require_deterministic(psdd: Psdd) -> None:
+def require_deterministic(psdd: Psdd, *, account: Account) -> None:
     """Raise CircuitError if some point satisfies two elements of one decision.
 
     Notes
     -----
     Pairs of the nodes that are met together: few, for what learners write.
     """
-    overlaps = _in_pairs(psdd, psdd, _overlap)
+    overlaps = _in_pairs(psdd, psdd, _overlap, account)
     for node, elements in enumerate(psdd.elements):
         used = [(prime, sub) for prime, sub, p in elements if p]
         for k, (prime, sub) in enumerate(used):
@@ -112,7 +122,9 @@ def _product(p: Psdd, q: Psdd, pair: Pair, known: Callable[[Pair], Fraction]) ->
     )
 
 
-def _in_pairs(p: Psdd, q: Psdd, rule: Callable[[Psdd, Psdd, Pair, Callable[[Pair], T]], T]) -> Callable[[Pair], T]:
+def _in_pairs(
+    p: Psdd, q: Psdd, rule: Callable[[Psdd, Psdd, Pair, Callable[[Pair], T]], T], account: Account
+) -> Callable[[Pair], T]:
     """Return what looks up the value of a pair of nodes, each worked out once and without recursion."""
     found: dict[Pair, T] = {}
 
@@ -120,6 +132,7 @@ def _in_pairs(p: Psdd, q: Psdd, rule: Callable[[Psdd, Psdd, Pair, Callable[[Pair
         """A pair whose value is not known yet."""
 
     def known(pair: Pair) -> T:
+        account.spend(1)
         if pair not in found:
             raise _Missing(pair)
         return found[pair]
@@ -134,17 +147,21 @@ def _in_pairs(p: Psdd, q: Psdd, rule: Callable[[Psdd, Psdd, Pair, Callable[[Pair
                 stack.append(missing.args[0])
         return found[pair]
 
-    return lambda pair: found[pair] if pair in found else value(pair)
+    def asked(pair: Pair) -> T:
+        account.spend(1)
+        return found[pair] if pair in found else value(pair)
+
+    return asked
 
 
-def shared_uses(p: Psdd, q: Psdd) -> list[Use] | None:
+def shared_uses(p: Psdd, q: Psdd, *, account: Account) -> list[Use] | None:
     """Return how often each parameter of q is expected to be used by a point of p; None if q has not all of p's points.
 
     Notes
     -----
     Both over one vtree, and the elements of q exclude each other. All pairs of nodes that share a point.
     """
-    inside = _in_pairs(p, q, _inside)
+    inside = _in_pairs(p, q, _inside, account)
     root = len(p.places) - 1, len(q.places) - 1
     if inside(root) != 1:
         return None
@@ -175,14 +192,16 @@ def _downwards(p: Psdd, flow: dict[Pair, Fraction]) -> Iterator[Pair]:
         yield from [pair for pair in flow if p.places[pair[0]] == place]
 
 
-@checked("p", "q")
-def psdd_product(p: Psdd, q: Psdd) -> tuple[Psdd, Fraction]:
+@checked("p", "q", "budget")
+def psdd_product(p: Psdd, q: Psdd, *, budget: Budget | None = None) -> tuple[Psdd, Fraction]:
     """Return the distribution in proportion to the product of two, and the sum that was divided by.
 
     Parameters
     ----------
     p, q
         Over one vtree and the same features.
+    budget
+        What it may cost; its nodes are pairs of nodes that are looked at.
 
     Returns
     -------
@@ -193,6 +212,8 @@ def psdd_product(p: Psdd, q: Psdd) -> tuple[Psdd, Fraction]:
     ------
     CircuitError
         If the vtrees differ, or no point has a probability in both.
+    BudgetError
+        If the budget was spent.
 
     Notes
     -----
@@ -213,8 +234,12 @@ def psdd_product(p: Psdd, q: Psdd) -> tuple[Psdd, Fraction]:
     >>> made.leaves, whole
     ((Fraction(1, 3), Fraction(1, 1), None), Fraction(1, 4))
     """
+    return _multiplied(p, q, account_of_pairs(budget))
+
+
+def _multiplied(p: Psdd, q: Psdd, account: Account) -> tuple[Psdd, Fraction]:
     require_same_vtree(p, q)
-    whole = _in_pairs(p, q, _product)
+    whole = _in_pairs(p, q, _product, account)
     root = len(p.places) - 1, len(q.places) - 1
     if not whole(root):
         raise CircuitError("The product of two PSDDs needs a point that both give a probability, but there is none.")
@@ -229,7 +254,8 @@ def psdd_product(p: Psdd, q: Psdd) -> tuple[Psdd, Fraction]:
             rows.append((number[one], number[two], share / whole(pair)))
         elements.append(tuple(rows))
     places = tuple(p.places[a] for a, _ in pairs)
-    return Psdd(p.states, p.bits, p.vtree, places, tuple(leaves), tuple(elements)), whole(root)
+    made = Psdd(p.states, p.bits, p.vtree, places, tuple(leaves), tuple(elements), account.rest())
+    return made, whole(root)
 
 
 def _joint_elements(
@@ -254,39 +280,39 @@ def _kept_pairs(p: Psdd, q: Psdd, root: Pair, whole: Callable[[Pair], Fraction])
     return sorted(found, key=lambda pair: (p.places[pair[0]], pair))
 
 
-@checked("psdd", "sdd")
-def psdd_given(psdd: Psdd, sdd: Sdd) -> tuple[Psdd, Fraction]:
+@checked("psdd", "sdd", "budget")
+def psdd_given(psdd: Psdd, sdd: Sdd, *, budget: Budget | None = None) -> tuple[Psdd, Fraction]:
     """Return the distribution given that a sentential decision diagram over the same vtree holds, and its probability.
 
     Raises
     ------
-    CircuitError
-        If the vtree is another, or what is given has probability 0.
+    CircuitError, BudgetError
+        If the vtree is another, or what is given has probability 0; or if the budget was spent.
 
     Notes
     -----
     The diagram is taken as the uniform distribution of its points, and the product made: all pairs of nodes at worst.
     """
-    uniform = _uniform(psdd, sdd)
-    made, _ = psdd_product(psdd, uniform)
-    return made, psdd.probability_of(sdd)
+    account = account_of_pairs(budget)
+    made, _ = _multiplied(psdd, _uniform(psdd, sdd, account), account)
+    return made, psdd.probability_of(sdd, budget=account.rest())
 
 
-def _uniform(psdd: Psdd, sdd: Sdd) -> Psdd:
+def _uniform(psdd: Psdd, sdd: Sdd, account: Account) -> Psdd:
     """Return some positive distribution of the bit vectors that satisfy a diagram, constant on them."""
     if not psdd.is_shaped_like(sdd.vtree, Psdd.bits_of(sdd.bits)):
         raise CircuitError(
             "A PSDD is conditioned on a diagram over its own vtree and code, but this one has another; compile it with "
             "vtree= of the distribution's features."
         )
-    return _Normalised(psdd, sdd).psdd()
+    return _Normalised(psdd, sdd, account).psdd()
 
 
 class _Normalised:
     """A diagram with a node at each vtree node on the way, and its numbers of models as parameters."""
 
-    def __init__(self, psdd: Psdd, sdd: Sdd) -> None:
-        self._psdd, self._tree = psdd, psdd.vtree
+    def __init__(self, psdd: Psdd, sdd: Sdd, account: Account) -> None:
+        self._psdd, self._tree, self._account = psdd, psdd.vtree, account
         nodes = sdd.nodes
         self._literals, self._at, self._root = nodes.literals.tolist(), nodes.vtree_nodes.tolist(), nodes.root
         ends = nodes.offsets.tolist()
@@ -308,7 +334,7 @@ class _Normalised:
         order = sorted((key for key in self._used(top, counts)), key=lambda key: key[0])
         number = {key: k for k, key in enumerate(order)}
         leaves, elements = list[Fraction | None](), list[tuple[tuple[int, int, Fraction], ...]]()
-        for place, node in order:
+        for place, node in self._account.paced(order):
             is_leaf = self._tree.left[place] < 0
             leaves.append(self._chance(node) if is_leaf else None)
             own = [] if is_leaf else self._elements(place, node)
@@ -321,7 +347,8 @@ class _Normalised:
                 )
             )
         places = tuple(place for place, _ in order)
-        return Psdd(self._psdd.states, self._psdd.bits, self._tree, places, tuple(leaves), tuple(elements))
+        rows, rest = (places, tuple(leaves), tuple(elements)), self._account.rest()
+        return Psdd(self._psdd.states, self._psdd.bits, self._tree, *rows, rest)
 
     def _chance(self, node: int) -> Fraction:
         return Fraction(1, 2) if node == 1 else Fraction(int(self._literals[node] > 0))
@@ -340,6 +367,7 @@ class _Normalised:
         found: dict[Pair, int] = {}
         stack = [top]
         while stack:
+            self._account.spend(1)
             place, node = stack[-1]
             if node < 2:
                 found[place, node] = node << self._bits[place] if node else 0
@@ -358,6 +386,7 @@ class _Normalised:
     def _used(self, top: Pair, counts: dict[Pair, int]) -> set[Pair]:
         found, stack = {top}, [top]
         while stack:
+            self._account.spend(1)
             place, node = stack.pop()
             if self._tree.left[place] < 0:
                 continue

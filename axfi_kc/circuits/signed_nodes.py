@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 
 __all__ = ["Signed", "SignedNodes"]
@@ -71,7 +72,7 @@ class SignedNodes:
         one, other = (self.build.disjunction([self.build.conjunction(part) for part in side]) for side in sides)
         return one, other
 
-    def load(self, circuit: Circuit) -> Signed:
+    def load(self, circuit: Circuit, account: Account | None = None) -> Signed:
         """Return the root of a circuit over the same cells (cost: linear)."""
         sets = circuit.cell_sets
 
@@ -84,4 +85,5 @@ class SignedNodes:
             disjunction=self.disjunction,
             false=self.false,
             true=self.true,
+            account=account,
         )[-1]

@@ -37,6 +37,7 @@ from axfi_kc.errors import (
     ModelFileError,
     UnsupportedModelError,
 )
+from axfi_kc.json_text import distinct_keys
 from axfi_kc.scores import DEFAULT_SCORES, SCORES
 from axfi_kc.scores.interactions import INTERACTIONS
 
@@ -568,9 +569,9 @@ def _distribution_in(path: Path, domain: Domain, code: str | None) -> Any:
 def _rules_in(path: Path) -> list[Constraint]:
     """Return the constraints in a file that ``axfi-kc rules --out`` wrote, or what a person left of it."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=distinct_keys)
         return [constraint_of(entry["constraint"]) for entry in document["rules"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DomainError(
             f"{path} holds no rules ({error!r}); make it with axfi-kc rules DATA --out {path}."
         ) from error

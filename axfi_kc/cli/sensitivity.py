@@ -10,6 +10,7 @@ from axfi_kc.cli.inputs import add_command, add_inputs, add_json, given
 from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import amount, shown
+from axfi_kc.errors import VerificationError
 
 __all__ = ["add_sensitivity"]
 
@@ -17,7 +18,7 @@ __all__ = ["add_sensitivity"]
 _EXAMPLES = """\
   axfi-kc sensitivity model.json data.csv --target label --features race,sex
   axfi-kc sensitivity model.json data.csv --features race --by sex --save region.nnf
-  axfi-kc sensitivity model.json data.csv --radius 1
+  axfi-kc sensitivity model.json data.csv --radius 1 --verify
 """
 
 
@@ -31,6 +32,7 @@ def add_sensitivity(commands: Any) -> None:
     which.add_argument("--radius", type=int, metavar="K", help="any features may change, at most K of them")
     command.add_argument("--by", metavar="COLUMN", help="also for each value of this feature")
     command.add_argument("--seconds", type=float, metavar="S", help="give up after S seconds")
+    command.add_argument("--verify", action="store_true", help="check the answer; exit status 1 if it does not hold")
     add_output(command, "--save", kind="circuit", metavar="FILE", help="write the region as a circuit, such as .nnf")
     add_json(command)
 
@@ -47,12 +49,30 @@ def _run(options: argparse.Namespace) -> None:
             found: Any = sensitivity(inputs.model, inputs.domain, names, **limits)
         else:
             found = robustness(inputs.model, inputs.domain, radius=options.radius, **limits)
+    report = _report(found, inputs.model, options) if options.verify else None
     if options.save is not None:
         found.region.save(writable(options.save, "circuit", options))
     rows = found.to_frame().to_dict("records")
     if options.json:
-        print_json({"rows": rows}, "sensitivity")
-        return
+        print_json({"rows": rows} | ({} if report is None else {"report": report.to_dict()}), "sensitivity")
+    else:
+        _print(found, rows, options)
+        if report is not None:
+            print(report)
+    if report is not None and not report.ok:
+        raise VerificationError(
+            f"Every check should hold, but {len(report.failed)} failed; do not rely on these numbers."
+        )
+
+
+def _report(found: Any, model: Any, options: argparse.Namespace) -> Any:
+    from axfi_kc.verification import verify
+
+    with working("checking"):
+        return verify(found, model, budget=None if options.seconds is None else Budget(seconds=options.seconds))
+
+
+def _print(found: Any, rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
     print(found)
     columns = ("of", "name", "share", "probability", "count", "points")
     print(*text_table(columns, [_cells(row) for row in rows]), sep="\n")

@@ -386,9 +386,11 @@ class Domain:
         """Tell whether numbers are codes of values, or missing where that may be."""
         low, high = self._bounds if self._bounds is not None else (np.inf, -np.inf)
         inside = (codes >= low) & (codes <= high)
-        if self._is_integer.any():
+        # Counted, which of a single point takes a tenth of what `any` and `all` do.
+        if np.count_nonzero(self._is_integer):
             inside &= (np.floor(codes) == codes) | ~self._is_integer
-        return bool(inside.all() or (inside | (np.isnan(codes) & self._may_miss)).all())
+        is_right = np.count_nonzero(inside) == inside.size
+        return is_right or bool((inside | (np.isnan(codes) & self._may_miss)).all())
 
     @checked("codes")
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 
 from axfi_kc.arguments import checked, quoted
-from axfi_kc.budget import Account, Budget, BudgetSpent, Watch
+from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, preparing
 from axfi_kc.domain.domain import values_of
 from axfi_kc.domain.features import Real
 from axfi_kc.domain.from_tables import FeatureNames
@@ -235,7 +235,8 @@ def weighted_cxps(
     """Return the CXps of `problem` as masks with integer totals; see :func:`find_cxps`."""
     check_weights(weights)
     codes = problem.codes[np.newaxis]
-    found = problem.engine.explain(codes, weights=weights, max_size=size_limit(max_size), budget=budget)
+    with preparing(budget):
+        found = problem.engine.explain(codes, weights=weights, max_size=size_limit(max_size), budget=budget)
     check_countable(found, problem.domain.features)
     # With limit 0 a list that exists is given whatever its length, and a DAG is never expanded.
     sets = found[0].listed(0)
@@ -367,7 +368,8 @@ def relevant_features(problem: Problem, *, budget: Budget | None = None) -> tupl
     BudgetError
         If the budget was spent.
     """
-    found = problem.engine.explain(problem.codes[np.newaxis], weights="unit", budget=budget)
+    with preparing(budget):
+        found = problem.engine.explain(problem.codes[np.newaxis], weights="unit", budget=budget)
     return problem.domain.names_of(found[0].support)
 
 
@@ -410,7 +412,8 @@ def is_wcxp(problem: Problem, features: FeatureNames, *, budget: Budget | None =
     >>> is_wcxp(problem, {"a"}), is_wcxp(problem, {"a", "b"})
     (False, True)
     """
-    return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features), budget=budget)
+    with preparing(budget):
+        return problem.engine.is_weak_cxp(problem.codes, problem.domain.mask(features), budget=budget)
 
 
 @checked("problem")

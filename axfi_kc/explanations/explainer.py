@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import checked, is_frame, quoted
-from axfi_kc.budget import Account, Budget, stopping_at_interrupt, was_interrupted
+from axfi_kc.budget import Account, Budget, preparing, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
 from axfi_kc.domain.domain import Domain
@@ -246,7 +246,8 @@ class Explainer(Manners):
         self.toward = toward if others_named(label, self.class_names or {}) else label
         self._similarity = Similarity.of(self._model, delta, toward=label)
         self.within = within
-        self._engine: Engine = self._engine_within(within)
+        with preparing(self.budget):
+            self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant, self.domain)
 
@@ -554,7 +555,8 @@ class Explainer(Manners):
     def _find(self, codes: Codes, located: Located | None = None) -> Found:
         options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
         ends = "radius" in (self.on_budget, self.on_interrupt)
-        found = self._engine.explain(codes, located=located, partial=ends, **options)
+        with preparing(self.budget):
+            found = self._engine.explain(codes, located=located, partial=ends, **options)
         self._check_radii(found)
         check_countable(found, self.domain.features)
         # Of what was stopped, nothing is known beyond its radius.

@@ -80,6 +80,8 @@ class _Region:
         What the region has of the points with each output.
     groups
         What it has of each group, if groups were asked for.
+    by
+        The feature whose values are the groups; None if none were asked for.
     distribution
         Under which the probabilities are, in words.
     region
@@ -91,6 +93,7 @@ class _Region:
     points: int | None
     outputs: tuple[Part, ...]
     groups: tuple[Part, ...]
+    by: str | None
     distribution: str
     region: CompiledModel = field(repr=False, compare=False)
 
@@ -343,8 +346,8 @@ class _Space:
         circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=rest) for y in compiled}
         order = queries.feature_order(*circuits.values()) or range(len(domain))
         full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
-        self.nodes = MddNodes(form.grid, full, spend=self._account.spend)
-        support = support_of(form.grid)
+        self.nodes = MddNodes(form.grid, full, account=self._account)
+        support = support_of(form.grid, budget=self._account.rest())
         self.possible = _TRUE if support is None else self.nodes.load(support.circuit)
         loaded = {y: self.nodes.load(circuit) for y, circuit in circuits.items()}
         # The last output has the points that no other has.
@@ -393,6 +396,7 @@ class _Space:
             points=measured.count(self.possible),
             outputs=tuple(measured.part(y, region[y], root) for y, root in self.outputs.items()),
             groups=tuple(self._groups(measured, together, by)) if by is not None else (),
+            by=by,
             distribution=str(distribution) if distribution is not None else "independent features",
             region=CompiledModel(Mdd(measured.circuit(together), tuple(self.nodes.order)), True, {}),
         )

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import quoted
+from axfi_kc.arguments import checked, quoted
+from axfi_kc.budget import Account, Budget, preparation
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
@@ -160,20 +161,29 @@ class Support:
         return list(found.items())
 
 
-def support_of(grid: Grid) -> Support | None:
+def support_of(grid: Grid, *, budget: Budget | None = None) -> Support | None:
     """Return the possible points of a grid; None if its domain has no constraints.
+
+    Parameters
+    ----------
+    grid
+        The cells.
+    budget
+        What it may cost; by default what is left for :func:`~axfi_kc.budget.preparation`.
 
     Raises
     ------
-    DomainError
-        If no point is possible.
+    DomainError, BudgetError
+        If no point is possible; or if the budget was spent.
     """
     domain = grid.domain
     if not domain.constraints:
         return None
     mentioned = dict.fromkeys(domain.index(name) for c in domain.constraints for name in c.names)
     order = [*mentioned, *(i for i in range(len(domain)) if i not in mentioned)]
-    nodes = MddNodes(grid, order, spend=lambda _: None)
+    advice = "allow more, or name features that constraints link one after the other"
+    account = Account(budget or preparation(), goal="diagram of the constraints", advice=advice)
+    nodes = MddNodes(grid, order, account=account)
     roots = tuple(_compiled(c, nodes) for c in domain.constraints)
     root = _TRUE
     for n, other in enumerate(roots):
@@ -184,6 +194,7 @@ def support_of(grid: Grid) -> Support | None:
                 f"The constraints contradict each other, so that no point is possible: {domain.constraints[n]}"
                 f"{f' cannot hold together with {earlier}' if earlier else ' never holds'}; leave one out."
             )
+    nodes.charge(Account(None, goal="diagram"))  # whoever asks more of them later
     return Support(grid, nodes, root, roots)
 
 
@@ -221,13 +232,21 @@ def positive_share(share: Fraction) -> Fraction:
     return share
 
 
-def possible_points(domain: Domain) -> Circuit:
+@checked("budget")
+def possible_points(domain: Domain, *, budget: Budget | None = None) -> Circuit:
     """Return the points of a domain that can exist as a circuit, to be counted, drawn and saved.
+
+    Parameters
+    ----------
+    domain
+        With constraints.
+    budget
+        What it may cost; its nodes are those of diagrams.
 
     Raises
     ------
-    DomainError
-        If the domain has no constraints, or no point meets them.
+    DomainError, BudgetError
+        If the domain has no constraints, or no point meets them; or if the budget was spent.
 
     Examples
     --------
@@ -240,7 +259,7 @@ def possible_points(domain: Domain) -> Circuit:
     """
     if not isinstance(domain, Domain):
         raise DomainError(f"Expected a domain with constraints, but {quoted(domain)} was given.")
-    support = support_of(Grid.of(domain, [()] * len(domain)))
+    support = support_of(Grid.of(domain, [()] * len(domain)), budget=budget)
     if support is None:
         raise DomainError("Every point of this domain can exist: it has no constraints; add some with domain.where.")
     return support.circuit
@@ -254,9 +273,9 @@ def _compiled(constraint: Constraint, nodes: MddNodes) -> int:
     if isinstance(constraint, Some):
         return _reduced(nodes.disjoined, below, _FALSE)
     if isinstance(constraint, Implies):
-        return nodes.disjoined(_complement(below[0], nodes), below[1])
+        return nodes.disjoined(nodes.complement(below[0]), below[1])
     if isinstance(constraint, Not):
-        return _complement(below[0], nodes)
+        return nodes.complement(below[0])
     if isinstance(constraint, Between):
         return _counted(below, constraint, nodes)
     if isinstance(constraint, Near):
@@ -272,19 +291,11 @@ def _reduced(join: Any, below: Sequence[int], start: int) -> int:
     return start
 
 
-def _complement(node: int, nodes: MddNodes) -> int:
-    made = {_FALSE: _TRUE, _TRUE: _FALSE}
-    for n in nodes.reached(node):
-        runs = nodes.runs[n]
-        made[n] = nodes.node(nodes.places[n], runs[::2], [made[c] for c in runs[1::2]])
-    return made[node]
-
-
 def _counted(below: Sequence[int], constraint: Between, nodes: MddNodes) -> int:
     """Return where the number of parts that hold lies within limits: after each part, one node per number so far."""
     so_far = [_TRUE]  # so_far[k]: exactly k of the parts seen hold
     for part in below:
-        other = _complement(part, nodes)
+        other = nodes.complement(part)
         stay = [nodes.conjoined(n, other) for n in so_far]
         more = [nodes.conjoined(n, part) for n in so_far]
         so_far = [nodes.disjoined(a, b) for a, b in zip([*stay, _FALSE], [_FALSE, *more], strict=True)]
@@ -308,6 +319,7 @@ def _added_up(near: Near, nodes: MddNodes) -> int:
             return _TRUE
         key = (k, so_far, is_open)
         if key not in made:
+            nodes.spend(1)
             if len(made) > _MOST_SUMS:
                 raise DomainError(
                     f"A ball of norm 'l1' needs more than {_MOST_SUMS} sums of distances here; take a smaller radius, "
@@ -334,7 +346,7 @@ def _tabulated(constraint: Constraint, nodes: MddNodes) -> int:
         )
     point: list[Any] = [0.0] * len(domain)
     level = []
-    for row in product(*codes):
+    for row in nodes.account.paced(product(*codes)):
         for i, code in zip(features, row, strict=True):
             point[i] = code
         level.append(int(constraint.holds(point, domain)))

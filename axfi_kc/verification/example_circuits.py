@@ -16,7 +16,7 @@ from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.models.own_predict import Codes
 from axfi_kc.verification.spaces import Bound, Piece, first_of
 
-__all__ = ["circuit_holds", "cut_elsewhere"]
+__all__ = ["circuit_holds", "cut_elsewhere", "located"]
 
 
 _FALSE, _TRUE, _DECISION, _AND = range(4)  # how nodes are numbered; what is left is a disjunction
@@ -24,7 +24,7 @@ _FALSE, _TRUE, _DECISION, _AND = range(4)  # how nodes are numbered; what is lef
 
 def circuit_holds(circuit: Any, codes: Codes) -> list[bool]:
     """Tell for points, given by their codes, whether they are points of a circuit."""
-    cells = np.stack([_located(axis, codes[:, i]) for i, axis in enumerate(circuit.grid.axes)], axis=1)
+    cells = np.stack([located(axis, codes[:, i]) for i, axis in enumerate(circuit.grid.axes)], axis=1)
     ones, none = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=bool)
     found: list[Any] = []
     for node, kind in enumerate(circuit.kinds.tolist()):
@@ -41,7 +41,7 @@ def circuit_holds(circuit: Any, codes: Codes) -> list[bool]:
     return found[-1].tolist()
 
 
-def _located(axis: Any, codes: Codes) -> Any:
+def located(axis: Any, codes: Codes) -> Any:
     """Return the cell of each code of a feature."""
     missing, last = np.isnan(codes), len(axis.numerators) - 1
     if isinstance(axis.feature, Categorical):

@@ -26,7 +26,8 @@ class Check:
         What the statement is about: ``"instance"`` (that it can exist), ``"region"`` (what it leaves of a feature),
         ``"prediction"``, ``"probability"``, ``"cxp"``, ``"axp"``, ``"minimality"``, ``"duality"``, ``"completeness"``,
         ``"weight"``, ``"score"``, ``"float"``, ``"interaction"``, ``"value"``, ``"size"``, ``"relevance"``,
-        ``"circuit"`` or ``"counterfactual"``.
+        ``"circuit"`` or ``"counterfactual"``. Of answers about the whole space: ``"distribution"``, ``"change"``,
+        ``"output"``, ``"group"`` and ``"region"``.
     subject
         The names it is about: a set of features, or a kind of score.
     status

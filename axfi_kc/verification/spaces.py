@@ -26,6 +26,7 @@ __all__ = [
     "Piece",
     "Space",
     "apart",
+    "constraint_cuts",
     "draw",
     "first_of",
     "float_ends",
@@ -33,6 +34,7 @@ __all__ = [
     "last_float",
     "number_of",
     "pieces_of",
+    "position_of",
     "present",
     "shares_of",
     "single_precision",
@@ -221,7 +223,7 @@ def is_left(number: Fraction, bound: Bound) -> bool:
     return number < bound[0] or (number == bound[0] and bound[1])
 
 
-def _position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Feature, code: float) -> int:
+def position_of(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Feature, code: float) -> int:
     """Return the piece that holds a value."""
     number = number_of(code)
     if number is None:
@@ -235,7 +237,7 @@ def _position(pieces: tuple[Piece, ...], bounds: Iterable[Bound], feature: Featu
     return sum(not is_left(number, b) for b in inner)
 
 
-def _cuts(domain: Domain, feature: Feature) -> set[Bound]:
+def constraint_cuts(domain: Domain, feature: Feature) -> set[Bound]:
     """Return where the constraints of a domain cut a feature."""
     rules = [rule for rule in domain.constraints if feature.name in rule.names]
     found = {(Fraction(value), bool(closed)) for rule in rules for value, closed in rule.bounds(feature)}
@@ -279,10 +281,10 @@ class Space:
     def of(cls, claim: Claim, bounds: list[set[Bound]]) -> Space:
         """Cut the domain of a claim, where the model does and where its constraints do."""
         features, codes = claim.domain.features, claim.codes.tolist()
-        cuts = [b | _cuts(claim.domain, f) for f, b in zip(features, bounds, strict=True)]
+        cuts = [b | constraint_cuts(claim.domain, f) for f, b in zip(features, bounds, strict=True)]
         pieces = tuple(_near_pieces(pieces_of(f, b), claim.domain, f) for f, b in zip(features, cuts, strict=True))
         rows = zip(pieces, cuts, features, codes, strict=True)
-        return cls(claim, pieces, tuple(_position(p, b, f, c) for p, b, f, c in rows))
+        return cls(claim, pieces, tuple(position_of(p, b, f, c) for p, b, f, c in rows))
 
     @classmethod
     def of_values(cls, claim: Claim, most: int) -> Space | None:

@@ -19,6 +19,7 @@ from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.errors import AxfiError
 from axfi_kc.models.own_predict import Codes, own_probabilities
 from axfi_kc.verification.boxes import further_checks
+from axfi_kc.verification.changes import changes_report, is_about_space
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.cover_listing import ListedCovers, list_covers, random_prime
 from axfi_kc.verification.definitions import (
@@ -60,7 +61,8 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     Parameters
     ----------
     explanation
-        What :meth:`Explainer.explain` returned, or what was read from its JSON.
+        What :meth:`Explainer.explain` returned, or what was read from its JSON; or what :func:`sensitivity`,
+        :func:`robustness` or :func:`fairness` returned.
     model
         The model that was explained: of scikit-learn, XGBoost, LightGBM, CatBoost or interpret, in ONNX, a Python
         function, a table or a circuit. Of an explanation among rows, these: the pair ``(rows, outputs)``.
@@ -91,6 +93,8 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     """
     whole(seed, "seed", least=0)
     allowance = Allowance.of(budget)
+    if is_about_space(explanation):
+        return changes_report(explanation, model, allowance, seed=seed)
     claim = Claim.of(explanation, allowance)
     if getattr(explanation, "model_kind", None) == _AMONG_ROWS:
         return _among_rows(Rows(claim, model, allowance))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 
@@ -10,6 +12,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.cli import main
+from axfi_kc.explanations import sensitivity
 from tests.support.random_networks import bif_text, hugin_text, random_network
 
 
@@ -33,10 +36,27 @@ def test_a_network_in_a_file_is_asked(files: tuple[Path, Path], capsys: pytest.C
     assert [row["count"] for row in rows] == [found.count, *(p.count for p in (*found.outputs, *found.groups))]
     assert main(["sensitivity", str(model.with_suffix(".net")), *given, "--radius", "1"]) == 0
     assert "at most 1 feature" in capsys.readouterr().out
+    assert main(["sensitivity", str(model), *given, "--features", "x1", "--verify", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"]["complete"]
+    assert main(["sensitivity", str(model), *given, "--radius", "2", "--verify"]) == 0
+    assert "<Report: proved" in capsys.readouterr().out
     region = model.with_suffix(".nnf")
     assert main(["sensitivity", str(model), *given, "--features", "x1", "--save", str(region)]) == 0
     assert f"wrote {region}" in capsys.readouterr().out
     assert main(["explain", str(model), *given, "--row", "1", "--json"]) in (0, 1)
+
+
+def test_an_answer_that_does_not_hold_ends_with_status_1(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = sensitivity.sensitivity
+    monkeypatch.setattr(sensitivity, "sensitivity", lambda *a, **b: replace(found(*a, **b), probability=Fraction(1, 7)))
+    given = [*map(str, files), "--target", "label", "--features", "x1"]
+    assert main(["sensitivity", *given]) == 0
+    assert main(["sensitivity", *given, "--verify"]) == 1
+    shown = capsys.readouterr()
+    assert "1/7" in shown.out
+    assert shown.err.count("\n") == 1
 
 
 def test_what_is_wrong_is_one_line(files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

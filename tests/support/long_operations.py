@@ -5,17 +5,20 @@ What a problem is made of is made at the first call and kept.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
+from operator import and_, or_
 from typing import Any
 
 import numpy as np
 
 import axfi_kc as ax
-from axfi_kc.circuits import queries
+from axfi_kc.circuits import operations, queries
 from axfi_kc.circuits.circuit import Circuit
-from axfi_kc.circuits.targets import TARGETS, mdd_of, sifted
+from axfi_kc.circuits.psdd import Psdd
+from axfi_kc.circuits.targets import TARGETS, Mdd, Sdd, mdd_of, sdd_of, sifted
 from axfi_kc.engines import ListedCxps
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.explanations import axioms
@@ -29,6 +32,7 @@ from axfi_kc.scores.shap.circuits import shap_scores_batch
 from axfi_kc.scores.shap.margins import margin_shap_scores
 from tests.support import hard_problems as hard
 from tests.support.large_circuits import deterministic_dag, layered_diagram
+from tests.support.random_psdds import layered_psdd
 
 Work = Callable[[ax.Budget], Any]
 Made = tuple[Any, Any]  # a model and an instance
@@ -211,6 +215,92 @@ CIRCUITS: dict[str, Work] = {
 }
 
 
+@cache
+def mdd(seed: int = 2) -> Mdd:
+    return mdd_of(diagram(seed))
+
+
+@cache
+def psdd(seed: int) -> Psdd:
+    return layered_psdd(60, 40, seed)
+
+
+@cache
+def sdd() -> Sdd:
+    """A diagram over the vtree of :func:`psdd`."""
+    return sdd_of(deterministic_dag(3000, n_features=60))
+
+
+def _apply(operator: str, a: Any, b: Any) -> Work:
+    return lambda budget: operations.apply(operator, a(), b(3), budget=budget)
+
+
+@cache
+def many_variables() -> ax.CountingProblem:
+    problem = ax.CountingProblem.of([(v, -(v % 99_999 + 1), v // 2 + 1) for v in range(1, 100_000)])
+    assert problem.grid is problem.grid  # made once, as other problems of this size may have done
+    return problem
+
+
+def _counted(via: str) -> Work:
+    return lambda budget: ax.count_models(many_variables(), via=via, budget=budget)
+
+
+def variables_named(budget: ax.Budget) -> Any:
+    """Count the models of one clause over many variables, of as many as nobody has asked about."""
+    problem = ax.CountingProblem.of([(1, next(_FRESH))])
+    return ax.count_models(problem, budget=budget)
+
+
+_FRESH = itertools.count(99_000)
+
+
+@cache
+def far_apart() -> ax.Domain:
+    """A constraint that links the first half of the features with the second: 2**20 nodes in their order."""
+    flags = [ax.feature(f"x{i}") for i in range(40)]
+    pairs = [(one == 1) & (two == 1) for one, two in zip(flags[:20], flags[20:], strict=True)]
+    return hard.bits(40).where(reduce(and_, (flag <= 1 for flag in flags)), reduce(or_, pairs))
+
+
+def _explained_apart(budget: ax.Budget) -> Any:
+    return ax.Explainer(_apart_model(), far_apart(), budget=budget).explain([1] * 40)
+
+
+@cache
+def _apart_model() -> ax.CircuitModel:
+    return CircuitModel.of(deterministic_dag(200, n_features=40), deterministic=True)
+
+
+WORKBENCH: dict[str, Work] = {
+    "conjunction of diagrams": _apply("and", diagram, diagram),
+    "exclusive disjunction of diagrams": _apply("xor", diagram, diagram),
+    "implication of MDDs": _apply("implies", mdd, mdd),
+    "conjunction, by its own door": lambda b: operations.conjoin(mdd(), mdd(3), budget=b),
+    "disjunction, by its own door": lambda b: operations.disjoin(diagram(), diagram(3), budget=b),
+    "exists": lambda b: operations.exists(diagram(), range(0, 50, 2), budget=b),
+    "forall of gates": lambda b: operations.forall(dag(), [3, 7], budget=b),
+    "negation": lambda b: operations.negate(diagram(), budget=b),
+    "simplify": lambda b: operations.simplify(diagram(), diagram(3), budget=b),
+    "cofactors": lambda b: operations.cofactors(diagram(), 70, budget=b),
+    "is_within": lambda b: operations.is_within(diagram(), diagram(3), budget=b),
+    "psdd_product": lambda b: ax.psdd_product(psdd(1), psdd(2), budget=b),
+    "psdd_given": lambda b: ax.psdd_given(psdd(1), sdd(), budget=b),
+    "probability of an SDD": lambda b: psdd(1).probability_of(sdd(), budget=b),
+    "divergence of PSDDs": lambda b: ax.divergence(psdd(1), psdd(2), budget=b),
+    "possible_points": lambda b: ax.possible_points(far_apart(), budget=b),
+    "explain, constraint of many nodes": _explained_apart,
+    "find_cxps, constraint of many nodes": lambda b: ax.find_cxps(
+        ax.Problem.of(_apart_model(), far_apart(), [1] * 40), budget=b
+    ),
+    "compile_model, constraint of many nodes": lambda b: ax.compile_model(_apart_model(), far_apart(), budget=b),
+    "sensitivity, constraint of many nodes": lambda b: ax.sensitivity(_apart_model(), far_apart(), ["x0"], budget=b),
+    "count_models, dd": _counted("dd"),
+    "count_models, pysdd": _counted("pysdd"),
+    "count_models, names of variables": variables_named,
+}
+
+
 def compiled(made: Made, target: str, budget: ax.Budget) -> Any:
     return ax.compile_model(made[0], made[0].domain, target=target, budget=budget)
 
@@ -221,7 +311,7 @@ COMPILATIONS: dict[str, Work] = {
     for name, make in (("boosted trees", trees), ("linear", linear))
 }
 
-OPERATIONS = EXPLANATIONS | IN_SPACES | QUESTIONS | CIRCUITS | COMPILATIONS
+OPERATIONS = EXPLANATIONS | IN_SPACES | QUESTIONS | CIRCUITS | WORKBENCH | COMPILATIONS
 
 
 def votes(p: Any) -> bool:

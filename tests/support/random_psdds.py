@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import product
 from random import Random
 
-from axfi_kc.circuits.psdd import Psdd
+from axfi_kc.circuits.psdd import Elements, Psdd
 from axfi_kc.circuits.targets.vtrees import Vtree
 from axfi_kc.domain.distribution import States
 from axfi_kc.domain.domain import Domain
@@ -116,3 +116,27 @@ class _Grown:
         ]
         self.rows.append((place, None, tuple(elements)))
         return len(self.rows) - 1
+
+
+def layered_psdd(n: int, width: int, seed: int) -> Psdd:
+    """Return a deterministic PSDD over n bits, `width` nodes at each vtree node: a product of two has their squares."""
+    rng, tree = Random(seed), Vtree.right_linear(list(range(n)))
+    places, leaves, rows, at = list[int](), list[Fraction | None](), list[Elements](), list[list[int]]()
+
+    def added(chance: Fraction | None, elements: Elements) -> int:
+        places.append(len(at))
+        leaves.append(chance)
+        rows.append(elements)
+        return len(places) - 1
+
+    for node, (a, b) in enumerate(zip(tree.left, tree.right, strict=True)):
+        if a < 0:
+            at.append([added(Fraction(k), ()) for k in (0, 1)])
+            continue
+        own = []
+        for _ in range(1 if node == tree.root else width):
+            p = Fraction(rng.randint(1, 99), 100)
+            own.append(added(None, ((at[a][0], rng.choice(at[b]), p), (at[a][1], rng.choice(at[b]), 1 - p))))
+        at.append(own)
+    states = tuple(States.of(f) for f in bit_domain(n).features)
+    return Psdd(states, tuple((i, 2) for i in range(n)), tree, tuple(places), tuple(leaves), tuple(rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.util import find_spec
 from math import lcm, log10, prod
@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any
 
 from axfi_kc.arguments import checked, quoted
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Account, Budget, Watch, preparation, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.cnf import compile_clauses_with_dsharp
@@ -105,6 +105,13 @@ def compile_cnf(
     >>> compile_cnf(clauses, target="sdd").count()
     2
     """
+    with preparing(budget):
+        return _compiled(problem, target, via, order, vtree, budget)
+
+
+def _compiled(
+    problem: Problem, target: str, via: str | None, order: str | Sequence[int], vtree: Any, budget: Budget | None
+) -> Target:
     watch = Watch(budget)
     language_of(target)
     given = _problem_of(problem, budget)
@@ -153,7 +160,10 @@ def _order(n: int, clauses: Sequence[Sequence[int]], order: str | Sequence[int])
     if order not in ("force", "given"):
         raise CircuitError(f"An order is 'force', 'given' or a list of all variables, but {quoted(order)} was given.")
     start = list(range(n))
-    return force_order(start, [{abs(x) - 1 for x in clause} for clause in clauses]) if order == "force" else start
+    if order == "given":
+        return start
+    account = Account(preparation(), goal="order of the variables", advice="allow more, or take order='given'")
+    return force_order(start, [{abs(x) - 1 for x in clause} for clause in account.paced(clauses)], account=account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +248,14 @@ def count_models(
     c s log10-estimate 0.602059991327962
     c s exact arb int 4
     """
-    watch = Watch(budget)
-    given = _problem_of(problem, budget)
+    with preparing(budget):
+        return _counted(_problem_of(problem, budget), via, check, order, budget)
+
+
+def _counted(
+    given: CountingProblem, via: str | None, check: bool, order: str | Sequence[int], budget: Budget | None
+) -> CountAnswer:
+    watch = Watch(preparation())
     if not given.n_variables:  # one point, and no circuit
         return CountAnswer(given.track, 1 - bool(given.clauses), not given.clauses, (), ())
     first = via or ("dsharp" if find_spec("problog") and given.shown is None else "dd")
@@ -247,8 +263,10 @@ def count_models(
     found, seconds = [], list[float]()
     for k, route in enumerate(routes):
         begin = watch.seconds
-        circuit = _circuit(given, route, order, watch.rest() if budget else None)
-        found.append((_weight(circuit, given, again=k > 0, budget=watch.rest()), queries.is_consistent(circuit)))
+        circuit = _circuit(given, route, order, _rest(watch, budget))
+        found.append(
+            (_weight(circuit, given, again=k > 0, budget=_rest(watch, budget)), queries.is_consistent(circuit))
+        )
         seconds.append(watch.seconds - begin)
     if len(set(found)) > 1:
         raise VerificationError(
@@ -257,6 +275,11 @@ def count_models(
         )
     count, satisfiable = found[0]
     return CountAnswer(given.track, count if "w" in given.track else int(count), satisfiable, routes, tuple(seconds))
+
+
+def _rest(watch: Watch, budget: Budget | None) -> Budget | None:
+    """Return what is left of a budget, whose nodes each route has for itself; None if there is none."""
+    return None if budget is None else replace(watch.rest(), nodes=budget.nodes)
 
 
 def _circuit(problem: CountingProblem, route: str, order: str | Sequence[int], budget: Budget | None) -> Circuit:
@@ -268,11 +291,12 @@ def _circuit(problem: CountingProblem, route: str, order: str | Sequence[int], b
     return _by_library(problem, route, order, "balanced", budget or Budget()).to_circuit()
 
 
-def _weight(circuit: Circuit, problem: CountingProblem, *, again: bool, budget: Budget) -> Fraction:
+def _weight(circuit: Circuit, problem: CountingProblem, *, again: bool, budget: Budget | None) -> Fraction:
     """Return the sum of the models' weights; `again` by a pass that shares no code with the first."""
-    worths = problem.worths
+    worths, account = problem.worths, Account(budget, goal="count", advice="allow more")
     if again or any(w < 0 for row in worths for w in row):
-        scales = [lcm(*(w.denominator for w in row)) for row in worths]
-        rows = [[int(w * scale) for w in row] for row, scale in zip(worths, scales, strict=True)]
-        return Fraction(queries.semiring_value(circuit, queries.NUMBERS, rows, budget=budget), prod(scales))
+        scales = [lcm(*(w.denominator for w in row)) for row in account.paced(worths)]
+        pairs = zip(worths, scales, strict=True)
+        rows = [[int(w * scale) for w in row] for row, scale in account.paced(pairs)]
+        return Fraction(queries.semiring_value(circuit, queries.NUMBERS, rows, budget=account.rest()), prod(scales))
     return queries.weighted_count(circuit, worths, budget=budget)

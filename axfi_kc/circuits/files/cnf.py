@@ -430,7 +430,7 @@ def _compiled(clauses: Path, folder: str, variables: Variables, watch: Watch, bu
     program, made = _program(), Path(folder, "circuit.nnf")
     if _is_empty(clauses):  # on which dsharp writes no node
         return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
-    _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.budget)
+    _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.rest())
     if not made.exists():
         raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
     source = Source(made, budget=None if budget is None else watch.rest())

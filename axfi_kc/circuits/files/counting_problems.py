@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.arguments import check_fields, checked, is_listable, is_whole, quoted
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget, preparation
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
-from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.grid import Axis, Grid
 from axfi_kc.errors import CircuitError
 
 __all__ = ["TRACKS", "CountingProblem", "checked_clauses", "read_counting_problem"]
@@ -130,7 +130,7 @@ class CountingProblem:
     def proper_clauses(self) -> list[tuple[int, ...]]:
         """The clauses without those that are always true, each literal and each clause once."""
         kept = dict.fromkeys(tuple(dict.fromkeys(clause)) for clause in self.clauses)
-        return [clause for clause in kept if not any(-x in clause for x in clause)]
+        return [clause for clause in kept if {-x for x in clause}.isdisjoint(clause)]
 
 
 def checked_clauses(clauses: Any) -> tuple[tuple[int, ...], ...]:
@@ -163,7 +163,10 @@ def _checked_clause(clause: Any) -> tuple[int, ...]:
 @lru_cache(maxsize=8)
 def _boolean_grid(n_variables: int) -> Grid:
     # Making a grid of a hundred features takes longer than compiling some problems.
-    return Grid.of_values(Domain([Integer(f"x{v}", 0, 1) for v in range(1, n_variables + 1)]))
+    account = Account(preparation(), goal="list of variables", advice="allow more, or number those that occur")
+    domain = Domain([Integer(f"x{v}", 0, 1) for v in account.paced(range(1, n_variables + 1))])
+    axis = Axis.of_values(domain.features[0])  # cut once: a hundred thousand of them take seconds
+    return Grid(domain, tuple(replace(axis, feature=feature) for feature in account.paced(domain.features)))
 
 
 @checked("path", "budget")

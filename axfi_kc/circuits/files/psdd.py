@@ -87,7 +87,8 @@ def read_psdd(
         expected = f"a vtree of {len(bits)} variables, as many as the features have bits in the code {code!r}"
         source.fail(-1, expected, f"one of {len(leaves)}", "name the code it was made with")
     states = tuple(States.of(feature) for feature in domain.features)
-    return Psdd(states, bits, tree, tuple(parsed.places), tuple(parsed.leaves), tuple(parsed.elements))
+    rows = tuple(parsed.places), tuple(parsed.leaves), tuple(parsed.elements)
+    return Psdd(states, bits, tree, *rows, source.account.rest())
 
 
 class _Parser:

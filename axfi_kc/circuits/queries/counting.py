@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import checked, is_listable, quoted, wholes
-from axfi_kc.budget import Account, Budget, interruptible
+from axfi_kc.budget import Account, Budget, interruptible, paced
 from axfi_kc.circuits.circuit import Circuit, Form, arc_owners, circuit_in
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.operand import Operand
@@ -300,11 +300,14 @@ def weighted_count(circuit: Form, worths: Sequence[Sequence[Number]], *, budget:
     Fraction(35, 2)
     """
     circuit = circuit_in(circuit)
-    scaled, scales = scaled_worths(circuit, worths)
-    return Fraction(_total(circuit, scaled, _account(budget)), product(scales))
+    account = _account(budget)
+    scaled, scales = scaled_worths(circuit, worths, account)
+    return Fraction(_total(circuit, scaled, account), product(scales))
 
 
-def scaled_worths(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> tuple[list[list[int]], list[int]]:
+def scaled_worths(
+    circuit: Circuit, worths: Sequence[Sequence[Number]], account: Account | None = None
+) -> tuple[list[list[int]], list[int]]:
     """Return worths as integers, and what the numbers of each feature were multiplied by.
 
     Raises
@@ -312,7 +315,7 @@ def scaled_worths(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> tuple
     CircuitError
         If the worths do not fit the cells, or one is negative.
     """
-    given = [[exact(w, "worth") for w in row] if is_listable(row) else [] for row in worths]
+    given = [[exact(w, "worth") for w in row] if is_listable(row) else [] for row in paced(worths, account)]
     if [len(row) for row in given] != list(circuit.grid.n_cells) or any(w < 0 for row in given for w in row):
         raise CircuitError(
             f"Worths are numbers >= 0, one per cell of each feature, but {quoted(worths)} was given; "
@@ -321,7 +324,7 @@ def scaled_worths(circuit: Circuit, worths: Sequence[Sequence[Number]]) -> tuple
     for i, _ in circuit.grid.fixed:
         given[i] = [Fraction(1)]
     scales = [math.lcm(*(w.denominator for w in row)) for row in given]
-    return [[int(w * scale) for w in row] for row, scale in zip(given, scales, strict=True)], scales
+    return [[int(w * s) for w in row] for row, s in paced(zip(given, scales, strict=True), account)], scales
 
 
 def _account(budget: Budget | None) -> Account:

@@ -118,7 +118,12 @@ def copied(circuit: Circuit, build: CircuitBuilder, account: Account | None) -> 
 
 
 def moved(
-    circuit: Circuit, grid: Grid, cells: Sequence[npt.NDArray[np.int64]], places: Sequence[int] | None = None
+    circuit: Circuit,
+    grid: Grid,
+    cells: Sequence[npt.NDArray[np.int64]],
+    places: Sequence[int] | None = None,
+    *,
+    account: Account | None = None,
 ) -> Circuit:
     """Return a circuit over other cells.
 
@@ -132,6 +137,8 @@ def moved(
         For each feature of the circuit, its own cell in which each of the other ones lies.
     places
         The number of each feature there; by default the same.
+    account
+        Under which it is done.
     """
     build = CircuitBuilder(grid)
     known: dict[tuple[int, int], list[int]] = {}
@@ -145,7 +152,7 @@ def moved(
             arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
         return build.decision(feature if places is None else places[feature], arcs)
 
-    return build.circuit(rebuilt(circuit, build, decide, None)[-1])
+    return build.circuit(rebuilt(circuit, build, decide, account)[-1])
 
 
 @checked("features", "budget")

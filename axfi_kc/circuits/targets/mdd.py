@@ -88,7 +88,7 @@ class Mdd(InArrays):
     def negate(self) -> Mdd:
         """Return the diagram of all other points (cost: linear)."""
         # Exchanging the constants makes no two nodes equal, so the complement is as large as the diagram: no budget.
-        nodes = MddNodes(self.grid, self.order, spend=lambda _: None)
+        nodes = MddNodes(self.grid, self.order)
         return Mdd(nodes.circuit(nodes.load(self.circuit), negated=True), self.order)
 
     def _joined(
@@ -102,7 +102,7 @@ class Mdd(InArrays):
                 f"{other.order}, over {'the same' if alike else 'different'} cells, were given; make both with one "
                 "order, or join them by & and |."
             )
-        nodes = MddNodes(self.grid, self.order, spend=Account(budget, goal="diagram").spend)
+        nodes = MddNodes(self.grid, self.order, account=Account(budget, goal="diagram"))
         parts = nodes.load(self.circuit), nodes.load(other.circuit)
         return Mdd(nodes.circuit(chosen(nodes)(*parts)), self.order)
 
@@ -156,5 +156,5 @@ def _in_order(circuit: Circuit, features: Sequence[int], account: Account) -> Md
     # Canonical only if both hold: reduced nodes are unique for one order, and is_reduced judges decisions alone.
     if is_ordered(circuit, features) and is_reduced(circuit):
         return Mdd(circuit, tuple(features))
-    nodes = MddNodes(circuit.grid, features, spend=account.spend)
+    nodes = MddNodes(circuit.grid, features, account=account)
     return Mdd(nodes.circuit(nodes.load(circuit)), tuple(features))

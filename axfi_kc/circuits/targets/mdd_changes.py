@@ -31,7 +31,7 @@ def by_changing(nodes: MddNodes, root: int, features: Collection[int]) -> int:
     """
     places = {k for k, i in enumerate(nodes.order) if i in features}
     made = {_FALSE: _FALSE, _TRUE: _TRUE}
-    for node in nodes.reached(root):
+    for node in nodes.account.paced(nodes.reached(root)):
         place, runs = nodes.places[node], nodes.runs[node]
         below = [made[child] for child in runs[1::2]]
         made[node] = nodes.union(below) if place in places else nodes.node(place, runs[::2], below)
@@ -55,7 +55,7 @@ def by_changing_at_most(nodes: MddNodes, root: int, radius: int) -> int:
     (True, 1)
     """
     made = {_FALSE: [_FALSE] * (radius + 1), _TRUE: [_TRUE] * (radius + 1)}
-    for node in nodes.reached(root):
+    for node in nodes.account.paced(nodes.reached(root)):
         place, runs = nodes.places[node], nodes.runs[node]
         found = [node]
         for k in range(1, radius + 1):
@@ -92,6 +92,7 @@ def simplified(nodes: MddNodes, root: int, care: int) -> int:
             stack += missing
             continue
         stack.pop()
+        nodes.spend(1)
         known[state] = _merged(nodes, state, below, known)
     return known[root, care]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from axfi_kc.budget import Account
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.targets.bit_codes import balanced
 from axfi_kc.domain.grid import Grid
@@ -82,7 +83,9 @@ class MddNodes:
     order
         The features from the top down.
     spend
-        Called with the number of nodes about to be made; may raise to stop.
+        Called with the number of nodes about to be made; may raise to stop. By default that of `account`.
+    account
+        Also looked at in passes, which make no node that is new.
 
     Examples
     --------
@@ -95,15 +98,27 @@ class MddNodes:
     (True, True, True)
     """
 
-    def __init__(self, grid: Grid, order: Sequence[int], *, spend: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        order: Sequence[int],
+        *,
+        spend: Callable[[int], None] | None = None,
+        account: Account | None = None,
+    ) -> None:
         self.grid = grid
         self.order = list(order)
         self.places: list[int] = [len(self.order)] * 2
         self.runs: list[Runs] = [(), ()]
-        self._spend = spend
+        self.account = account or Account(None, goal="diagram")
+        self.spend = spend or self.account.spend
         self._place_of = {feature: k for k, feature in enumerate(self.order)}
         self._number: dict[tuple[int, Runs], int] = {}
         self._joined: tuple[dict[tuple[int, int], int], ...] = ({}, {})  # by the neutral element
+
+    def charge(self, account: Account) -> None:
+        """Let another account pay for what is done from now on."""
+        self.account, self.spend = account, account.spend
 
     def node(self, place: int, ends: Sequence[int], children: Sequence[int]) -> int:
         """Return the node that sends each run of cells to its child."""
@@ -165,6 +180,14 @@ class MddNodes:
             return place, runs[::2], [(c, other) if c < other else (other, c) for c in runs[1::2]]
         ends, below = merged_runs([self.runs[a], self.runs[b]])
         return place, ends, [(c, d) if c < d else (d, c) for c, d in below]
+
+    def complement(self, root: int) -> int:
+        """Return the node of all other points (cost: linear)."""
+        made = {_FALSE: _TRUE, _TRUE: _FALSE}
+        for node in self.account.paced(self.reached(root)):
+            runs = self.runs[node]
+            made[node] = self.node(self.places[node], runs[::2], [made[c] for c in runs[1::2]])
+        return made[root]
 
     def decision(self, feature: int, ends: Sequence[int], children: Sequence[int]) -> int:
         """Return the node that sends runs of cells of `feature` to nodes, which may test any feature.
@@ -229,7 +252,7 @@ class MddNodes:
             if missing:
                 stack += missing
             else:
-                self._spend(1)
+                self.spend(1)
                 known[state] = self.node(place, ends, [known[b] for b in below])
         return known[top]
 
@@ -247,6 +270,7 @@ class MddNodes:
             disjunction=lambda below: balanced(below, self.disjoined, _FALSE),
             false=_FALSE,
             true=_TRUE,
+            account=self.account,
         )[-1]
 
     def _filled(self, feature: int, arcs: Sequence[tuple[int, int, int]]) -> tuple[list[int], list[int]]:
@@ -268,7 +292,7 @@ class MddNodes:
         """Return the diagram below `root`, or of its complement, as a circuit (cost: linear)."""
         build = CircuitBuilder(self.grid)
         made = {_FALSE: build.true, _TRUE: build.false} if negated else {_FALSE: build.false, _TRUE: build.true}
-        for node in self.reached(root):
+        for node in self.account.paced(self.reached(root)):
             runs = self.runs[node]
             starts = (0, *runs[:-2:2])
             arcs = zip(map(range, starts, runs[::2]), (made[c] for c in runs[1::2]), strict=True)

@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from axfi_kc.arguments import checked, quoted, wholes
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, preparation
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order
@@ -225,7 +225,8 @@ class Obdd(Counted):
         build = CircuitBuilder(self.grid)
         made = {_FALSE: build.false, _TRUE: build.true}
         entries = self._entries()
-        for node, fork in self.forks.items():
+        account = Account(preparation(), goal="circuit", advice="allow more")
+        for node, fork in account.paced(self.forks.items()):
             if node in entries:
                 feature = self.bits[fork.level].feature
                 made[node] = build.decision(feature, [(cells, made[end]) for cells, end in self._exits(node, feature)])
@@ -530,8 +531,10 @@ def _signed_edges(root: Any, true: int, false: int) -> dict[int, tuple[int, int,
     # The Python manager's complement is the negative number, CUDD's has another last bit.
     sign, last = (-1, 0) if false == -true else (1, 1)
     regular: dict[int, tuple[int, int, int]] = {}
+    account = Account(preparation(), goal="circuit", advice="allow more")
     waiting = [root]
     while waiting:
+        account.spend(1)
         edge = waiting.pop()
         key = sign * int(edge) ^ last if edge.negated else int(edge)
         if key not in regular and key not in (true, false):
@@ -593,8 +596,9 @@ def obdd_of_clauses(
     """
     account = Account(budget, goal="OBDD")
     name, manager = _manager_of(backend)
-    bits = tuple(bits_of(grid, i, code="order")[0] for i in order)
-    manager.declare(*(bit.name for bit in bits))
+    bits = tuple(bits_of(grid, i, code="order")[0] for i in account.paced(order))
+    for bit in account.paced(bits):
+        manager.declare(bit.name)
     held = _attempt(lambda: [_conjoined(manager, clauses, bits, set(hidden), account), manager.true], len(bits))
     if isinstance(held, AxfiError):
         raise held
@@ -606,10 +610,10 @@ def _conjoined(
 ) -> Any:
     """Return dd's function of the clauses, those with the lowest variables first."""
     level = {bit.feature: k for k, bit in enumerate(bits)}
-    sorted_clauses = [sorted(clause, key=lambda x: -level[abs(x) - 1]) for clause in clauses]
+    sorted_clauses = [sorted(clause, key=lambda x: -level[abs(x) - 1]) for clause in account.paced(clauses)]
     sorted_clauses.sort(key=lambda clause: ([-level[abs(x) - 1] for x in reversed(clause)], clause))
-    last = {abs(x) - 1: k for k, clause in enumerate(sorted_clauses) for x in clause}
-    ones = [manager.var(bit.name) for bit in bits]
+    last = {abs(x) - 1: k for k, clause in enumerate(account.paced(sorted_clauses)) for x in clause}
+    ones = [manager.var(bit.name) for bit in account.paced(bits)]
     found = manager.true
     for k, clause in enumerate(sorted_clauses):
         account.spend(1)

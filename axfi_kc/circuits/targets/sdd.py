@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import checked, quoted, wholes
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, preparation
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
 from axfi_kc.circuits.queries.structure import checked_order
@@ -226,7 +226,7 @@ def sdd_circuit(grid: Grid, bits: Sequence[Bit], vtree: Vtree, nodes: SddNodes) 
     pairs = nodes.pairs
     cells = [cells_of(mask) for mask in _masks(grid, bits, nodes, inside)]
     made = [build.false, build.true]
-    for node, feature in enumerate(inside[2:], start=2):
+    for node, feature in enumerate(_account_of_reading().paced(inside[2:]), start=2):
         if feature != _ABOVE:
             made.append(build.literal(feature, cells[node]))
             continue
@@ -555,13 +555,19 @@ class SddNodes:
         return sum(a.nbytes for a in arrays)
 
 
+def _account_of_reading() -> Account:
+    return Account(preparation(), goal="circuit", advice="allow more")
+
+
 def nodes_of(root: Any) -> SddNodes:
     """Return the nodes below `root` (cost: linear, without recursion)."""
     number: dict[int, int] = {}
     rows: list[tuple[int, int, list[tuple[int, int]]]] = [(-1, 0, []), (-1, 0, [])]
     opened: dict[int, list[tuple[Any, Any]]] = {}
+    account = _account_of_reading()
     stack = [root]
     while stack:
+        account.spend(1)
         node = stack[-1]
         key = int(node.id)
         if key in number:
@@ -621,12 +627,13 @@ def sdd_of_clauses(
     """
     account = Account(budget, goal="SDD")
     tree = feature_vtree(grid, vtree, order=order)
-    bits = tuple(bits_of(grid, i, code="order")[0] for i in range(len(grid.axes)))
+    bits = tuple(bits_of(grid, i, code="order")[0] for i in account.paced(range(len(grid.axes))))
     manager = _manager_of(tree)
+    account.look()
     algebra = SddAlgebra(manager, _variables(bits), account)
 
     def made() -> Any:
-        found = _conjoined(algebra, manager, tree, clauses)
+        found = _conjoined(algebra, manager, tree, clauses, account)
         for i in hidden:
             found = algebra.paid(manager.exists(i + 1, found))
         return found
@@ -636,18 +643,20 @@ def sdd_of_clauses(
     return Sdd(grid, "order", tree, tree, bits, held)
 
 
-def _conjoined(algebra: SddAlgebra, manager: Any, tree: Vtree, clauses: Sequence[Sequence[int]]) -> Any:
+def _conjoined(
+    algebra: SddAlgebra, manager: Any, tree: Vtree, clauses: Sequence[Sequence[int]], account: Account
+) -> Any:
     """Return PySDD's node of the clauses, each one conjoined where its variables meet in the vtree."""
     if not all(clauses):  # an empty clause has no variables that could meet
         return algebra.false
     owners: dict[int, list[int]] = {}
-    scopes = [{abs(x) - 1 for x in clause} for clause in clauses]  # a variable may come twice
-    for k, scope in enumerate(scopes):
+    scopes = [{abs(x) - 1 for x in clause} for clause in account.paced(clauses)]  # a variable may come twice
+    for k, scope in enumerate(account.paced(scopes)):
         for variable in scope:
             owners.setdefault(variable, []).append(k)
     seen: list[dict[int, int]] = []  # for each vtree node how many variables of which unfinished clauses lie below
     made: list[Any] = []
-    for a, b, leaf in zip(tree.left, tree.right, tree.leaves, strict=True):
+    for a, b, leaf in account.paced(zip(tree.left, tree.right, tree.leaves, strict=True)):
         here = dict.fromkeys(owners.get(leaf, ()), 1) if a < 0 else dict(seen[a])
         for k, n in seen[b].items() if a >= 0 else ():
             here[k] = here.get(k, 0) + n

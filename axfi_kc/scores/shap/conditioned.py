@@ -39,7 +39,7 @@ class PossibleSweep:
     """
 
     def __init__(self, circuit: Circuit, account: Account) -> None:
-        support = support_of(circuit.grid)
+        support = support_of(circuit.grid, budget=account.rest())
         if support is None:
             raise ValueError("expected a domain with constraints")
         self._support: Support = support
