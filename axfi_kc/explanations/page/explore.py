@@ -52,7 +52,8 @@ def write_explore(
     """Write a page on which one picks a row, says how many features may change, and freezes some, as one HTML file.
 
     CXps, AXps and scores follow each move, exactly, without a server: what is asked is answered from the CXps and the
-    weights that the file holds.
+    weights that the file holds. Where at most k features may change, AXps keep the output whatever at most k of the
+    others do, as the page says; :attr:`Explanation.axps` are about all others, and need all CXps.
 
     Parameters
     ----------
