@@ -39,7 +39,7 @@ TRIED = {
         "--explore --radii; --rows 1",
     ),
     "verify": ("results.jsonl tree.skops", "--rows 2; --points 1; --json; --missing 0"),
-    "sensitivity": ("tree.skops data.csv --features a", "--by b; --save region.nnf; --json; --features b"),
+    "sensitivity": ("tree.skops data.csv --features a", "--by b; --save region.nnf; --json; --features b; --verify"),
     "compile": (
         "own.nnf ab.csv --to obdd",
         "--output 0; --to sdd; --to sdd --vtree balanced; --save made.dddmp; --picture made.dot; "
@@ -110,6 +110,8 @@ FIRST = {
     "compile tree.skops data.csv --picture made.foo": "A picture's file should end in one of ",
     "sizes tree.skops data.csv --save made.foo": "A study is saved as .csv, .json, .html, but '.foo' was given",
     "sizes tree.skops data.csv --picture made.dot": "A picture's file should end in one of ",
+    "sizes tree.skops data.csv --seconds 0": "A budget of seconds must be above 0, but 0.0 was given",
+    "batch tree.skops data.csv --n-jobs 0": "--n-jobs must be a number of workers (-1 for all cores)",
     "count clauses.cnf --to mdd --save made.dddmp": "made.dddmp: expected the target 'obdd', but found 'mdd'",
 }
 """What can be told before anything is done is told then, and nothing is printed or written."""
@@ -235,3 +237,12 @@ def test_what_a_file_holds_is_said_truly(inputs: Path, tmp_path: Path, capsys: p
         assert found[file.name]["kind"] == kind
     assert [found["part.jsonl"][key] for key in ("rows", "rows of the run", "finished")] == [2, 5, False]
     assert (found["one.json"]["CXps"] > 0, found["data.csv"]["rows"]) == (True, 60)
+
+
+def test_bad_usage_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """And not all options that there are, and then the line."""
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "tree.skops"])
+    assert ended.value.code == 2
+    said = "axfi-kc explain: error: the following arguments are required: data; see axfi-kc explain --help\n"
+    assert capsys.readouterr().err == said

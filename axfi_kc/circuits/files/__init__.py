@@ -43,7 +43,6 @@ __all__ = [
     "Variables",
     "compile_with_dsharp",
     "format_of",
-    "format_to_write",
     "load_circuit",
     "parse_count_answer",
     "read_cnf",
