@@ -554,7 +554,8 @@ class Explainer(Manners):
     def _find(self, codes: Codes, located: Located | None = None) -> Found:
         options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
         ends = "radius" in (self.on_budget, self.on_interrupt)
-        with preparing(self.budget):
+        # Each row has the budget; and after one that was spent, an answer is still made of what was found.
+        with preparing(self.budget, each=True):
             found = self._engine.explain(codes, located=located, partial=ends, **options)
         self._check_radii(found)
         check_countable(found, self.domain.features)
