@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+import axfi_kc.starting as _starting  # noqa: F401  # the first of all: it looks after Ctrl-C while the rest is imported
 from axfi_kc import errors
 from axfi_kc._version import __version__
 from axfi_kc.budget import Budget

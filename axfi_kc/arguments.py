@@ -32,9 +32,11 @@ __all__ = [
     "check_fields",
     "checked",
     "has",
+    "is_frame",
     "is_hashable",
     "is_listable",
     "is_path",
+    "is_table",
     "is_whole",
     "number_array",
     "quoted",
@@ -48,17 +50,21 @@ _LONGEST = 80  # characters of a value in a message
 
 
 def quoted(value: object) -> str:
-    """Return a value in a message: short, and whatever its own `repr` does.
+    """Return a value in a message: short, in one line, and whatever its own `repr` does.
 
     Examples
     --------
     >>> quoted("red"), quoted(list(range(1000))), quoted(10**5000)
     ("'red'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11...95, 996, 997, 998, 999]', 'an int of 16610 bits')
+    >>> quoted(np.eye(2))
+    'array([[1., 0.], [0., 1.]])'
     """
     if isinstance(value, int) and value.bit_length() > 8 * _LONGEST:
         return f"an int of {value.bit_length()} bits"
     try:
-        return shortened(repr(value), _LONGEST)
+        text = repr(value)
+        # The blanks of a text are its own; those of a table or an array only set it in columns.
+        return shortened(text if isinstance(value, str) else " ".join(text.split()), _LONGEST)
     except Exception:  # a repr is foreign code, and may do anything
         return f"something of type {type(value).__name__}"
 
@@ -156,10 +162,20 @@ def called(function: Callable[..., Any], name: str, *given: Any) -> Any:
 
 
 class _Kind(NamedTuple):
-    """What an annotation promises to take: a test, and words for it."""
+    """What an annotation promises to take: a test, words for it, and what makes such a thing of a table, if any."""
 
     fits: Callable[[Any], bool]
     words: str
+    is_choice: bool = False
+    of_table: str = ""
+
+    def advice(self, value: object) -> str:
+        """Return what to do instead of giving `value`."""
+        if self.of_table and is_table(value):
+            return f"make one of the table with {self.of_table}(table)"
+        if self.is_choice:
+            return "give one of these"
+        return "give one" if self.words.startswith(("a ", "an ")) else f"give {self.words}"
 
 
 def checked(*names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -227,7 +243,7 @@ _FIELDS: dict[type, list[tuple[str, _Kind | None]]] = {}
 
 def _refusal(name: str, function: str, kind: _Kind, value: object) -> ArgumentError:
     where = function.removesuffix(".__init__")
-    return ArgumentError(f"{name}= of {where} takes {kind.words}, but {quoted(value)} was given; give one of these.")
+    return ArgumentError(f"{name}= of {where} takes {kind.words}, but {quoted(value)} was given; {kind.advice(value)}.")
 
 
 class _Elsewhere(type):
@@ -274,7 +290,9 @@ def _kind_of(hint: Any, *, numbers: bool = False) -> _Kind | None:
     plain = origin or hint
     if not isinstance(plain, type) or plain in (object, _Unknown, Any) or getattr(plain, "_is_protocol", False):
         return None
-    return _Kind(lambda value: isinstance(value, plain), f"{_article(plain.__name__)} {plain.__name__}")
+    of_table = f"{plain.__name__}.from_data" if hasattr(plain, "from_data") else ""
+    words = f"{_article(plain.__name__)} {plain.__name__}"
+    return _Kind(lambda value: isinstance(value, plain), words, of_table=of_table)
 
 
 def _article(word: str) -> str:
@@ -290,7 +308,8 @@ def _either(parts: list[_Kind | None]) -> _Kind | None:
         return kinds[0]
     tests, words = tuple(kind.fits for kind in kinds), [kind.words for kind in kinds]
     text = f"{', '.join(words[:-1])} or {words[-1]}"
-    return _Kind(lambda value: any(test(value) for test in tests), text)
+    of_table = next((kind.of_table for kind in kinds if kind.of_table), "")
+    return _Kind(lambda value: any(test(value) for test in tests), text, is_choice=True, of_table=of_table)
 
 
 def _holding(origin: Any, inner: tuple[Any, ...], *, numbers: bool) -> _Kind:
@@ -380,6 +399,26 @@ def has(value: Any, name: str) -> bool:
         return False
 
 
+def is_frame(value: Any) -> bool:
+    """Tell whether something is a data frame of some library."""
+    # By what it can do and not by its type, so that no data frame library has to be imported.
+    try:
+        return hasattr(value, "columns") and hasattr(value, "to_numpy") and getattr(value, "ndim", 2) == 2
+    except Exception:  # what an object says of itself is foreign code
+        return False
+
+
+def is_table(value: Any) -> bool:
+    """Tell whether something is a table: a data frame, or an array of rows and columns.
+
+    Examples
+    --------
+    >>> is_table(np.eye(2)), is_table(np.arange(2)), is_table([[1, 2]])
+    (True, False, False)
+    """
+    return is_frame(value) or (isinstance(value, np.ndarray) and value.ndim == 2)
+
+
 def is_path(value: Any) -> TypeGuard[str | os.PathLike[str]]:
     """Tell whether something is a path of a file, as text or an object."""
     try:
@@ -401,7 +440,7 @@ _ITEMS = _Kind(is_listable, "a list")
 _MAPPING = _Kind(lambda value: isinstance(value, Mapping), "a mapping")
 _KINDS: dict[Any, _Kind] = {
     type(None): _Kind(lambda value: value is None, "None"),
-    bool: _Kind(lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    bool: _Kind(lambda value: isinstance(value, bool | np.bool_), "True or False", is_choice=True),
     int: _WHOLE,
     np.integer: _WHOLE,
     float: _NUMBER,

@@ -317,6 +317,8 @@ class Watch:
     def rest(self, nodes: int = 0) -> Budget:
         """Return what is left of the budget after `nodes`; a step that gets nothing stops at its first look."""
         budget = self.budget
+        if budget.seconds is None and budget.nodes is None and budget.bytes is None:
+            return budget
         return Budget(
             seconds=None if budget.seconds is None else max(budget.seconds - self.seconds, _LEAST_SECONDS),
             nodes=None if budget.nodes is None else max(budget.nodes - nodes, 1),

@@ -26,11 +26,10 @@ from typing import Any
 
 import numba
 from numba import njit
-from numba.core import event
+from numba.core import event, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.typed_passes import NopythonTypeInference
 
 from axfi_kc.flat_arrays import flat
 
@@ -40,10 +39,37 @@ __all__ = ["flat_kernel", "kernel", "number_compiled", "part"]
 _log = logging.getLogger("axfi_kc")
 _NOT_KEPT = "kernels cannot be kept on disk here and are compiled in each run; set NUMBA_CACHE_DIR to a folder"
 _OURS = __name__.partition(".")[0]
+
+
+class _PlainCompiler(Compiler):  # type: ignore[misc]
+    """Leaves out what numba does about closures, literals and expressions of whole arrays: kernels have none.
+
+    Each such pass looks for them in all that there is, and then finds out anew which variables are alive where.
+    """
+
+    _NOT_NEEDED = frozenset(
+        {
+            untyped_passes.WithLifting, untyped_passes.InlineClosureLikes, untyped_passes.RewriteSemanticConstants,
+            untyped_passes.DeadBranchPrune, untyped_passes.MakeFunctionToJitFunction, untyped_passes.InlineInlinables,
+            untyped_passes.FindLiterallyCalls, untyped_passes.LiteralUnroll,
+            untyped_passes.LiteralPropagationSubPipelinePass, typed_passes.InlineOverloads,
+            typed_passes.NopythonRewrites, typed_passes.DumpParforDiagnostics,
+        }
+    )  # fmt: skip
+    _made_into: type[AnalysisPass] | None = None
+
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes[:] = [step for step in pipeline.passes if step[0] not in self._NOT_NEEDED]
+            if self._made_into is not None:
+                pipeline.add_pass_after(self._made_into, typed_passes.NopythonTypeInference)
+            pipeline.finalize()
+        return pipelines
+
+
 # No kernel divides by what may be 0, so there need be no code that raises for it.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-# Flat arrays are not counted, and what has none but these needs no code that counts.
-_FLAT_OPTIONS: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "pipeline_class": _PlainCompiler}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -62,7 +88,8 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """Compile a function that only kernels call: without what Python and C would need to call it."""
-    return njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    options = _OPTIONS | {"pipeline_class": _PartCompiler}
+    return njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -99,13 +126,12 @@ class _AsPart(AnalysisPass):  # type: ignore[misc]
         return False
 
 
-class _PartCompiler(Compiler):  # type: ignore[misc]
-    def define_pipelines(self) -> Any:
-        pipelines = super().define_pipelines()
-        for pipeline in pipelines:
-            pipeline.add_pass_after(_AsPart, NopythonTypeInference)
-            pipeline.finalize()
-        return pipelines
+class _PartCompiler(_PlainCompiler):
+    _made_into = _AsPart
+
+
+# Flat arrays are not counted, and what has none but these needs no code that counts.
+_FLAT_OPTIONS: dict[str, Any] = _OPTIONS | {"_nrt": False}
 
 
 def flat_kernel(**records: type) -> Callable[[Callable[..., Any]], Any]:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
 from numba.extending import infer_getattr, intrinsic, lower_builtin, lower_getattr, models, register_model
 
-__all__ = ["FlatArray", "flat"]
+__all__ = ["FlatArray", "flat", "prefetch"]
 
 
 class FlatArray(types.Type):  # type: ignore[misc]
@@ -157,4 +158,26 @@ def _setitem(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
     array, index, value = arguments
     where = _address(context, builder, call.args[:2], array, index)
     context.pack_value(builder, call.args[0].dtype, value, where)
+    return context.get_dummy_value()
+
+
+def prefetch(array: Any, index: Any) -> None:
+    """Let the processor fetch an entry, or a row, that will be asked for soon; nothing is read yet."""
+
+
+@infer_global(prefetch)
+class _Prefetch(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, arguments: Any, _: Any) -> Any:
+        array, index = arguments
+        return signature(types.none, array, index) if _fits(array, index) else None
+
+
+@lower_builtin(prefetch, FlatArray, types.Any)
+def _prefetch(context: Any, builder: Any, call: Any, arguments: Any) -> Any:
+    where = builder.bitcast(_address(context, builder, call.args, *arguments), ir.IntType(8).as_pointer())
+    word = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [where.type, word, word, word])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    # to be read, to be kept, of data
+    builder.call(function, [where, word(0), word(3), word(1)])
     return context.get_dummy_value()

@@ -15,7 +15,8 @@ from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.targets.mdd_table import MddTable
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, feature_order
 from axfi_kc.compilers.model_diagrams import Task, diagram_of
-from axfi_kc.compilers.sum_diagrams import OrderedTrees, node_above_zero
+from axfi_kc.compilers.residual_trees import OrderedTrees
+from axfi_kc.compilers.sum_diagrams import node_above_zero
 from axfi_kc.models import Argmax, LinearModel, Positive
 
 __all__ = ["compile_linear"]

@@ -13,7 +13,8 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets.mdd_table import MddTable
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
-from axfi_kc.compilers.sum_diagrams import LeafSets, OrderedTrees, compile_kernels, node_above_zero
+from axfi_kc.compilers.residual_trees import Ensemble, LeafSets, OrderedTrees
+from axfi_kc.compilers.sum_diagrams import compile_kernels, node_above_zero
 from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.models import Boxes, CircuitModel, Model, Samples, Similarity, TableModel, TreeSum
 from axfi_kc.models.tree_sum import Margins
@@ -79,6 +80,8 @@ def prepare(model: Model, budget: Budget | None) -> None:
     """Compile the kernels that a diagram of `model` needs, or load them from disk, before a budget's clock starts."""
     if budget not in (None, _NO_LIMIT) and not isinstance(model, CircuitModel):
         compile_kernels()
+        if isinstance(model, TreeSum) and model.n_trees > 1:
+            Ensemble.compile_kernels()
 
 
 class Task(NamedTuple):
@@ -134,6 +137,10 @@ class _Nodes:
         trees = OrderedTrees(self.order, zip(sets, values, strict=True), spend=self.task.spend)
         return node_above_zero(trees, base, table=self.table)
 
+    def above_zero_of(self, ensemble: Ensemble, values: Sequence[int], base: int) -> int:
+        """Return the node of "`base` plus the trees of an ensemble is above 0"."""
+        return node_above_zero(ensemble.residuals(values, base, account=self.task.account), base, table=self.table)
+
     def circuit(self, root: int) -> Circuit:
         """Return the diagram below a node, negated if the similar points are wanted."""
         return self.table.circuit(root, negated=self.task.similar)
@@ -166,16 +173,18 @@ def _boxes(model: Boxes, task: Task) -> Circuit:
 @diagram_of.register
 def _trees(model: TreeSum, task: Task) -> Circuit:
     made = _Nodes(model, task)
-    sets = _leaf_sets_of_trees(model)
     if model.n_trees == 1:
-        flags = made.flags(model.leaf_outputs())
+        sets, flags = _leaf_sets_of_trees(model), made.flags(model.leaf_outputs())
         return made.circuit(made.above_zero(sets, [[flags[leaf] for leaf in sets[0].leaves]]))
     output, complement = task.similarity.sought(task.output, model.labels)
     margins = Margins.of(model, output, task.similarity.delta)
-    roots = []
-    for summands, base in zip(margins.values.T.tolist(), margins.base.tolist(), strict=True):
-        values = [[summands[leaf] for leaf in s.leaves] for s in sets]
-        roots.append(made.above_zero(sets, values, base))
+    sums = zip(margins.values.T.tolist(), margins.base.tolist(), strict=True)
+    if Ensemble.fits(model):
+        ensemble = Ensemble(model, made.order)
+        roots = [made.above_zero_of(ensemble, values, base) for values, base in sums]
+    else:
+        sets = _leaf_sets_of_trees(model)
+        roots = [made.above_zero(sets, [[v[leaf] for leaf in s.leaves] for s in sets], base) for v, base in sums]
     return made.union(roots, complement=complement)
 
 

@@ -19,8 +19,19 @@ from typing import NamedTuple
 import numpy as np
 
 from axfi_kc.budget import ALLOWANCE, DONE, LIMIT, NODES, STORE_FULL
-from axfi_kc.circuits.targets.mdd_kernels import N_NODES, N_RUNS, FlatNodes, make_node, mixed, tag_of
+from axfi_kc.circuits.targets.mdd_kernels import (
+    N_NODES,
+    N_RUNS,
+    FlatNodes,
+    mixed,
+    node_of_runs,
+    node_tag,
+    tag_of,
+    write_runs,
+)
 from axfi_kc.compiled import flat_kernel, part
+from axfi_kc.compilers.limb_kernels import add, copy, copy_where, is_less, sign, subtract
+from axfi_kc.flat_arrays import prefetch
 
 __all__ = [
     "DEPTH",
@@ -52,9 +63,6 @@ DEPTH, VALUE, N_STATES, N_REST, N_BELOW, N_GROUPS, N_GROUP_KEYS, N_GROUP_RUNS, N
 N_ENTRIES, N_BLOCKS, LARGEST = 11, 12, 13  # the last is the largest class of a list that is cut into blocks
 REGISTERS = 14
 
-_LIMB = 52
-_MASK = (1 << 52) - 1
-
 
 class Trees(NamedTuple):
     """Residual trees: where each tests, the most it adds, and its runs from starts[r] to starts[r + 1]."""
@@ -84,6 +92,7 @@ class Groups(NamedTuple):
     mosts: np.ndarray
     hashes: np.ndarray
     child_starts: np.ndarray
+    links: np.ndarray
     children: np.ndarray
     least: np.ndarray
     most: np.ndarray
@@ -104,6 +113,7 @@ class States(NamedTuple):
     rest: np.ndarray
     below: np.ndarray
     hashes: np.ndarray
+    lefts: np.ndarray
     table: np.ndarray
 
 
@@ -136,6 +146,9 @@ class Frames(NamedTuple):
 
     states: np.ndarray
     runs: np.ndarray
+    n_open: np.ndarray
+    open_runs: np.ndarray
+    positions: np.ndarray
     totals: np.ndarray
     lows: np.ndarray
     highs: np.ndarray
@@ -143,52 +156,18 @@ class Frames(NamedTuple):
     numbers: np.ndarray  # of which the first is far beyond every sum, and the second is that below 0
     trees: np.ndarray
     at: np.ndarray
+    waiting: np.ndarray  # a node that is not yet looked up
 
 
-_ROW = np.int64(0)  # the column of a number that is a row by itself
-
-# Numbers stand in rows from a column on. `limbs` is a tuple as long as a number: its length is part of its type, so
-# that loops over the limbs are unrolled, and one limb costs what an integer does.
-
-
-@part
-def _add(a, i, p, b, j, q, out, k, limbs):
-    """Set the first number of out[k] to the sum of those at a[i, p] and b[j, q]."""
-    carry = np.int64(0)
-    for limb in range(len(limbs) - 1, 0, -1):
-        s = a[i, p + limb] + b[j, q + limb] + carry
-        carry = s >> _LIMB
-        out[k, limb] = s & _MASK
-    out[k, 0] = a[i, p] + b[j, q] + carry
-
-
-@part
-def _subtract(a, i, b, j, out, k, limbs):
-    """Set out[k] = a[i] - b[j]."""
-    carry = np.int64(0)
-    for limb in range(len(limbs) - 1, 0, -1):
-        s = a[i, limb] - b[j, limb] + carry
-        carry = s >> _LIMB
-        out[k, limb] = s & _MASK
-    out[k, 0] = a[i, 0] - b[j, 0] + carry
-
-
-@part
-def _copy(a, i, p, out, k, q, limbs):
-    for limb in range(len(limbs)):
-        out[k, q + limb] = a[i, p + limb]
-
-
-@part
-def _is_less(a, i, p, b, j, q, limbs):
-    for limb in range(len(limbs)):
-        if a[i, p + limb] != b[j, q + limb]:
-            return a[i, p + limb] < b[j, q + limb]
-    return False
+# A node that was made is looked for in a table of nodes that lies in no cache. Meanwhile the search goes on: it needs the
+# node only for the next one. What waits is its tag, the end of its runs (0: nothing waits), its place, and where it is
+# to be written among entries and children.
+_TAG, _LAST, _LEVEL, _ENTRY, _CHILD = map(np.int64, range(5))
+_UNKNOWN = np.int64(-1)  # stands there until then
 
 
 # rows of Frames.numbers
-_FAR, _MINUS_FAR, _ONE, _AT, _FIRST, _END, _LEFT = map(np.int64, range(7))
+_FAR, _MINUS_FAR, _ONE, _AT, _FIRST, _END = map(np.int64, range(6))
 
 
 @part
@@ -259,16 +238,17 @@ def _group_slot(table, starts, keys, trees, n, tag):
 
 
 @part
-def _state_slot(table, rows, rest, key_starts, keys, trees, n, tag):
+def _state_slot(table, rows, words, rest, key_starts, keys, trees, n, tag):
     """Return where the state of n sorted trees is in its table, or would be."""
     slot = tag & (table.shape[0] - 1)
     while table[slot]:
         if table[slot] >> 32 == tag:
-            s = (table[slot] & 0xFFFFFFFF) - 1
-            first, end, begin = key_starts[rows[s, _GROUP] >> 1], key_starts[(rows[s, _GROUP] >> 1) + 1], rows[s, _REST]
-            front = end - first
+            row = ((table[slot] & 0xFFFFFFFF) - 1) * words
+            g, begin = rows[row + _GROUP] >> 1, rows[row + _REST]
+            first = key_starts[g]
+            front = key_starts[g + 1] - first
             if (
-                front + rows[s + 1, _REST] - begin == n
+                front + rows[row + words + _REST] - begin == n
                 and _are_same(trees, np.int64(0), front, keys, first)
                 and _are_same(trees, front, n, rest, begin)
             ):
@@ -284,8 +264,9 @@ def _new_group(trees, groups, frames, reg, n, limbs):
     Its runs are those of cells that all of its trees treat alike; each adds and leaves what the trees do.
     """
     _, tree_mosts, tree_starts, tree_ends, tree_amounts, tree_children = trees
-    key_starts, keys, run_starts, ends, amounts, mosts, hashes, child_starts, children, least, most, _ = groups
+    key_starts, keys, run_starts, ends, amounts, mosts, hashes, child_starts, links, children, least, most, _ = groups
     at, numbers = frames.at, frames.numbers
+    width = np.int64(len(limbs))
     g, first = reg[N_GROUPS], reg[N_GROUP_KEYS]
     for k in range(n):
         keys[first + k] = frames.trees[k]
@@ -295,18 +276,19 @@ def _new_group(trees, groups, frames, reg, n, limbs):
     finished = False
     while not finished:
         end = np.int64(2**31 - 1)
+        number = run * width
         for limb in range(len(limbs)):
-            amounts[run, limb] = 0
-            mosts[run, limb] = 0
+            amounts[number + limb] = 0
+            mosts[number + limb] = 0
         hashes[run] = 0
         begin = child
         for k in range(n):
             arc = at[k]
             end = min(end, np.int64(tree_ends[arc]))
-            _add(amounts, run, _ROW, tree_amounts, arc, _ROW, amounts, run, limbs)
+            add(amounts, number, tree_amounts, arc * width, amounts, number, limbs)
             left = tree_children[arc]
             if left:
-                _add(mosts, run, _ROW, tree_mosts, left, _ROW, mosts, run, limbs)
+                add(mosts, number, tree_mosts, left * width, mosts, number, limbs)
                 hashes[run] += _hash(left)
                 place = child
                 while place > begin and children[place - 1] > left:
@@ -316,11 +298,17 @@ def _new_group(trees, groups, frames, reg, n, limbs):
                 child += 1
         ends[run] = end
         # Trees of one feature do not all take their most, or their least, for the same cell.
-        _add(amounts, run, _ROW, mosts, run, _ROW, numbers, _END, limbs)
-        if run == reg[N_GROUP_RUNS] or _is_less(most, g, _ROW, numbers, _END, _ROW, limbs):
-            _copy(numbers, _END, _ROW, most, g, _ROW, limbs)
-        if run == reg[N_GROUP_RUNS] or _is_less(amounts, run, _ROW, least, g, _ROW, limbs):
-            _copy(amounts, run, _ROW, least, g, _ROW, limbs)
+        add(amounts, number, mosts, number, numbers, _END * width, limbs)
+        if run == reg[N_GROUP_RUNS] or is_less(most, g * width, numbers, _END * width, limbs):
+            copy(numbers, _END * width, most, g * width, limbs)
+        if run == reg[N_GROUP_RUNS] or is_less(amounts, number, least, g * width, limbs):
+            copy(amounts, number, least, g * width, limbs)
+        # A run that leaves what the one before it does leads to the same states.
+        links[run] = 0
+        if run > reg[N_GROUP_RUNS]:
+            before = child_starts[run - 1]
+            is_other = child - begin != begin - before or not _are_same(children, before, begin, children, begin)
+            links[run] = links[run - 1] + np.int64(is_other)
         run += 1
         child_starts[run] = child
         for k in range(n):
@@ -338,7 +326,9 @@ def _new_state(trees, groups, states, frames, reg, n, tag, slot, limbs):
     """Make the state of the n sorted trees in `frames.trees`, which is to be at a slot of the table."""
     places, tree_mosts = trees.places, trees.mosts
     given, group_table, numbers = frames.trees, groups.table, frames.numbers
-    rows, rest, below, hashes, table = states
+    rows, rest, below, hashes, lefts, table = states
+    width = np.int64(len(limbs))
+    words = STATE_WORDS + 2 * width
     s = reg[N_STATES]
     table[slot] = tag << 32 | (s + 1)
     first = _front(places, given, n)
@@ -348,53 +338,54 @@ def _new_state(trees, groups, states, frames, reg, n, tag, slot, limbs):
         group_table[slot] = tag << 32 | (_new_group(trees, groups, frames, reg, first, limbs) + 1)
     g = (group_table[slot] & 0xFFFFFFFF) - 1
     at = reg[N_REST]
-    _copy(groups.most, g, _ROW, numbers, _END, _ROW, limbs)
+    copy(numbers, _ONE * width, lefts, s * width, limbs)
     hashes[s] = 0
     for k in range(first, n):
         rest[at] = given[k]
         hashes[s] += _hash(given[k])
-        _add(numbers, _END, _ROW, tree_mosts, given[k], _ROW, numbers, _END, limbs)
+        subtract(lefts, s * width, tree_mosts, given[k] * width, lefts, s * width, limbs)
         at += 1
     # False as long as sum and most do not exceed 0, true as soon as sum and least do.
-    _subtract(numbers, _ONE, numbers, _END, numbers, _END, limbs)
-    _copy(numbers, _END, _ROW, rows, s, _OPEN, limbs)
-    _subtract(numbers, _ONE, groups.least, g, numbers, _END, limbs)
-    _copy(numbers, _END, _ROW, rows, s, _OPEN + len(limbs), limbs)
+    row = s * words
+    subtract(lefts, s * width, groups.most, g * width, rows, row + _OPEN, limbs)
+    subtract(numbers, _ONE * width, groups.least, g * width, rows, row + _OPEN + width, limbs)
     link = reg[N_BELOW]
-    for _ in range(groups.run_starts[g + 1] - groups.run_starts[g]):
+    for _ in range(groups.links[groups.run_starts[g + 1] - 1] + 1):
         below[link] = -1
         link += 1
-    rows[s, _GROUP] = 2 * g
-    rows[s, _LIST + _START] = -1
-    rows[s, _LIST + _COUNT] = 0
-    rows[s, _LIST + _CLASS] = -1
-    rows[s + 1, _REST] = at
-    rows[s + 1, _LINKS] = link
+    rows[row + _GROUP] = 2 * g
+    rows[row + _LIST + _START] = -1
+    rows[row + _LIST + _COUNT] = 0
+    rows[row + _LIST + _CLASS] = -1
+    rows[row + words + _REST] = at
+    rows[row + words + _LINKS] = link
     reg[N_STATES], reg[N_REST], reg[N_BELOW] = s + 1, at, link
     return s
 
 
 @part
 def _position(entries, start, count, numbers, at, limbs):
-    """Return how many of the entries from `start` on begin at or below a number."""
-    # Without branches that depend on what is compared: no processor guesses them.
+    """Return how many of the entries from `start` on begin at or below the number at numbers[at]."""
+    words = 2 * np.int64(len(limbs)) + 1
+    # Counted at the end, without branches that depend on what is compared: no processor guesses them.
     first = start
     n = count
-    while n > 1:
+    while n > 4:
         half = n >> 1
-        first += half * np.int64(not _is_less(numbers, at, _ROW, entries, first + half - 1, _ROW, limbs))
+        first += half & ~sign(numbers, at, entries, (first + half - 1) * words, limbs)
         n -= half
-    if n == 1 and not _is_less(numbers, at, _ROW, entries, first, _ROW, limbs):
-        first += 1
-    return first - start
+    found = first - start + n
+    for k in range(first, first + n):
+        found += sign(numbers, at, entries, k * words, limbs)
+    return found
 
 
 @part
-def _allocate(entries, free, reg, c):
+def _allocate(entries, free, reg, c, limbs):
     """Return where a list of class c has room."""
     if free[c]:
         start = free[c] - 1
-        free[c] = entries[start, 0]
+        free[c] = entries[start * (2 * np.int64(len(limbs)) + 1)]
         return start
     start = reg[N_ENTRIES]
     reg[N_ENTRIES] = start + (4 << c)
@@ -404,75 +395,99 @@ def _allocate(entries, free, reg, c):
 @part
 def _move(entries, a, b, limbs):
     """Copy entry a to b."""
+    words = 2 * np.int64(len(limbs)) + 1
     for word in range(2 * len(limbs) + 1):
-        entries[b, word] = entries[a, word]
+        entries[b * words + word] = entries[a * words + word]
 
 
 @part
-def _put(heads, h, p, entries, free, reg, at, low, i, high, j, node, limbs):
-    """Insert an entry into the list heads[h, p:] at position `at`; a full list moves to where there is more room."""
-    start, count, c = heads[h, p + _START], heads[h, p + _COUNT], heads[h, p + _CLASS]
+def _put(heads, h, entries, free, reg, at, low, i, high, j, node, limbs):
+    """Insert an entry into the list heads[h:] at position `at`, and return where its node stands.
+
+    A full list moves to where there is more room.
+    """
+    width = np.int64(len(limbs))
+    words = 2 * width + 1
+    start, count, c = heads[h + _START], heads[h + _COUNT], heads[h + _CLASS]
     if c < 0 or count == 4 << c:
-        old, start = start, _allocate(entries, free, reg, c + 1)
+        old, start = start, _allocate(entries, free, reg, c + 1, limbs)
         for k in range(count):
             _move(entries, old + k, start + k, limbs)
         if c >= 0:
-            entries[old, 0] = free[c]
+            entries[old * words] = free[c]
             free[c] = old + 1
-        heads[h, p + _START] = start
-        heads[h, p + _CLASS] = c + 1
+        heads[h + _START] = start
+        heads[h + _CLASS] = c + 1
     for k in range(start + count, start + at, -1):
         _move(entries, k - 1, k, limbs)
-    _copy(low, i, _ROW, entries, start + at, _ROW, limbs)
-    _copy(high, j, _ROW, entries, start + at, np.int64(len(limbs)), limbs)
-    entries[start + at, 2 * len(limbs)] = node
-    heads[h, p + _COUNT] = count + 1
+    entry = (start + at) * words
+    copy(low, i, entries, entry, limbs)
+    copy(high, j, entries, entry + width, limbs)
+    entries[entry + 2 * width] = node
+    heads[h + _COUNT] = count + 1
+    return entry + 2 * width
 
 
 @part
-def _split(rows, s, at, lists, reg, limbs):
+def _split(rows, row, at, lists, reg, limbs):
     """Give the upper half of the block at position `at` of a state's list to a new block behind it."""
     entries, blocks, free = lists
-    b = entries[rows[s, _LIST + _START] + at, 2 * len(limbs)]
+    words = 2 * np.int64(len(limbs)) + 1
+    b = 3 * entries[(rows[row + _LIST + _START] + at + 1) * words - 1]
     new = reg[N_BLOCKS]
     reg[N_BLOCKS] = new + 1
-    start = _allocate(entries, free, reg, _LONGEST_CLASS)
+    start = _allocate(entries, free, reg, _LONGEST_CLASS, limbs)
     half = LONGEST // 2
     for k in range(half):
-        _move(entries, blocks[b, _START] + half + k, start + k, limbs)
-    blocks[b, _COUNT] = half
-    blocks[new, _START] = start
-    blocks[new, _COUNT] = half
-    blocks[new, _CLASS] = _LONGEST_CLASS
-    _put(rows, s, _LIST, entries, free, reg, at + 1, entries, start, entries, start, new, limbs)
-    reg[LARGEST] = max(reg[LARGEST], rows[s, _LIST + _CLASS])
+        _move(entries, blocks[b + _START] + half + k, start + k, limbs)
+    blocks[b + _COUNT] = half
+    blocks[3 * new + _START] = start
+    blocks[3 * new + _COUNT] = half
+    blocks[3 * new + _CLASS] = _LONGEST_CLASS
+    first = start * words
+    _put(rows, row + _LIST, entries, free, reg, at + 1, entries, first, entries, first, new, limbs)
+    reg[LARGEST] = max(reg[LARGEST], rows[row + _LIST + _CLASS])
 
 
 @part
-def _insert_long(rows, s, lists, reg, low, high, i, node, limbs):
+def _insert_long(rows, row, lists, reg, low, high, i, node, limbs):
     """Insert an entry into a list of a state that is, or must be, cut into blocks."""
     entries, blocks, free = lists
-    if not rows[s, _GROUP] & 1:
+    words = 2 * np.int64(len(limbs)) + 1
+    if not rows[row + _GROUP] & 1:
         new = reg[N_BLOCKS]
         reg[N_BLOCKS] = new + 1
         for k in range(3):
-            blocks[new, k] = rows[s, _LIST + k]
-        start = blocks[new, _START]
-        rows[s, _GROUP] |= 1
-        rows[s, _LIST + _START] = -1
-        rows[s, _LIST + _COUNT] = 0
-        rows[s, _LIST + _CLASS] = -1
-        _put(rows, s, _LIST, entries, free, reg, np.int64(0), entries, start, entries, start, new, limbs)
-    at = max(_position(entries, rows[s, _LIST + _START], rows[s, _LIST + _COUNT], low, i, limbs) - 1, 0)
-    if blocks[entries[rows[s, _LIST + _START] + at, 2 * len(limbs)], _COUNT] == LONGEST:
-        _split(rows, s, at, lists, reg, limbs)
-        at = max(_position(entries, rows[s, _LIST + _START], rows[s, _LIST + _COUNT], low, i, limbs) - 1, 0)
-    entry = rows[s, _LIST + _START] + at
-    b = entries[entry, 2 * len(limbs)]
-    place = _position(entries, blocks[b, _START], blocks[b, _COUNT], low, i, limbs)
-    _put(blocks, b, np.int64(0), entries, free, reg, place, low, i, high, i, node, limbs)
+            blocks[3 * new + k] = rows[row + _LIST + k]
+        first = blocks[3 * new + _START] * words
+        rows[row + _GROUP] |= 1
+        rows[row + _LIST + _START] = -1
+        rows[row + _LIST + _COUNT] = 0
+        rows[row + _LIST + _CLASS] = -1
+        _put(rows, row + _LIST, entries, free, reg, np.int64(0), entries, first, entries, first, new, limbs)
+    at = max(_position(entries, rows[row + _LIST + _START], rows[row + _LIST + _COUNT], low, i, limbs) - 1, 0)
+    if blocks[3 * entries[(rows[row + _LIST + _START] + at + 1) * words - 1] + _COUNT] == LONGEST:
+        _split(rows, row, at, lists, reg, limbs)
+        at = max(_position(entries, rows[row + _LIST + _START], rows[row + _LIST + _COUNT], low, i, limbs) - 1, 0)
+    entry = (rows[row + _LIST + _START] + at) * words
+    b = 3 * entries[entry + words - 1]
+    place = _position(entries, blocks[b + _START], blocks[b + _COUNT], low, i, limbs)
+    _put(blocks, b, entries, free, reg, place, low, i, high, i, node, limbs)
     if place == 0:
-        _copy(low, i, _ROW, entries, entry, _ROW, limbs)
+        copy(low, i, entries, entry, limbs)
+
+
+@part
+def _look_up(places, offsets, ends, node_children, table, used, waiting, entries, children):
+    """Look up the node that waits, if one does, and write it where it is to stand."""
+    last = waiting[_LAST]
+    if last:
+        waiting[_LAST] = 0
+        made = node_of_runs(
+            places, offsets, ends, node_children, table, used, waiting[_LEVEL], last, waiting[_TAG]
+        )
+        entries[waiting[_ENTRY]] = made
+        children[waiting[_CHILD]] = made
 
 
 @flat_kernel(trees=Trees, nodes=FlatNodes, groups=Groups, states=States, lists=Lists, frames=Frames)
@@ -485,12 +500,16 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     """
     # Taken out once: a tuple of arrays that is opened in a loop costs more than what is done with it.
     places, offsets, node_ends, node_children, node_table, used = nodes
-    key_starts, keys, run_starts, ends, amounts, mosts, run_hashes, child_starts, left_trees, _, group_mosts, _ = groups
-    rows, rest, below_states, rest_hashes, state_table = states
-    frame_states, frame_runs, totals, lows, highs, children, numbers, merged, _ = frames
+    key_starts, keys, run_starts, ends, amounts, mosts, run_hashes, child_starts, links, left_trees, _, _, _ = groups
+    rows, rest, below_states, hashes, lefts, state_table = states
+    frame_states, frame_runs, n_open, open_runs, positions, totals, lows, highs, children, numbers, merged, _, waiting = frames
     tree_places = trees.places
     entries, blocks, free = lists
-    n_limbs = np.int64(len(limbs))
+    width = np.int64(len(limbs))
+    words, entry_words = STATE_WORDS + 2 * width, 2 * width + 1
+    far, minus_far, one, sum_at, low, high = (
+        _FAR * width, _MINUS_FAR * width, _ONE * width, _AT * width, _FIRST * width, _END * width
+    )  # fmt: skip
     widest = children.shape[0] // frame_runs.shape[0]
     if reg[N_STATES] == 0:
         h = np.int64(0)
@@ -499,113 +518,153 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
         tag = tag_of(np.uint64(h))
         slot = tag & (state_table.shape[0] - 1)
         frame_states[0] = _new_state(trees, groups, states, frames, reg, merged.shape[0], tag, slot, limbs)
-        _copy(numbers, _MINUS_FAR, _ROW, lows, _ROW, _ROW, limbs)
-        _copy(numbers, _FAR, _ROW, highs, _ROW, _ROW, limbs)
+        frame_runs[0] = -1
     depth = reg[DEPTH]
     is_fresh, is_new = False, False
     while depth >= 0:
         reg[DEPTH] = depth
-        if reg[NODES] >= reg[LIMIT]:
-            return ALLOWANCE
+        is_full = used[N_NODES] >= limits[REGISTERS] or max(used[N_RUNS], waiting[_LAST]) > limits[REGISTERS + 1]
         for k in range(N_STATES, REGISTERS):
-            if reg[k] > limits[k]:
-                return STORE_FULL
-        if used[N_NODES] > limits[REGISTERS] or used[N_RUNS] > limits[REGISTERS + 1]:
-            return STORE_FULL
+            is_full = is_full or reg[k] > limits[k]
+        if is_full or reg[NODES] >= reg[LIMIT]:
+            _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
+            return STORE_FULL if is_full else ALLOWANCE
         s = frame_states[depth]
-        g = rows[s, _GROUP] >> 1
+        row = s * words
+        g = rows[row + _GROUP] >> 1
         first = run_starts[g]
         n = run_starts[g + 1] - first
-        run = frame_runs[depth]
-        _add(rows, s, _OPEN, group_mosts, g, _ROW, numbers, _LEFT, limbs)  # 1 less what the rest can add
-        # Children found earlier stay: a frame that was left is taken up where it stopped.
-        while run < n:
-            arc = first + run
-            _add(totals, depth, _ROW, amounts, arc, _ROW, numbers, _AT, limbs)
-            if _is_less(numbers, _AT, _ROW, numbers, _ONE, _ROW, limbs):
-                _subtract(numbers, _LEFT, mosts, arc, numbers, _END, limbs)
-                if _is_less(numbers, _AT, _ROW, numbers, _END, _ROW, limbs):
-                    # False as long as sum and most do not exceed 0; intervals end before their second number.
-                    child = np.int64(0)
-                    _copy(numbers, _MINUS_FAR, _ROW, numbers, _FIRST, _ROW, limbs)
+        here = depth * width
+        at = depth * widest
+        if frame_runs[depth] < 0:
+            # A new frame: first the runs that need no state, over arrays that lie in order.
+            frame_runs[depth] = 0
+            copy(numbers, minus_far, lows, here, limbs)
+            copy(numbers, far, highs, here, limbs)
+            n_left = np.int64(0)
+            for run in range(n):
+                arc = (first + run) * width
+                add(totals, here, amounts, arc, numbers, sum_at, limbs)
+                subtract(lefts, s * width, mosts, arc, numbers, high, limbs)
+                # True for every sum from 1 on, as nothing below can take anything away; false as long as sum and
+                # most do not exceed 0. Masks of which one or none is -1, for no processor guesses such branches.
+                is_true = ~sign(numbers, sum_at, numbers, one, limbs)
+                is_false = sign(numbers, sum_at, numbers, high, limbs)
+                children[at + run] = is_true & 1
+                subtract(numbers, one, amounts, arc, numbers, low, limbs)
+                copy_where(is_true & sign(lows, here, numbers, low, limbs), numbers, low, lows, here, limbs)
+                # Intervals end before their second number.
+                subtract(numbers, high, amounts, arc, numbers, high, limbs)
+                copy_where(is_false & sign(numbers, high, highs, here, limbs), numbers, high, highs, here, limbs)
+                open_runs[at + n_left] = run
+                n_left += 1 + is_true + is_false
+            n_open[depth] = n_left
+            # All that is asked for next lies anywhere: fetched at once, the processor waits once.
+            for k in range(n_left):
+                arc = first + open_runs[at + k]
+                below = below_states[rows[row + _LINKS] + links[arc]]
+                if below >= 0:
+                    prefetch(rows, below * words)
                 else:
-                    link = rows[s, _LINKS] + run
-                    below = np.int64(below_states[link])
-                    if below < 0:
-                        tag = tag_of(np.uint64(run_hashes[arc] + rest_hashes[s]))
-                        a, a_end = child_starts[arc], child_starts[arc + 1]
-                        n_trees = _merged(left_trees, a, a_end, rest, rows[s, _REST], rows[s + 1, _REST], merged)
-                        slot = _state_slot(state_table, rows, rest, key_starts, keys, merged, n_trees, tag)
-                        below = (state_table[slot] & 0xFFFFFFFF) - 1
-                        if below < 0:
-                            below = _new_state(trees, groups, states, frames, reg, n_trees, tag, slot, limbs)
-                            is_new = True
-                        below_states[link] = below
-                    if is_fresh:  # what was just finished for this run need not be looked for
-                        is_fresh = False
-                        child = reg[VALUE]
-                        _copy(lows, depth + 1, _ROW, numbers, _FIRST, _ROW, limbs)
-                        _copy(highs, depth + 1, _ROW, numbers, _END, _ROW, limbs)
-                    elif _is_less(numbers, _AT, _ROW, rows, below, _OPEN, limbs):
-                        child = np.int64(0)
-                        _copy(numbers, _MINUS_FAR, _ROW, numbers, _FIRST, _ROW, limbs)
-                        _copy(rows, below, _OPEN, numbers, _END, _ROW, limbs)
-                    elif not _is_less(numbers, _AT, _ROW, rows, below, _OPEN + n_limbs, limbs):
-                        child = np.int64(1)
-                        _copy(rows, below, _OPEN + n_limbs, numbers, _FIRST, _ROW, limbs)
-                        _copy(numbers, _FAR, _ROW, numbers, _END, _ROW, limbs)
-                    else:
-                        start = rows[below, _LIST + _START]
-                        k = start - 1 + _position(entries, start, rows[below, _LIST + _COUNT], numbers, _AT, limbs)
-                        if rows[below, _GROUP] & 1 and k >= start:
-                            b = entries[k, 2 * n_limbs]
-                            start = blocks[b, _START]
-                            k = start - 1 + _position(entries, start, blocks[b, _COUNT], numbers, _AT, limbs)
-                        if k < start or not _is_less(numbers, _AT, _ROW, entries, k, n_limbs, limbs):
-                            is_new = False
-                            frame_runs[depth] = run
-                            depth += 1
-                            frame_states[depth] = below
-                            frame_runs[depth] = 0
-                            _copy(numbers, _AT, _ROW, totals, depth, _ROW, limbs)
-                            _copy(numbers, _MINUS_FAR, _ROW, lows, depth, _ROW, limbs)
-                            _copy(numbers, _FAR, _ROW, highs, depth, _ROW, limbs)
-                            break
-                        child = entries[k, 2 * n_limbs]
-                        _copy(entries, k, _ROW, numbers, _FIRST, _ROW, limbs)
-                        _copy(entries, k, n_limbs, numbers, _END, _ROW, limbs)
+                    tag = tag_of(np.uint64(run_hashes[arc] + hashes[s]))
+                    prefetch(state_table, tag & (state_table.shape[0] - 1))
+            for k in range(n_left):
+                below = below_states[rows[row + _LINKS] + links[first + open_runs[at + k]]]
+                if below >= 0:
+                    prefetch(entries, max(rows[below * words + _LIST + _START], np.int64(0)) * entry_words)
+        # Children found earlier stay: a frame that was left is taken up where it stopped.
+        place = frame_runs[depth]
+        n_left = n_open[depth]
+        while place < n_left:
+            run = open_runs[at + place]
+            arc = first + run
+            if is_fresh:  # what was just finished for this run need not be looked for
+                is_fresh = False
+                child = reg[VALUE]
+                copy(lows, here + width, numbers, low, limbs)
+                copy(highs, here + width, numbers, high, limbs)
             else:
-                # True for every sum from 1 on, as nothing below can take anything away.
-                child = np.int64(1)
-                _copy(numbers, _ONE, _ROW, numbers, _FIRST, _ROW, limbs)
-                _copy(numbers, _FAR, _ROW, numbers, _END, _ROW, limbs)
-            children[depth * widest + run] = child
+                link = rows[row + _LINKS] + links[arc]
+                below = np.int64(below_states[link])
+                if below < 0:
+                    tag = tag_of(np.uint64(run_hashes[arc] + hashes[s]))
+                    begin, end = rows[row + _REST], rows[row + words + _REST]
+                    n_trees = _merged(left_trees, child_starts[arc], child_starts[arc + 1], rest, begin, end, merged)
+                    slot = _state_slot(state_table, rows, words, rest, key_starts, keys, merged, n_trees, tag)
+                    below = (state_table[slot] & 0xFFFFFFFF) - 1
+                    if below < 0:
+                        below = _new_state(trees, groups, states, frames, reg, n_trees, tag, slot, limbs)
+                        is_new = True
+                    below_states[link] = below
+                add(totals, here, amounts, arc * width, numbers, sum_at, limbs)
+                found = below * words
+                if is_less(numbers, sum_at, rows, found + _OPEN, limbs):
+                    child = np.int64(0)
+                    copy(numbers, minus_far, numbers, low, limbs)
+                    copy(rows, found + _OPEN, numbers, high, limbs)
+                elif not is_less(numbers, sum_at, rows, found + _OPEN + width, limbs):
+                    child = np.int64(1)
+                    copy(rows, found + _OPEN + width, numbers, low, limbs)
+                    copy(numbers, far, numbers, high, limbs)
+                else:
+                    start = rows[found + _LIST + _START]
+                    k = start - 1 + _position(entries, start, rows[found + _LIST + _COUNT], numbers, sum_at, limbs)
+                    if rows[found + _GROUP] & 1 and k >= start:
+                        b = 3 * entries[k * entry_words + 2 * width]
+                        start = blocks[b + _START]
+                        k = start - 1 + _position(entries, start, blocks[b + _COUNT], numbers, sum_at, limbs)
+                    entry = k * entry_words
+                    if k < start or not is_less(numbers, sum_at, entries, entry + width, limbs):
+                        is_new = False
+                        frame_runs[depth] = place
+                        depth += 1
+                        frame_states[depth] = below
+                        frame_runs[depth] = -1
+                        # Nobody asks this state before the frame is done: what is below has states of later places.
+                        positions[depth] = k + 1 - start
+                        copy(numbers, sum_at, totals, here + width, limbs)
+                        break
+                    if entries[entry + 2 * width] == _UNKNOWN:
+                        _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
+                    child = entries[entry + 2 * width]
+                    copy(entries, entry, numbers, low, limbs)
+                    copy(entries, entry + width, numbers, high, limbs)
+            children[at + run] = child
             # Seen from here, a child's interval lies lower by what the arc adds. The node holds where all of
             # its children do.
-            _subtract(numbers, _FIRST, amounts, arc, numbers, _FIRST, limbs)
-            if _is_less(lows, depth, _ROW, numbers, _FIRST, _ROW, limbs):
-                _copy(numbers, _FIRST, _ROW, lows, depth, _ROW, limbs)
-            _subtract(numbers, _END, amounts, arc, numbers, _END, limbs)
-            if _is_less(numbers, _END, _ROW, highs, depth, _ROW, limbs):
-                _copy(numbers, _END, _ROW, highs, depth, _ROW, limbs)
-            run += 1
+            subtract(numbers, low, amounts, arc * width, numbers, low, limbs)
+            copy_where(sign(lows, here, numbers, low, limbs), numbers, low, lows, here, limbs)
+            subtract(numbers, high, amounts, arc * width, numbers, high, limbs)
+            copy_where(sign(numbers, high, highs, here, limbs), numbers, high, highs, here, limbs)
+            place += 1
             if is_new:  # of which there was room for one
                 is_new = False
-                frame_runs[depth] = run
+                frame_runs[depth] = place
                 break
-        if run == n:
+        else:
             reg[NODES] += 1
-            place = tree_places[keys[key_starts[g]]]
-            at = depth * widest
-            made = make_node(
-                places, offsets, node_ends, node_children, node_table, used, place, ends, first, children, at, n
-            )
-            start, count = rows[s, _LIST + _START], rows[s, _LIST + _COUNT]
-            if rows[s, _GROUP] & 1 or count == LONGEST:
-                _insert_long(rows, s, lists, reg, lows, highs, depth, made, limbs)
+            _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
+            level = tree_places[keys[key_starts[g]]]
+            last = write_runs(node_ends, node_children, used, ends, first, children, at, n)
+            tag = node_tag(level, node_ends, node_children, used[N_RUNS], last)
+            is_long = rows[row + _GROUP] & 1 or rows[row + _LIST + _COUNT] == LONGEST
+            made = _UNKNOWN
+            if depth == 0 or is_long or last == used[N_RUNS] + 1:
+                made = node_of_runs(places, offsets, node_ends, node_children, node_table, used, level, last, tag)
+            if made == 0:
+                # No list is needed for what is false up to a sum, and true from one on: the state knows these two.
+                copy(highs, here, rows, row + _OPEN, limbs)
+            elif made == 1:
+                copy(lows, here, rows, row + _OPEN + width, limbs)
+            elif is_long:
+                _insert_long(rows, row, lists, reg, lows, highs, here, made, limbs)
             else:
-                k = _position(entries, start, count, lows, depth, limbs)
-                _put(rows, s, _LIST, entries, free, reg, k, lows, depth, highs, depth, made, limbs)
+                prefetch(node_table, tag & (node_table.shape[0] - 1))
+                k = positions[depth]
+                entry = _put(rows, row + _LIST, entries, free, reg, k, lows, here, highs, here, made, limbs)
+                if made == _UNKNOWN:
+                    waiting[_TAG], waiting[_LAST], waiting[_LEVEL], waiting[_ENTRY] = tag, last, level, entry
+                    waiting[_CHILD] = at - widest + open_runs[at - widest + frame_runs[depth - 1]]
             reg[VALUE] = made
             is_fresh = True
             depth -= 1

@@ -12,10 +12,11 @@ import random
 from pathlib import Path
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.errors import ArgumentError, ArgumentValueError
+from axfi_kc.errors import ArgumentError, ArgumentValueError, AxfiError, DomainError
 from tests.support.door_calls import given_to, owner_of
 from tests.support.door_trials import Trial, trial, trials
 from tests.support.odd_values import ODD
@@ -80,6 +81,28 @@ def test_a_refusal_says_what_was_expected_and_what_was_found() -> None:
         ax.Product.of(domain).sample(-1)
     with pytest.raises(ValueError, match=r"^The score must be one of .{,300}'xxx.*xxx' was given; name one\.$"):
         ax.Explainer(lambda p: p[0], domain).explain([1]).scores("x" * 1_000_000)
+
+
+def test_a_refusal_is_one_line_that_says_what_to_give() -> None:
+    """Also of a table, whose own words have lines and columns; and a Domain can be made of one."""
+    table = pd.DataFrame({"age": [18, 20], "a name of some length": [1.5, 2.5]})
+    for given in (table, table.to_numpy()):
+        with pytest.raises(TypeError) as refused:
+            ax.compile_model(lambda p: p[0], given)  # type: ignore[arg-type]
+        assert "\n" not in str(refused.value)
+        assert "  " not in str(refused.value)
+        assert str(refused.value).endswith("; make one of the table with Domain.from_data(table).")
+        with pytest.raises(DomainError, match=r"given; use Domain\.from_data\(table\)\.$"):
+            ax.Domain(given)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"takes a Domain, but 5 was given; give one\.$"):
+        ax.Product.of(5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"takes a Domain or None, but 5 was given; give one of these\.$"):
+        ax.load_circuit("model.nnf", 5)  # type: ignore[arg-type]
+
+
+def test_blanks_of_a_text_are_its_own() -> None:
+    with pytest.raises(AxfiError, match="no feature 'two  blanks'"):
+        ax.Domain([ax.Integer("two blanks", 0, 1)]).where(ax.feature("two  blanks") == 1)
 
 
 def test_a_quick_turn_through_all_doors() -> None:

@@ -41,10 +41,7 @@ def add_count(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.circuits.files.clause_compilers import count_models
     from axfi_kc.circuits.files.counting_problems import read_counting_problem
-    from axfi_kc.errors import CircuitError
 
-    if options.save is not None and options.to is None:
-        raise CircuitError("A circuit is saved in the language of --to, but none was given; name one.")
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     with working("reading"):
         problem = read_counting_problem(options.file, budget=budget)

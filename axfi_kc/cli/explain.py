@@ -10,6 +10,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+from axfi_kc.cli.combinations import flags, is_told
 from axfi_kc.cli.inputs import (
     add_command,
     add_explainer,
@@ -22,11 +23,12 @@ from axfi_kc.cli.inputs import (
     given,
 )
 from axfi_kc.cli.outputs import add_output, writable
-from axfi_kc.cli.text import plain, print_json, print_written, text_table, working
+from axfi_kc.cli.text import by_label, plain, print_json, print_written, text_table, working
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError
 from axfi_kc.explanations.answers import (
     answer_words,
+    extent_words,
     name_of,
     no_cxp_words,
     radius_words,
@@ -80,8 +82,6 @@ def _add_circuit(command: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    if options.circuit_of and options.circuit is None:
-        raise DomainError("--circuit-of says which CXp, but --circuit FILE does not say where to write it; add that.")
     with working("reading"):
         inputs = given(options)
         row = inputs.row(options.row, options.data)
@@ -291,11 +291,12 @@ def _run_batch(options: argparse.Namespace) -> None:
     drawn = [] if options.pictures is None else _batch_pictures(batch, options.pictures, options.score)
     if options.json:
         out = None if options.out is None else str(options.out)
-        skipped = {str(label): why for label, why in batch.skipped.items()}
+        skipped = by_label(batch.skipped.items())
         averages = {f"mean_{kind}": found for kind, found in means.items()}
-        known = {str(label): radius_words(radius) for label, radius in batch.stopped_rows.items()}
+        known = by_label((label, radius_words(radius)) for label, radius in batch.stopped_rows.items())
         completeness = {"completeness": known} if known else {}
-        made = {"rows": len(batch), **completeness, "skipped": skipped, "out": out}
+        run = {"rows": len(batch), "rows_of_run": getattr(batch, "n_rows", len(batch))}
+        made = {**run, **completeness, "skipped": skipped, "out": out}
         by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
         print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})}, "batch")
         return
@@ -304,7 +305,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     head = ("feature", f"mean share of {options.score[0]}", *(f"mean {kind}" for kind in means))
     stopped = stopped_words(batch.radii)
     print(
-        f"{counted(len(batch), 'row')} explained",
+        f"{extent_words(batch)} explained",
         *([stopped] if stopped else []),
         *([] if options.out is None else [f"results in {options.out}"]),
         sep=", ",
@@ -399,8 +400,6 @@ def add_report(commands: Any) -> None:
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
 
-    if options.radii and (not options.explore or options.data is None):
-        raise DomainError("--radii are for --explore with a model and a table, but one of them is missing; add it.")
     paths: list[Any] = []
     explained = _saved(options) if options.data is None else _reported(options, paths)
     file = writable(options.out, "page", options)
@@ -412,7 +411,7 @@ def _run_report(options: argparse.Namespace) -> None:
             write_report(explained, file, title=options.title, **options_shown, **_asked(options))
     skipped = getattr(explained, "skipped", {})
     if options.json:
-        left_out = {str(label): why for label, why in skipped.items()}
+        left_out = by_label(skipped.items())
         print_json({"wrote": str(options.out), "skipped": left_out}, "report")
     else:
         print_written([options.out])
@@ -423,10 +422,6 @@ def _run_report(options: argparse.Namespace) -> None:
 def _write_explore(explained: Any, paths: Sequence[Any], file: Path, options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_explore
 
-    unfit = ["--interactions"] * bool(options.interactions) + ["--inflate"] * bool(options.inflate)
-    unfit += ["--min-precision"] * (options.min_precision is not None)
-    if unfit:
-        raise DomainError(f"A page to explore shows scores, CXps and AXps, but {unfit[0]} was given; leave it out.")
     write_explore(explained, file, title=options.title, kinds=options.score, paths=paths)
 
 
@@ -446,23 +441,16 @@ def _saved(options: argparse.Namespace) -> Any:
     if path.suffix not in SUFFIXES:
         raise DomainError(f"{path} is a model, which needs data; add a table, or give results that batch wrote.")
     told = (dest for dest in vars(options) if dest not in (*_OF_RESULTS, "run", "default_of", "outputs"))
-    ignored = [dest for dest in told if _is_told(options, dest)]
+    ignored = flags([dest for dest in told if is_told(options, dest)])
     if ignored:
-        flags = ", ".join(f"--{dest.replace('_', '-')}" for dest in ignored)
-        raise DomainError(f"{path} holds results, which {flags} cannot change; leave it out, or give model and data.")
+        raise DomainError(f"{path} holds results, which {ignored} cannot change; leave it out, or give model and data.")
     found = read_results(path)
     if options.row is None:
-        return found if options.rows is None else list(islice(found, options.rows))
+        return found if options.rows is None or options.rows >= len(found) else list(islice(found, options.rows))
     row = next(islice(found, options.row, None), None)
     if row is None:
         raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")
     return row
-
-
-def _is_told(options: argparse.Namespace, dest: str) -> bool:
-    """Tell whether an option has another value than the one it has when nothing is said; nan equals nothing."""
-    value, usual = getattr(options, dest), options.default_of(dest)
-    return value is not usual and value != usual
 
 
 def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:

@@ -37,6 +37,7 @@ from axfi_kc.errors import (
     ModelFileError,
     UnsupportedModelError,
 )
+from axfi_kc.json_text import distinct_keys
 from axfi_kc.scores import DEFAULT_SCORES, SCORES
 from axfi_kc.scores.interactions import INTERACTIONS
 
@@ -190,13 +191,6 @@ def _circuit(path: Path, domain: Callable[[], Domain], code: str | None) -> Any:
     return load_circuit(path, domain(), code=code)
 
 
-def _check_missing(path: Path, kind: str, missing: float) -> None:
-    if kind != "xgboost" and not math.isnan(missing):
-        raise UnsupportedModelError(
-            f"--missing is for files of XGBoost, which do not hold that number, but {path} is none; leave it out."
-        )
-
-
 def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float = math.nan) -> Any:
     """Return the model in a file; a pickle must be allowed, and `missing` is what XGBoost's files do not hold."""
     kind = file_kind(path)
@@ -204,7 +198,6 @@ def load_model(path: Path, domain: Domain, *, allow_pickle: bool, missing: float
         from axfi_kc.compilers import read_xgboost
 
         return read_xgboost(path, domain, missing=missing)
-    _check_missing(path, kind, missing)
     if kind == "lightgbm":
         from axfi_kc.compilers.readers.lightgbm_files import read_lightgbm
 
@@ -282,7 +275,7 @@ def add_command(commands: Any, name: str, run: Any, *, about: str, examples: str
         epilog=f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.set_defaults(run=run, default_of=command.get_default)
+    command.set_defaults(run=run, command=name, default_of=command.get_default)
     return command
 
 
@@ -451,15 +444,37 @@ def given(options: argparse.Namespace) -> Given:
     data = _features(read_table(options.data), options.data, options.target)
     source = data if options.domain is None else _features(read_table(options.domain), options.domain, options.target)
     if file_kind(options.model) == "circuit":
-        model = load_circuit_model(options.model, lambda: _domain(source, options), code=options.bits)
+        made: list[Domain] = []
+
+        def domain_of_table() -> Domain:
+            made.append(_domain(source, options))
+            return made[0]
+
+        model = load_circuit_model(options.model, domain_of_table, code=options.bits)
+        if not made:
+            _check_described(options)
         return Given(model, _distributed(_constrained(model.domain, options), source, options), data)
-    _check_missing(options.model, file_kind(options.model), options.missing)
     names = _model_columns(options.model, allow_pickle=options.allow_pickle)
     if names is not None:
         data, source = columns_named(data, names), columns_named(source, names)
     domain = _distributed(_constrained(_domain(source, options), options), source, options)
     model = load_model(options.model, domain, allow_pickle=options.allow_pickle, missing=options.missing)
     return Given(model, domain, data)
+
+
+def _check_described(options: argparse.Namespace) -> None:
+    """Raise if something was said about the features of a circuit that describes them itself."""
+    # A table may still be what a distribution is learnt from.
+    of_domain = [*_OF_DOMAIN, *(["domain"] if options.distribution != CHOW_LIU else [])]
+    told = [dest for dest in of_domain if getattr(options, dest) != options.default_of(dest)]
+    if told:
+        raise DomainError(
+            f"{options.model} says itself what its features are, which --{told[0].replace('_', '-')} cannot change; "
+            "leave it out."
+        )
+
+
+_OF_DOMAIN = ("categorical", "integer", "real", "bounds", "one_hot", "measures")
 
 
 def _model_columns(path: Path, *, allow_pickle: bool) -> tuple[str, ...] | None:
@@ -543,9 +558,9 @@ def _distribution_in(path: Path, domain: Domain, code: str | None) -> Any:
 def _rules_in(path: Path) -> list[Constraint]:
     """Return the constraints in a file that ``axfi-kc rules --out`` wrote, or what a person left of it."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=distinct_keys)
         return [constraint_of(entry["constraint"]) for entry in document["rules"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DomainError(
             f"{path} holds no rules ({error!r}); make it with axfi-kc rules DATA --out {path}."
         ) from error

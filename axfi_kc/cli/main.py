@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from axfi_kc._version import __version__
+from axfi_kc.cli.combinations import check_combinations
 from axfi_kc.cli.compile import add_compile, add_sizes
 from axfi_kc.cli.completion import add_completion
 from axfi_kc.cli.count import add_count
@@ -27,7 +28,8 @@ from axfi_kc.cli.sensitivity import add_sensitivity
 from axfi_kc.cli.text import any_text, one_line
 from axfi_kc.cli.verify import add_verify
 from axfi_kc.cli.warm_up import add_warm_up
-from axfi_kc.errors import AxfiError, AxfiWarning
+from axfi_kc.errors import AxfiError, AxfiWarning, shortened
+from axfi_kc.starting import INTERRUPTED, may_be_caught
 
 __all__ = ["main", "parser"]
 
@@ -45,7 +47,7 @@ _COMMANDS = (
     add_warm_up,
     add_demo,
 )
-DONE, BAD_INPUT, INTERRUPTED = 0, 1, 130  # and 2, bad usage, which argparse uses
+DONE, BAD_INPUT = 0, 1  # and 2, bad usage, which argparse uses, and INTERRUPTED
 _EPILOG = """\
 examples:
   axfi-kc demo
@@ -62,13 +64,23 @@ Each command has examples of its own: axfi-kc COMMAND --help.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status (0 done, 1 bad input, 2 bad usage, 130 interrupted)."""
-    any_text()
-    if not (sys.argv[1:] if arguments is None else arguments):
-        print(first_steps(Path.cwd()), end="")
-        return DONE
-    options = parser().parse_args(arguments)
+    try:
+        may_be_caught()
+        any_text()
+        if not (sys.argv[1:] if arguments is None else arguments):
+            print(first_steps(Path.cwd()), end="")
+            return DONE
+        return _run(parser().parse_args(arguments))
+    except KeyboardInterrupt:
+        print("axfi-kc: interrupted.", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run the command that was asked for, and return the exit status."""
     try:
         with _warnings_in_one_line():
+            check_combinations(options)
             check_outputs(options)
             options.run(options)
         sys.stdout.flush()
@@ -81,12 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # An estimator in a file may lack any of its attributes, and then its own code fails anywhere.
         if getattr(getattr(options, "model", None), "suffix", "") != ".skops":
             raise
-        found = f"{options.model} holds a model that does not work ({type(error).__name__}: {error}); save it again."
+        said = shortened(f"{type(error).__name__}: {error}", 200)
+        found = (
+            f"{options.command} ended in an error that nobody foresaw ({said}): perhaps {options.model} holds a model "
+            "that does not work, perhaps axfi-kc is wrong; see whether the model predicts in Python, and if it does, "
+            "report this."
+        )
         print(f"axfi-kc: {one_line(found)}", file=sys.stderr)
         return BAD_INPUT
-    except KeyboardInterrupt:
-        print("axfi-kc: interrupted.", file=sys.stderr)
-        return INTERRUPTED
     return DONE
 
 

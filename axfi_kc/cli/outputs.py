@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,27 @@ _COMPANIONS = {".sdd": ".vtree", ".psdd": ".vtree"}  # what is read and written 
 _FORCE = "replace files that this command did not write; never the ones it reads"
 
 
+_BEGINNINGS = {".nnf": b"nnf ", ".cnf": b"p cnf ", ".sdd": b"sdd ", ".vtree": b"vtree ", ".dddmp": b".ver DDDMP"}
+"""What the first line is, after comments, of texts that are written as circuits or beside them."""
+
+
 def _begins(*marks: bytes) -> Callable[[Path, bytes], bool]:
     return lambda path, head: head.lstrip().lower().startswith(marks)
 
 
+def _is_page(path: Path, head: bytes) -> bool:
+    """Tell whether a file is a page of ours: these alone allow themselves nothing but what they hold."""
+    return _begins(b"<!doctype html")(path, head) and b"default-src 'none'; style-src 'sha256-" in head
+
+
 def _is_circuit(path: Path, head: bytes) -> bool:
-    """Tell whether a file is a circuit: by its suffix, where this is no other's, else by its marks."""
-    known = FORMATS.get(path.suffix, ())
-    suits = any(not form.marks or any(mark in head for mark in form.marks) for form in known)
+    """Tell whether a file is a circuit as they are written here, by its beginning or its marks."""
+    if path.suffix in _BEGINNINGS:
+        rest = [line for line in head.splitlines() if line.strip() != b"c" and not line.startswith(b"c ")]
+        # Comments may be longer than what is looked at: those of ours describe features.
+        return rest[0].startswith(_BEGINNINGS[path.suffix]) if rest else b"\nc axfi " in b"\n" + head
+    written = [form for form in FORMATS.get(path.suffix, ()) if form.write is not None]
+    suits = any(not form.marks or any(mark in head for mark in form.marks) for form in written)
     return suits and b'"learner"' not in head
 
 
@@ -35,10 +49,10 @@ def _is_study(path: Path, head: bytes) -> bool:
 
 
 _KINDS: dict[str, Callable[[Path, bytes], bool]] = {
-    "page": _begins(b"<!doctype html"),
+    "page": _is_page,
     "circuit": _is_circuit,
     "picture": _begins(b"\x89png", b"<?xml", b"<svg", b"%pdf", b"%!ps", b"\xff\xd8", b"digraph"),
-    "rules": lambda path, head: b'"rules"' in head,
+    "rules": lambda path, head: re.match(rb'\s*\{\s*"rules"\s*:\s*\[', head) is not None,
     "study": _is_study,
 }
 """What commands write, and how an existing file is known to be such a one, by its path and its first bytes."""
@@ -127,8 +141,7 @@ def _check_kind(path: Path, kind: str, *, force: bool) -> None:
         return
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    is_ours = head.startswith((b"c ", b"vtree ")) if path.suffix == ".vtree" else _KINDS[kind](path, head)
-    if not is_ours:
+    if not _KINDS[kind](path, head):
         raise DomainError(
             f"{path} exists and is no {kind} that this command writes; name another file, or add --force to replace it."
         )

@@ -19,6 +19,7 @@ from axfi_kc.errors import shortened
 __all__ = [
     "any_text",
     "as_json",
+    "by_label",
     "is_watched",
     "one_line",
     "plain",
@@ -103,6 +104,21 @@ def as_json(value: Any) -> Any:
     if isinstance(value, int):
         return value if abs(value) <= 2**53 else str(value)
     return value if isinstance(value, float) and value - value == 0 else str(value)
+
+
+def by_label(said: Iterable[tuple[Any, str]]) -> dict[str, str]:
+    """Return what is said of rows by their labels, each with a key of its own: labels need not be distinct.
+
+    Examples
+    --------
+    >>> by_label([("a", "no number"), ("b", "too large"), ("a", "missing")])
+    {'a': 'no number', 'b': 'too large', 'a (2)': 'missing'}
+    """
+    found: dict[str, str] = {}
+    for label, words in said:
+        keys = (str(label), *(f"{label} ({k})" for k in range(2, len(found) + 2)))
+        found[next(key for key in keys if key not in found)] = words
+    return found
 
 
 _JSON_VERSION = 1

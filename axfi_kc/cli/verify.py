@@ -50,16 +50,29 @@ def _run(options: argparse.Namespace) -> None:
         model = _model(options, kind, explanations[0].whole or explanations[0].domain)
     with working("checking"):
         reports = _apart(options, kind) if kind in LIBRARIES else _here(options, explanations, model)
+    run = _rows_of_run(options.result)
     if options.json:
-        print_json({"reports": [report["document"] for report in reports]}, "verify")
+        of_run = {} if run is None else {"rows_of_run": run}
+        print_json({"reports": [report["document"] for report in reports], **of_run}, "verify")
     else:
         print(*(report["text"] for report in reports), sep="\n")
+        if run is not None and len(reports) < run:
+            stopped = options.rows is None or len(reports) < options.rows
+            print(f"checked {len(reports)} of {run} rows{': the run is not finished' if stopped else ''}")
     wrong = [k for k, report in enumerate(reports) if report["failed"]]
     if wrong:
         raise VerificationError(
             f"Every check should hold, but {reports[wrong[0]]['failed']} failed in explanation {wrong[0]} "
             f"({len(wrong)} of {len(reports)} explanations); do not rely on {options.result}."
         )
+
+
+def _rows_of_run(path: Path) -> int | None:
+    """Return how many rows the run has that wrote a file of results, finished or not; None of a single explanation."""
+    from axfi_kc.explanations.batch import read_results
+    from axfi_kc.explanations.files.stores import SUFFIXES
+
+    return read_results(path).n_rows if path.suffix in SUFFIXES else None
 
 
 def _here(options: argparse.Namespace, explanations: list[Any], model: Any) -> list[Found]:

@@ -26,9 +26,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_frame, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
-from axfi_kc.domain.from_tables import is_frame
 from axfi_kc.domain.measures import abridged, exact, shown
 from axfi_kc.errors import DomainError
 from axfi_kc.json_text import number_of, number_text, value_of, value_text
@@ -687,21 +686,24 @@ def _sign_said(document: Mapping[str, Any]) -> str:
 CONSTRAINTS: dict[str, Callable[[Mapping[str, Any]], Constraint]] = {
     "all": lambda d: All(_parts(d)),
     "some": lambda d: Some(_parts(d)),
-    "not": lambda d: Not(_parts(d)),
-    "implies": lambda d: Implies(_parts(d)),
+    "not": lambda d: Not(_parts(d, 1)),
+    "implies": lambda d: Implies(_parts(d, 2)),
     "between": lambda d: Between(_parts(d), _said(d, "least", int), _said(d, "most", int)),
     "compared": lambda d: Compared(_said(d, "name"), _sign_said(d), number_of(d["value"], "number")),
     "member": lambda d: Member(_said(d, "name"), tuple(map(value_of, d["values"])), bool(d.get("negated", False))),
     "ordered": lambda d: Ordered(_said(d, "left"), _sign_said(d), _said(d, "right")),
     "listed": lambda d: Listed(
-        tuple(d["names"]), frozenset(tuple(map(value_of, row)) for row in d["rows"]), about=_said(d, "about")
+        _distinct(d["names"]), frozenset(tuple(map(value_of, row)) for row in d["rows"]), about=_said(d, "about")
     ),
 }
 """How each kind of constraint is read back from what :meth:`Constraint.document` gives."""
 
 
-def _parts(document: Mapping[str, Any]) -> tuple[Constraint, ...]:
-    return tuple(map(constraint_of, document["parts"]))
+def _parts(document: Mapping[str, Any], number: int | None = None) -> tuple[Constraint, ...]:
+    parts = tuple(map(constraint_of, document["parts"]))
+    if number not in (None, len(parts)):
+        raise ValueError(f"{len(parts)} parts instead of {number}")
+    return parts
 
 
 def constraint_of(document: Any) -> Constraint:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, is_listable, is_whole, number_array, quoted
+from axfi_kc.arguments import checked, is_listable, is_table, is_whole, number_array, quoted
 from axfi_kc.domain.constraints import Constraint, as_constraint
 from axfi_kc.domain.distribution import Distribution, check_describes
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
@@ -73,12 +73,13 @@ class Domain:
     _may_miss: npt.NDArray[np.bool_] = field(repr=False, compare=False)
 
     def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint] = ()) -> None:
-        given = tuple(features) if is_listable(features) else ()
+        given = tuple(features) if is_listable(features) and not is_table(features) else ()
         strange = [f for f in given if not isinstance(f, Categorical | Integer | Real)]
         if not given or strange:
             raise DomainError(
                 "A domain is made of Categorical, Integer and Real features, at least one, but "
-                f"{quoted(strange[0] if strange else features)} was given; give some."
+                f"{quoted(strange[0] if strange else features)} was given; "
+                f"{'use Domain.from_data(table)' if is_table(features) else 'give some'}."
             )
         names = [f.name for f in given]
         columns = tuple(c for f in given for c in f.columns)
@@ -385,9 +386,11 @@ class Domain:
         """Tell whether numbers are codes of values, or missing where that may be."""
         low, high = self._bounds if self._bounds is not None else (np.inf, -np.inf)
         inside = (codes >= low) & (codes <= high)
-        if self._is_integer.any():
+        # Counted, which of a single point takes a tenth of what `any` and `all` do.
+        if np.count_nonzero(self._is_integer):
             inside &= (np.floor(codes) == codes) | ~self._is_integer
-        return bool(inside.all() or (inside | (np.isnan(codes) & self._may_miss)).all())
+        is_right = np.count_nonzero(inside) == inside.size
+        return is_right or bool((inside | (np.isnan(codes) & self._may_miss)).all())
 
     @checked("codes")
     def decode(self, codes: Sequence[float] | npt.NDArray[np.float64]) -> tuple[Any, ...]:

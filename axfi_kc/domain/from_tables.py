@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import is_listable, quoted
+from axfi_kc.arguments import is_frame, is_listable, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.measures import Histogram, Number, Uniform, Weights, exact, shown
 from axfi_kc.errors import AxfiWarning, DomainError, UnknownFeatureError
@@ -26,7 +26,6 @@ __all__ = [
     "columns_named",
     "feature_names",
     "infer_features",
-    "is_frame",
     "listing",
     "one_row",
     "unknown",
@@ -59,15 +58,6 @@ class Table:
     def between(self, start: int, stop: int) -> Table:
         """Return the rows ``start:stop``."""
         return Table({name: column[start:stop] for name, column in self.columns.items()}, stop - start)
-
-
-def is_frame(X: Any) -> bool:
-    """Tell whether `X` is a data frame of some library."""
-    # By what it can do and not by its type, so that no data frame library has to be imported.
-    try:
-        return hasattr(X, "columns") and hasattr(X, "to_numpy") and getattr(X, "ndim", 2) == 2
-    except Exception:  # what an object says of itself is foreign code
-        return False
 
 
 def _frame_columns(X: Any) -> dict[str, Column]:

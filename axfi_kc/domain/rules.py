@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_frame, quoted
 from axfi_kc.domain.constraints import All, Constraint, Member, Not, at_most_one, exactly_one
 from axfi_kc.domain.features import is_missing
-from axfi_kc.domain.from_tables import as_array, is_frame
+from axfi_kc.domain.from_tables import as_array
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 

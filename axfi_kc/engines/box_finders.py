@@ -19,7 +19,7 @@ from axfi_kc.circuits.circuit import AND, DECISION, TRUE, Circuit
 from axfi_kc.compilers import compile_target
 from axfi_kc.domain.features import Real
 from axfi_kc.engines.ball_weights import near_of
-from axfi_kc.engines.ensemble.engine import compile_kernels
+from axfi_kc.engines.ensemble.compiling import compile_kernels
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Boxes, LinearModel, Model, Samples, Similarity, TableModel, TreeSum, boxes_of
 from axfi_kc.models.support import excluded, penalised, possible_boxes, support_of

@@ -17,9 +17,7 @@ from typing import Any
 __all__ = ["SecondProcess"]
 
 
-_PROGRAM = (
-    "import pickle, sys; import {module}; function, arguments = pickle.load(sys.stdin.buffer); function(*arguments)"
-)
+_PROGRAM = "import pickle, sys; function, arguments = pickle.load(sys.stdin.buffer); function(*arguments)"
 _PATIENCE = 60  # seconds after which it is done here: something is wrong there
 
 
@@ -28,51 +26,36 @@ class SecondProcess:
 
     Neither result nor errors are used: whoever needs the kernels finds them, or compiles them. Leaving the context
     waits for a call to end, unless by an error.
-
-    Parameters
-    ----------
-    module
-        What it imports first, meanwhile.
     """
 
-    def __init__(self, module: str) -> None:
-        self._module, self._process, self._calls = module, None, False
-
-    _process: subprocess.Popen[bytes] | None
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> SecondProcess:
         return self
 
-    def start(self) -> None:
-        """Start it, where there is a core for it."""
+    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Have it call a function of some module, where there is a core for it."""
         if self._process is not None or not _is_python() or _cores() < 2:
             return
         # What is imported here is to be found there, wherever this process was started.
         settings = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-        command = [sys.executable, "-c", _PROGRAM.format(module=self._module)]
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         try:
-            # This very interpreter, with the lines above.
+            # This very interpreter, with the line above.
+            command = [sys.executable, "-c", _PROGRAM]
             self._process = subprocess.Popen(command, env=settings, stdin=pipe, stdout=nowhere, stderr=nowhere)  # noqa: S603
-        except OSError:
-            self._process = None
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Have it call a function of some module, if it was started."""
-        if self._process is None or self._process.stdin is None:
-            return
-        try:
-            with self._process.stdin as pipe:
-                pipe.write(pickle.dumps((function, arguments)))
-            self._calls = True
-        except OSError:  # it has ended already
+            assert self._process.stdin is not None
+            with self._process.stdin as pipe_there:
+                pipe_there.write(pickle.dumps((function, arguments)))
+        except OSError:  # there is none, or it has ended already
             pass
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._process is None:
             return
         try:
-            if kind is None and self._calls:
+            if kind is None:
                 self._process.wait(_PATIENCE)
         except subprocess.TimeoutExpired:
             pass

@@ -20,6 +20,7 @@ __all__ = [
     "UpToRadius",
     "answer_words",
     "check_other_class",
+    "extent_words",
     "label_of",
     "limit_words",
     "margins_at",
@@ -231,6 +232,18 @@ def stopped_words(radii: Sequence[int | None]) -> str:
     if stopped[0] == stopped[-1]:
         return f"{counted(len(stopped), 'row')} {radius_words(stopped[0])}"
     return f"{counted(len(stopped), 'row')} complete up to {stopped[0]} to {stopped[-1]} features"
+
+
+def extent_words(batch: Sequence[Any] | Any) -> str:
+    """Return how many rows a batch has, and of how many, if the run that wrote its file was not finished.
+
+    Examples
+    --------
+    >>> extent_words(["one", "two"])
+    '2 rows'
+    """
+    n, of = len(batch), getattr(batch, "n_rows", len(batch))
+    return counted(n, "row") if n == of else f"{amount(n)} of {counted(of, 'row')}"
 
 
 def warn_of_radii(stopped: Mapping[Any, int], n_rows: int, *, stacklevel: int) -> None:

@@ -25,6 +25,7 @@ from axfi_kc.explanations.files.document import class_names_of, data_of, stated_
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
 from axfi_kc.explanations.files.labels import row_label
 from axfi_kc.explanations.files.stores import store_at
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
 from axfi_kc.json_text import number_of, value_of
@@ -262,15 +263,16 @@ class SavedBatch(BatchViews):
         return class_names_of(self._header)
 
     @cached_property
-    def skipped(self) -> dict[Any, str]:
+    def skipped(self) -> Mapping[Any, str]:
         """The labels of the rows that were skipped, and why."""
         entries = [listed(entry, "skipped row", most=2) for entry in self._header.get("skipped") or ()]
-        return {row_label(label): text_of(why, "reason for skipping a row") for label, why in entries}
+        return LabelledRows((row_label(label), text_of(why, "reason for skipping a row")) for label, why in entries)
 
     @property
-    def over_budget(self) -> dict[Any, str]:
+    def over_budget(self) -> Mapping[Any, str]:
         """The labels of the rows whose budget was spent before any CXp could be told (radius 0), and how."""
-        return {record.label: record.over_budget for record in self._records if record.over_budget is not None}
+        found = ((record.label, record.over_budget) for record in self._records)
+        return LabelledRows((label, why) for label, why in found if why is not None)
 
     @property
     def cxp_counts(self) -> list[int]:

@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, quoted
+from axfi_kc.arguments import checked, is_frame, quoted
 from axfi_kc.budget import Account, Budget, preparing, stopping_at_interrupt, was_interrupted
 from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import columns_named, is_frame
+from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.domain.region import Region, check_region
 from axfi_kc.engines import (
@@ -48,6 +48,7 @@ from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.files.streaming import Run, write_results
 from axfi_kc.explanations.further import Asked
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
@@ -370,7 +371,7 @@ class Explainer(Manners):
             rows.labels[:n],
             OwnPredict(self._predict, self._model_name),
             class_names=self.class_names or {},
-            skipped={**rows.skipped, **dict.fromkeys(rows.labels[n:], _LEFT_OUT)},
+            skipped=LabelledRows([*rows.skipped.items(), *((label, _LEFT_OUT) for label in rows.labels[n:])]),
             _probabilities=self._probabilities,
             within=self.within,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +51,19 @@ _FEATURES_TO_SEARCH = 64  # of more, hitting sets are found as a family
 _NODES_TO_SEARCH = 20_000
 _CXPS_TO_COMPARE = 1_000_000
 _SECONDS_TO_SEARCH = 10.0  # and no longer, where each node looks at many sets
+
+
+@lru_cache(maxsize=16)
+def _trial_of(given: Budget, seconds: float, nodes: int) -> Budget:
+    """Return what a search for AXps may cost.
+
+    Half of the time at most: the family of all AXps, which is next if the search does not finish, needs the rest.
+    """
+    return Budget(
+        seconds=seconds if given.seconds is None else given.seconds / 2,
+        nodes=min(nodes, given.nodes or nodes),
+        bytes=given.bytes,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,12 +202,7 @@ class Explanation(Views):
         found, given = self._found.listed(0), self._budget
         if found is None or len(self.domain) > _FEATURES_TO_SEARCH:
             return [], False
-        # Half of the time at most: the family of all AXps, which is next if the search does not finish, needs the rest.
-        trial = Budget(
-            seconds=_SECONDS_TO_SEARCH if given.seconds is None else given.seconds / 2,
-            nodes=min(_NODES_TO_SEARCH, given.nodes or _NODES_TO_SEARCH),
-            bytes=given.bytes,
-        )
+        trial = _trial_of(given, _SECONDS_TO_SEARCH, _NODES_TO_SEARCH)
         # Charged in full, used or not: search and family together never pass the budget.
         account.nodes = trial.nodes or 0
         return some_hitting_sets(found.masks, budget=trial, are_minimal=True)

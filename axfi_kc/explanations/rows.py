@@ -13,6 +13,7 @@ from axfi_kc.arguments import quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.engines import Engine, Located
 from axfi_kc.errors import AxfiError, DomainError
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.models.own_predict import Predict, rounding_errors
 
 __all__ = ["Rows", "rows_of"]
@@ -35,7 +36,7 @@ class Rows:
     codes: npt.NDArray[np.float64]
     labels: tuple[Any, ...]
     located: Located | None
-    skipped: dict[Any, str]
+    skipped: LabelledRows[str]
 
 
 def rows_of(
@@ -100,9 +101,6 @@ def _chosen(items: Sequence[Any], positions: npt.NDArray[np.int64]) -> tuple[Any
     return tuple(items[n] for n in positions.tolist())
 
 
-def _reasons(wrong: Mapping[int, AxfiError], labels: Sequence[Any]) -> dict[Any, str]:
-    """Return why rows are left out, by label; labels need not be distinct, and no reason may get lost."""
-    found: dict[Any, str] = {}
-    for n, error in sorted(wrong.items()):
-        found[labels[n]] = f"{found[labels[n]]} {error}" if labels[n] in found else str(error)
-    return found
+def _reasons(wrong: Mapping[int, AxfiError], labels: Sequence[Any]) -> LabelledRows[str]:
+    """Return why rows are left out, by label."""
+    return LabelledRows((labels[n], str(error)) for n, error in sorted(wrong.items()))

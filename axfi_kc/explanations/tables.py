@@ -36,6 +36,7 @@ from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
 from axfi_kc.explanations.further import Asked, answered
 from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_rows
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import smallest_hitting_set, some_hitting_sets
@@ -788,9 +789,13 @@ class BatchViews:
         return {**columns, "cxps": self.cxp_counts}
 
     @property
-    def stopped_rows(self) -> dict[Any, int]:
-        """The rows whose budget ended, by their labels, and up to how many features their CXps are complete."""
-        return {row: radius for row, radius in zip(self.rows, self.radii, strict=True) if radius is not None}
+    def stopped_rows(self) -> Mapping[Any, int]:
+        """The rows whose budget ended, by their labels, and up to how many features their CXps are complete.
+
+        Rows of one label are several entries; asked for the label, the first answers.
+        """
+        found = zip(self.rows, self.radii, strict=True)
+        return LabelledRows((row, radius) for row, radius in found if radius is not None)
 
     @checked("exact", "shares")
     def importance(self, kind: str = "shapley", *, exact: bool = False, shares: bool = True) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from numbers import Number
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -161,6 +162,7 @@ def _limbs(integers: Sequence[int], count: int) -> Limbs:
 
 
 _BLOCK = 32768  # points times trees walked at a time, so that they stay in the processor's cache
+_FEW_VALUES = 1 << 14  # of leaves, that are worth listing for single points
 _SINGLE, _DOUBLE = 24, 53  # bits of float32 and float64
 _PRODUCT = 48  # bits of a product of two float32 numbers
 _ZERO = Fraction(0)
@@ -385,6 +387,8 @@ class TreeSum(GriddedModel):
         if self.n_trees == 1:
             outputs = self._leaf_outputs
             return [outputs[k] for k in self.leaves(cells)[:, 0].tolist()]
+        if len(cells) == 1 and self.values.size <= _FEW_VALUES and not isinstance(self.rule, Score):
+            return [self._decided(self.leaves(cells)[0].tolist(), self.rule)]
         totals = self._totals(cells)
         if isinstance(self.rule, Argmax):
             return [self.rule.labels[k] for k in largest(totals).tolist()]
@@ -394,6 +398,19 @@ class TreeSum(GriddedModel):
             return [self.rule.labels[k] for k in above.tolist()]
         scale = self.rule.scale / self._sums.denominator
         return [k * scale for (k,) in self._sums.integers(totals)]
+
+    def _decided(self, reached: list[int], rule: Argmax | Positive) -> Any:
+        """Return the class at a point that reaches these leaves: of one point, in Python, in a quarter of the time."""
+        totals = [sum(map(values.__getitem__, reached), base) for values, base in self._listed_integers]
+        if isinstance(rule, Argmax):
+            return rule.labels[totals.index(max(totals))]  # the lowest index of the maximum
+        return rule.labels[totals[0] > 0 or (rule.closed and totals[0] == 0)]
+
+    @cached_property
+    def _listed_integers(self) -> list[tuple[list[int], int]]:
+        """For each score the integers of the leaves, and the one before any tree."""
+        leaves, base, _ = self.integers
+        return list(zip(leaves.T.tolist(), base.tolist(), strict=True))
 
     def scores_at(self, codes: npt.NDArray[np.float64]) -> list[list[Fraction]]:
         """Return the exact scores, before the rule, at points given by their codes, a row each.
@@ -509,14 +526,14 @@ def _cuts_of(feature: Feature, split: Split) -> list[Cut]:
 
 def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
     """Return the cuts that set `codes` apart on an ordered feature."""
-    if isinstance(feature, Integer):
+    if isinstance(feature, Integer) and all(isinstance(c, Number) for c in codes):
         # Closed cuts after c - 1 and after c leave c alone in its cell.
         return [Cut(edge, closed=True) for c in codes for edge in (c - 1, c)]
     if isinstance(feature, Categorical):
         return []
     raise UnsupportedModelError(
-        f"The model splits feature {feature.name!r} by sets of categories, but the domain has it as real; "
-        "declare it categorical."
+        f"The model splits feature {feature.name!r} by sets of categories, such as {next(iter(codes), None)!r}, "
+        "but the domain has it as numbers; declare it categorical."
     )
 
 

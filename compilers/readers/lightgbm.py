@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
@@ -28,6 +29,9 @@ from axfi_kc.models.own_predict import (
 )
 
 __all__: list[str] = []
+
+
+_ABOUT_WORDS = {"verbose", "verbosity"}
 
 
 @reads(lgb.Booster)
@@ -121,11 +125,29 @@ def _ask_booster(model: Any, domain: Domain) -> Predict:
     return predict
 
 
-@compares(lgb.LGBMModel)
 @compares(lgb.Booster)
+def _compare_booster(model: Any, domain: Domain) -> Predict | None:
+    return None if model.pandas_categorical else plain_predictor(model, domain)
+
+
+@compares(lgb.LGBMModel)
 def _compare(model: Any, domain: Domain) -> Predict | None:
-    booster = model if isinstance(model, lgb.Booster) else model.booster_
-    return None if booster.pandas_categorical else plain_predictor(model, domain)
+    asked = None if model.booster_.pandas_categorical else plain_predictor(model, domain)
+    known, settings = signature(lgb.LGBMModel.__init__).parameters, model.get_params(deep=False)
+    others = {name: value for name, value in settings.items() if name not in known}  # handed on to the booster
+    # Of what is printed they may say anything; any others may change what comes out.
+    if asked is None or not others.keys() <= _ABOUT_WORDS or callable(model.objective):
+        return asked
+
+    def predict(codes: Codes) -> list[Any]:
+        # As the estimator's own predict does it, but without its many checks, which take thirty times as long.
+        found = np.asarray(model.booster_.predict(numbers_of(domain, codes), num_threads=1, **others))
+        if not isinstance(model, lgb.LGBMClassifier):
+            return found.reshape(-1).tolist()
+        chances = found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
+        return model.classes_[chances.argmax(axis=1)].tolist()
+
+    return predict
 
 
 def _categories(booster: Any) -> list[int]:

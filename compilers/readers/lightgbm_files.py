@@ -167,7 +167,10 @@ def _categories(text: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
     is_categorical = [info != "none" and not info.startswith("[") for info in infos]
     # From the end: a name of a column might hold the same words.
     line = text.rpartition("\npandas_categorical:")[2].strip() if "\npandas_categorical:" in text else "null"
-    named = [tuple(c) for c in json.loads(line) or ()]
+    listed = json.loads(line) or []
+    if not isinstance(listed, list) or not all(isinstance(categories, list) for categories in listed):
+        raise ValueError("categories that are no lists")
+    named = list(map(tuple, listed))
     if not named:
         return ((),) * len(infos)
     if len(named) != sum(is_categorical):

@@ -395,6 +395,44 @@ def test_bad_usage(arguments: list[str], capsys) -> None:
     assert "usage:" in capsys.readouterr().err
 
 
+_INTERRUPTING = """\
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == os.environ["INTERRUPT_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("module", ["axfi_kc.errors", "axfi_kc.explanations.explainer", "axfi_kc.cli.rules"])
+def test_interruption_while_modules_are_imported(tmp_path: Path, module: str) -> None:
+    """By Ctrl-C, of the command under its own name and of ``python -m``; not of a program that imports the library."""
+    (tmp_path / "sitecustomize.py").write_text(_INTERRUPTING)
+    (tmp_path / "axfi-kc").write_text("import sys\nfrom axfi_kc.cli import main\nsys.exit(main())\n")
+    path = os.pathsep.join([str(tmp_path), str(Path(ax.__file__).parents[1])])
+    surroundings = {**os.environ, "PYTHONPATH": path, "INTERRUPT_AT": module}
+    started: dict[str, list[str]] = {"own": [str(tmp_path / "axfi-kc")], "module": ["-m", "axfi_kc.cli"]}
+    for how in started.values():
+        done = subprocess.run([sys.executable, *how, "info"], env=surroundings, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+    program = [sys.executable, "-c", "import axfi_kc.cli"]
+    done = subprocess.run(program, env=surroundings, capture_output=True, check=False)
+    assert b"KeyboardInterrupt" in done.stderr
+
+
+def test_an_error_that_nobody_foresaw_blames_nobody(files: Path, monkeypatch, capsys) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("of our own")
+
+    monkeypatch.setattr("axfi_kc.cli.explain.explainer_of", fail)
+    assert main(["explain", str(files / "tree.skops"), str(files / "iris.csv")]) == 1
+    said = capsys.readouterr().err
+    assert "explain ended in an error that nobody foresaw (ZeroDivisionError: of our own): perhaps " in said
+    assert "perhaps axfi-kc is wrong" in said
+    assert said.count("\n") == 1
+
+
 def test_interruption(files: Path, monkeypatch, capsys) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

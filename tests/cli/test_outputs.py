@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.circuits.circuit import CircuitBuilder
 from axfi_kc.cli import main
+from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import DomainError
 
 pd = pytest.importorskip("pandas")
@@ -26,6 +28,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "boosted.json").write_text('{"learner": {}, "level_of_var": 1}')
     (tmp_path / "rules.json").write_text('{"rules": []}')
     return tmp_path
+
+
+_OLD_PAGE = "<!DOCTYPE html>\n<html><head><meta content=\"default-src 'none'; style-src 'sha256-x'\"/>old"
 
 
 def run(folder: Path, *arguments: str) -> int:
@@ -120,8 +125,50 @@ def test_the_vtree_beside_a_diagram_is_an_output(folder: Path, capsys: pytest.Ca
     assert run(folder, *wanted) == 0  # over what it wrote itself
 
 
+FOREIGN = {
+    "mine.nnf": "notes on nnf files",
+    "letters.nnf": "c is the third letter\nand d the fourth\n",
+    "mine.cnf": "c.f. what I wrote\n",
+    "server.cnf": "[server]\nport = 80\n",
+    "mine.sdd": "c by hand\n\nsome text\n",
+    "mine.dddmp": ".version of mine",
+    "graph.json": '{"nodes": [1, 2], "links": []}',
+    "settings.json": '{"rules": {"semi": "error"}}',
+    "index.html": "<!DOCTYPE html>\n<html><body>my page</body></html>",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_text_of_somebody_else_is_not_replaced(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever its name says."""
+    (folder / name).write_text(FOREIGN[name])
+    to = {".sdd": "sdd", ".dddmp": "obdd", ".json": "obdd"}.get(Path(name).suffix, "mdd")
+    wanted = ["compile", "model.dddmp", "data.csv", "--to", to, "--save", name]
+    if name == "settings.json":
+        wanted = ["rules", "data.csv", "--out", name]
+    if name == "index.html":
+        wanted = ["report", "model.dddmp", "data.csv", "--rows", "2", "--out", name]
+    assert run(folder, *wanted) == 1
+    assert "that this command writes; name another file, or add --force" in capsys.readouterr().err
+    assert (folder / name).read_text() == FOREIGN[name]
+    assert run(folder, *wanted, "--force") == 0
+    assert run(folder, *wanted) == 0  # over what it wrote itself
+
+
+def test_long_descriptions_are_known(folder: Path) -> None:
+    """Of many features, which fill more than the beginning of a file."""
+    names = [f"a feature of a long name, number {i}" for i in range(60)]
+    pd.DataFrame([[0] * 60, [1] * 60], columns=names).to_csv(folder / "wide.csv", index=False)
+    build = CircuitBuilder(Grid.of_values(ax.Domain([ax.Integer(name, 0, 1) for name in names])))
+    ax.save_circuit(build.circuit(build.literal(0, [1])), folder / "wide.nnf")
+    for name in ("other.nnf", "other.cnf"):
+        for _ in range(2):
+            assert run(folder, "compile", "wide.nnf", "wide.csv", "--save", name) == 0
+        assert (folder / name).read_bytes()[:4096].count(b"\nnnf ") == 0
+
+
 def test_a_disk_that_is_full_leaves_the_old_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "page.html").write_text("<!doctype html>old")
+    (folder / "page.html").write_text(_OLD_PAGE)
     before = contents(folder)
 
     def full(*_: object) -> int:
@@ -161,6 +208,30 @@ def test_a_page_about_results_takes_rows_and_refuses_the_rest(folder: Path, caps
     assert run(folder, "report", "results.jsonl", "--row", "8", "--out", "none.html") == 1
     assert "has 8 rows, but row 8 was asked for" in capsys.readouterr().err
     assert not (folder / "none.html").exists()
+
+
+def test_a_run_that_is_not_finished_is_said_to_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By what verifies it and reports it."""
+    assert run(folder, "batch", "model.dddmp", "data.csv", "--out", "results.jsonl") == 0
+    assert "8 rows explained" in capsys.readouterr().out
+    file = folder / "results.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:4]))
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abc"])
+    ax.compile_model(lambda p: p[0] and (p[1] or p[2]), domain, output=1).save(folder / "model.nnf")
+    for asked, words in (
+        ([], "checked 3 of 8 rows: the run is not finished"),
+        (["--rows", "2"], "checked 2 of 8 rows"),
+    ):
+        capsys.readouterr()
+        assert run(folder, "verify", "results.jsonl", "model.nnf", *asked) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == words
+    assert run(folder, "verify", "results.jsonl", "model.nnf", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows_of_run"] == 8
+    for asked in ([], ["--rows", "5"]):
+        assert run(folder, "report", "results.jsonl", *asked, "--out", "page.html") == 0
+        assert "3 of 8 rows: the run is not finished" in (folder / "page.html").read_text()
+    assert run(folder, "report", "results.jsonl", "--rows", "2", "--out", "page.html") == 0
+    assert "not finished" not in (folder / "page.html").read_text()
 
 
 def test_paths_with_nul_are_bad_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.compilers.readers.lightgbm_files import parse_lightgbm
 from axfi_kc.errors import DomainError, ModelFileError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.models.own_predict import own_predictor
 from tests.support.probes import check_classes, check_margins, probes, sum_error
 
 lgb = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
@@ -196,3 +197,47 @@ def test_what_is_refused() -> None:
     for damaged in ("", text.replace("threshold=", "thresholds="), text.replace("leaf_value=", "leaf_value=x ")):
         with pytest.raises(ModelFileError):
             parse_lightgbm(damaged)
+
+
+def test_categories_that_are_words_need_a_categorical_feature() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"a": X[:, 0], "c": pd.Categorical(np.array(list("xyz"))[X[:, 3].astype(int) % 3])})
+    model = lgb.LGBMClassifier(**SETTINGS).fit(table, (table.c == "x").astype(int))
+    with pytest.raises(UnsupportedModelError, match="'c' by sets of categories, such as 'x'"):
+        ax.read_model(model, ax.Domain([ax.Real("a", -5, 5), ax.Integer("c", 0, 2)]))
+    text = model.booster_.model_to_string()
+    with pytest.raises(ModelFileError, match="no lists"):
+        parse_lightgbm(re.sub(r"(?m)^pandas_categorical:.*$", 'pandas_categorical:"x"', text))
+
+
+@pytest.mark.parametrize(("framed", "best"), [(False, 0), (True, 0), (False, 3)])
+@pytest.mark.parametrize(
+    ("kind", "target", "settings"),
+    [
+        ("LGBMClassifier", Y, {}),
+        ("LGBMClassifier", Y3, {}),
+        ("LGBMClassifier", Y == 1, {"boosting_type": "dart"}),
+        ("LGBMRegressor", Z, {}),
+        ("LGBMRegressor", np.abs(Z), {"objective": "poisson"}),
+        ("LGBMRegressor", Z, {"objective": "mae"}),
+    ],
+)
+def test_the_booster_is_asked_as_predict_asks_it(kind, target, settings, framed: bool, best: int) -> None:
+    pd = pytest.importorskip("pandas")
+    given = pd.DataFrame(X, columns=list(DOMAIN.names)) if framed else X
+    plain = {"verbose": -1, "num_leaves": 8, "n_estimators": 10, "n_jobs": 1}
+    model = getattr(lgb, kind)(**plain, **settings).fit(given, target)
+    model.booster_.best_iteration = best
+    compared = own_predictor(model, DOMAIN)
+    assert compared is not None
+    codes = probes(DOMAIN, thresholds(model.booster_))
+    expected = model.predict(pd.DataFrame(codes, columns=list(DOMAIN.names)) if framed else codes).tolist()
+    assert compared(codes) == expected
+    assert [compared(codes[k : k + 1])[0] for k in range(20)] == expected[:20]
+
+
+def test_parameters_that_go_to_the_booster_with_predict_are_kept() -> None:
+    model = lgb.LGBMRegressor(**SETTINGS, predict_raw_score=True, objective="poisson").fit(X, np.abs(Z))
+    compared = own_predictor(model, DOMAIN)
+    assert compared is not None
+    assert compared(X[:9]) == model.predict(X[:9]).tolist()

@@ -400,3 +400,25 @@ def test_the_c_interface_gives_what_python_gives(booster: str, objective: str) -
                 assert found.tolist() == np.asarray(expected).tolist()
     with pytest.raises(ValueError, match=r"shape|mismatch|expected"):
         predict_in_place(model, table[:, :3], width=4)
+
+
+def test_the_c_interface_serves_boosters_of_all_shapes_in_turns_and_from_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from axfi_kc.compilers.readers.xgboost_door import predict_in_place
+
+    rng = np.random.default_rng(8)
+    asked = []
+    for width in (2, 7, 3):
+        table = rng.normal(size=(40, width))
+        model = xgb.train({"max_depth": 2, "nthread": 1}, xgb.DMatrix(table, table.sum(axis=1)), 4)
+        asked += [(model, table[k : k + n]) for k in range(8) for n in (1, 5, 30)]
+    expected = [model.inplace_predict(rows).tolist() for model, rows in asked]
+    rng.shuffle(order := np.arange(len(asked)))
+
+    def found(_: int) -> list[list[float]]:
+        return [predict_in_place(asked[n][0], asked[n][1], width=asked[n][1].shape[1]).tolist() for n in order]
+
+    with ThreadPoolExecutor(4) as pool:
+        for answers in pool.map(found, range(8)):
+            assert answers == [expected[n] for n in order]

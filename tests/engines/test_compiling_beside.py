@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from axfi_kc.engines.compiling_beside import SecondProcess
+from axfi_kc.engines.ensemble.compiling import laid_out_stump, stump_by_hand
 
 EXPLAIN = """
 import axfi_kc as ax
@@ -32,17 +35,17 @@ def _write(path: str) -> None:
 
 
 def test_a_function_is_called_there(tmp_path: Path) -> None:
-    with SecondProcess("json") as second:
-        second.start()
+    with SecondProcess() as second:
         second.call(_write, str(tmp_path / "file"))
     assert (tmp_path / "file").read_text(encoding="utf-8") == "here"
 
 
-def test_nothing_is_waited_for_that_was_not_asked(tmp_path: Path) -> None:
-    with SecondProcess("json") as second:
-        second.start()
-        process = second._process
-    assert process is None or process.poll() is not None
+def test_nothing_is_waited_for_after_an_error() -> None:
+    begin = time.monotonic()
+    with suppress(KeyError), SecondProcess() as second:
+        second.call(time.sleep, 50)
+        raise KeyError
+    assert time.monotonic() - begin < 40
 
 
 @pytest.mark.parametrize("executable", ["", "python-that-is-not-there", "/bin/false"])
@@ -50,10 +53,16 @@ def test_where_there_is_no_interpreter_nothing_happens(
     tmp_path: Path, executable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
-    with SecondProcess("json") as second:
-        second.start()
+    with SecondProcess() as second:
         second.call(_write, str(tmp_path / "file"))
     assert not (tmp_path / "file").exists()
+
+
+def test_the_stump_by_hand_is_what_is_laid_out() -> None:
+    by_hand, laid_out = stump_by_hand()._asdict(), laid_out_stump()._asdict()
+    assert {name: (a.dtype, a.shape, a.tolist()) for name, a in by_hand.items()} == {
+        name: (a.dtype, a.shape, a.tolist()) for name, a in laid_out.items()
+    }
 
 
 def test_the_first_explanation_finds_the_kernels_of_both(tmp_path: Path) -> None:

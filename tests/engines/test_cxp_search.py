@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from random import Random
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let sweep, climb and threads take turns after a few nodes, and families be thinned out as soon as they grow."""
     monkeypatch.setattr(cxp_search, "_FIRST_TURN", 4)
     monkeypatch.setattr(cxp_search, "_ROUND", 3)
+    monkeypatch.setattr(cxp_search, "_STRETCH", 4)
     monkeypatch.setattr(cxp_search, "_FIRST_SETS", 2)
     monkeypatch.setattr(cxp_search, "_FEW_SETS", 2)
     monkeypatch.setattr(ensemble_search, "_ROUND", 3)
@@ -81,24 +83,65 @@ def test_each_radius_of_the_climb_is_complete(seed: int, monkeypatch: pytest.Mon
         assert search.radius == n
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("nodes", [1, 7, 40, 200, 1000])
-def test_a_budget_of_nodes_gives_the_same_radius_each_time(nodes: int, short_turns: None) -> None:
+def test_a_budget_of_nodes_gives_the_same_radius_each_time(nodes: int, threads: int, short_turns: None) -> None:
     rng = Random(5)
     domain = ax.Domain([ax.Integer(f"f{i}", 0, 3) for i in range(12)])
     stumps = [nodes_of((i, 0.5 + rng.randint(0, 2), 0, rng.choice((1, 2, 3)))) for i in range(12)]
     model = TreeSum.of(domain, stumps, rule=Positive((0, 1)))
-    explainer = ax.Explainer(model, domain, budget=Budget(nodes=nodes), weights="unit")
+    explainer = ax.Explainer(model, domain, budget=Budget(nodes=nodes, threads=threads), weights="unit")
     found: list[Any] = []
     for _ in range(2):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ax.AxfiWarning)
             try:
                 e = explainer.explain([0] * 12)
-                found.append((e.radius, [c.features for c in e.cxps]))
+                found.append((e.radius, e.nodes, [c.features for c in e.cxps]))
             except BudgetError as spent:
                 found.append(spent.nodes)
     assert found[0] == found[1]
     assert isinstance(found[0], tuple) == (nodes >= 7)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_clock_decides_nothing_between_threads(
+    threads: int, short_turns: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads that are late at random take as many nodes, and find the same."""
+    rng, step, found = Random(3), cxp_search._Worker.run, []
+
+    def late(worker: Any, *rest: Any) -> bool:
+        sleep(rng.choice((0, 0, 1e-3)))
+        return step(worker, *rest)
+
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 3) for i in range(10)])
+    stumps = [nodes_of((i, 0.5 + rng.randint(0, 2), 0, rng.choice((1, 2, 3)))) for i in range(10)]
+    explainer = ax.Explainer(
+        TreeSum.of(domain, stumps, rule=Positive((0, 1))), domain, budget=Budget(seconds=60, threads=threads)
+    )
+    monkeypatch.setattr(cxp_search._Worker, "run", late)
+    for _ in range(3):
+        e = explainer.explain([0] * 10)
+        found.append((e.nodes, e.cxps))
+    assert found[1:] == found[:1] * 2
+    assert len(found[0][1]) > 10
+
+
+def test_a_thread_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cxp_search, "_ROUND", 3)
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 3) for i in range(10)])
+    model = TreeSum.of(domain, [nodes_of((i, 0.5, 0, 1 + i)) for i in range(10)], rule=Positive((0, 1)))
+    run = cxp_search._Worker.run
+
+    def failing(worker: Any, *rest: Any) -> bool:
+        if worker.n_sets > 2:
+            raise MemoryError
+        return run(worker, *rest)
+
+    monkeypatch.setattr(cxp_search._Worker, "run", failing)
+    with pytest.raises(MemoryError):
+        ax.Explainer(model, domain, budget=Budget(threads=2)).explain([0] * 10)
 
 
 @pytest.mark.parametrize("constrained", [False, True])
@@ -130,6 +173,33 @@ def test_more_threads_than_there_is_work(monkeypatch: pytest.MonkeyPatch) -> Non
     model = TreeSum.of(domain, [nodes_of((i, 0.5, 0, 1)) for i in range(3)], rule=Positive((0, 1)))
     e = ax.Explainer(model, domain, budget=Budget(threads=8)).explain([0, 0, 0])
     assert [c.features for c in e.cxps] == [("f0", "f1"), ("f0", "f2"), ("f1", "f2")]
+
+
+def test_searches_that_go_on_side_by_side_share_no_arrays() -> None:
+    """Arrays of a search that has ended are used again, by one search at a time."""
+    rng = Random(11)
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 2) for i in range(7)])
+    trees = [nodes_of((i, 0.5 + rng.randint(0, 1), 0, rng.choice((1, 2, 3)))) for i in range(7)] * 2
+    engine: Any = engine_for(TreeSum.of(domain, trees, rule=Positive((0, 1))), Similarity())
+    cells, outputs = engine.locate(domain.encode([(0,) * 7, (0, 0, 1, 0, 0, 0, 0)]))
+    assert outputs[0] == outputs[1]
+
+    def begun(k: int) -> CxpSearch:
+        return CxpSearch(engine._at(outputs[k]), cells[k].astype(np.int32), max_size=7, meter=Meter())
+
+    alone = []
+    for k in (0, 1):
+        search = begun(k)
+        list(search.climb(10**9))
+        alone.append(search.cxps())
+        search.give_back()
+    both = [begun(0), begun(1)]
+    for _ in zip(both[0].climb(10**9), both[1].climb(10**9), strict=False):
+        pass
+    for search in both:
+        list(search.radii(climbing=False))
+    assert [set(search.cxps()) for search in both] == [set(found) for found in alone]
+    assert alone[0] != alone[1]
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5, "2"])

@@ -135,8 +135,9 @@ def test_all_rows_may_be_wrong() -> None:
     made = ax.Explainer(TREE, TABLE[["age", "fare"]])
     batch = made.explain_batch(wrong().loc[["p2", "p2", "p4"]], on_error="skip")
     assert len(batch) == 0
-    assert list(batch.skipped) == ["p2", "p4"]
-    assert batch.skipped["p2"].count("1000000") == 2  # a label that occurs twice
+    assert list(batch.skipped) == ["p2", "p2", "p4"]  # a label that occurs twice
+    assert [why.count("1000000") for why in batch.skipped.values()] == [1, 1, 0]
+    assert "3 rows skipped" in repr(batch)
 
 
 def test_rows_within_rounding_of_a_tie(monkeypatch: pytest.MonkeyPatch) -> None:

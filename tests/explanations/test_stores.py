@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import shutil
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -302,6 +303,22 @@ def test_a_call_that_fails_does_not_stand_in_the_way_of_the_right_one(tmp_path, 
         ax.Explainer(model, domain, weights="unit").explain_to(path, [[1, 2]], progress=False)
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_halves_of_characters_come_back(tmp_path, suffix: str) -> None:
+    """In labels, outputs and names of classes; UTF-8 has no letters for them."""
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    labels = ["x\ud800", ("y", "\udfff")]
+    table = pd.DataFrame(
+        [[0, 1], [2, 3]], columns=["a", "b"], index=pd.Index(labels, dtype=object, tupleize_cols=False)
+    )
+    outputs = ["n\udc00", "\ud800"]
+    for k, names in enumerate((None, {outputs[0]: "\udead", outputs[1]: "b"})):
+        made = ax.Explainer(lambda p: outputs[p[0] > 1], domain, class_names=names)
+        saved = made.explain_to(tmp_path / f"{k}.{suffix}", table, progress=False)
+        assert (list(saved.rows), saved.predictions) == (labels, outputs)
+        assert [e.prediction_name for e in saved] == [e.prediction_name for e in made.explain_batch(table)]
+
+
 # Rows over budget.
 
 
@@ -348,6 +365,41 @@ def test_a_row_over_budget_is_recorded_and_the_run_goes_on(tmp_path, suffix: str
     wanted = batch.scores("ffa").iloc[good]
     stated = [e.stated.scores["ffa"] for n, e in enumerate(saved) if n in good]
     assert stated == wanted.to_dict("records")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_rows_of_one_label_are_counted_each(tmp_path, suffix: str) -> None:
+    """By streams, batches, their words and what they warn of."""
+    table = pd.DataFrame(rows(), index=["same"] * ROWS)
+    bad = [n for n, row in enumerate(rows()) if row["a"] in (2, 8)]
+    told = rf"some of {ROWS} rows.*: {len(bad)} rows complete up to 0 features \(the first is 'same'\)"
+    with equal_blocks(), pytest.warns(AxfiWarning, match=told):
+        saved = over_budget(explainer(), {2, 8}).explain_to(tmp_path / f"out.{suffix}", table, progress=False)
+    for found in (saved.stopped_rows, saved.over_budget):
+        assert len(found) == len(list(found)) == len(found.values()) == len(bad)
+        assert found != {"same": found["same"]}
+    assert dict(saved.stopped_rows) == {"same": 0}
+    stopping = explainer(budget=ax.Budget(nodes=1))
+    stopping._find = lambda codes, *_: replace(explainer()._find(codes), radii=[1] * len(codes))
+    with pytest.warns(AxfiWarning, match=f"{ROWS} rows complete up to 1 feature "):
+        batch = stopping.explain_batch(table)
+    assert len(batch.stopped_rows) == ROWS
+    assert f"{ROWS} rows complete up to 1 feature>" in repr(batch)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_pages_about_a_run_that_is_not_finished_say_so(tmp_path, suffix: str) -> None:
+    path = tmp_path / f"out.{suffix}"
+    value = rows()[BLOCK + 2]["a"]
+    with equal_blocks(), pytest.raises(BudgetError):
+        over_budget(explainer(on_budget="raise"), {value}).explain_to(path, rows(), progress=False)
+    part = ax.read_results(path)
+    assert 0 < len(part) < ROWS
+    assert f"{len(part)} of {ROWS} rows: the run is not finished" in report_html(part)
+    assert f"There are {len(part)} of {ROWS} rows: the run is not finished" in ax.explore_html(part)
+    whole = explainer().explain_to(path, rows(), progress=False)
+    for page in (report_html(whole), ax.explore_html(whole)):
+        assert "not finished" not in page
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

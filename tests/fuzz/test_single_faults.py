@@ -13,6 +13,7 @@ import pytest
 from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.constraints import constraint_of
 from axfi_kc.errors import AxfiError, DomainError
+from tests.support.fuzz_all import READERS as ALL_READERS
 from tests.support.fuzz_readers import READERS, ubjson
 
 HUGE = str(2**70)
@@ -191,6 +192,9 @@ def test_hostile_cases_name_every_reader_of_circuits() -> None:
     assert {case[0] for case in CASES} == set(NAMES)
 
 
+_AT_LEAST_1 = {"kind": "compared", "name": "a", "sign": ">=", "value": 1}
+
+
 @pytest.mark.parametrize(
     "document",
     [
@@ -201,12 +205,24 @@ def test_hostile_cases_name_every_reader_of_circuits() -> None:
         {"kind": "compared", "name": 7, "sign": "<", "value": 1},
         {"kind": "ordered", "left": "a", "sign": "likes", "right": "c"},
         {"kind": "listed", "names": ["a"], "rows": [[1]], "about": 7},
+        {"kind": "listed", "names": ["a", ["c"]], "rows": [[1, 1]], "about": ""},
+        {"kind": "implies", "parts": [_AT_LEAST_1]},
+        {"kind": "not", "parts": []},
+        {"kind": "not", "parts": [_AT_LEAST_1, _AT_LEAST_1]},
     ],
     ids=str,
 )
 def test_constraints_that_cannot_be(document: Any) -> None:
     with pytest.raises(DomainError):
         constraint_of(document)
+
+
+@pytest.mark.parametrize("text", ['{"a":' * 100_000, '{"rules": [], "rules": []}', "[]", "{"])
+def test_files_that_hold_no_rules(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    file.write_text(text)
+    with pytest.raises(DomainError, match="holds no rules"):
+        ALL_READERS["rules"].read(file)
 
 
 @pytest.mark.parametrize("text", ["a >= 1 \udc96", "a\0", "(" * 3_000, "a >= 1 or " * 2_000 + "a >= 1"])

@@ -70,3 +70,21 @@ def test_no_points_and_many_points() -> None:
     assert model.scores_at(np.zeros((0, 1))) == []
     points = np.random.default_rng(0).integers(0, 11, (20_000, 1)).astype(float)
     assert model.outputs_at(points) == [int(x != 1) for x in points[:, 0]]
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize(
+    "rule", [Positive((0, 1)), Positive((0, 1), closed=True), Argmax((0, 1, 2)), Score()], ids=repr
+)
+def test_a_point_alone_is_decided_as_among_others(kind, rule) -> None:
+    rng = np.random.default_rng(1)
+    domain = ax.Domain([ax.Integer(f"f{i}", 0, 1) for i in range(5)])
+    n_scores = 3 if isinstance(rule, Argmax) else 1
+    trees = [
+        TreeNodes(np.array([i, -1, -1]), [Cut(0.0, closed=True), None, None], np.array([1, -1, -1]),
+                  np.array([2, -1, -1]), VALUES[kind](rng, (3, n_scores)))
+        for i in range(5)
+    ]  # fmt: skip
+    model = TreeSum.of(domain, trees, rule=rule)
+    cells = np.array(list(np.ndindex(2, 2, 2, 2, 2)), dtype=np.int64)
+    assert [model.decide(cells[k : k + 1])[0] for k in range(len(cells))] == model.decide(cells)

@@ -24,19 +24,22 @@ __all__ = [
     "N_SETS",
     "REGISTERS",
     "VALUE",
+    "Arcs",
     "CellSets",
     "FlatNodes",
     "Unions",
     "fill_arcs",
-    "label_arcs",
     "make_node",
     "make_nodes",
     "mark_reached",
     "mixed",
     "move_entries",
+    "node_of_runs",
+    "node_tag",
     "relabel",
     "tag_of",
     "unite",
+    "write_runs",
 ]
 
 
@@ -84,7 +87,8 @@ def move_entries(old, table, first, end):
 
 
 @part
-def _tag(place, ends, children, first, last):
+def node_tag(place, ends, children, first, last):
+    """Return the tag of the node with the runs from first to last."""
     h = mixed(np.uint64(place), last - first)
     for k in range(first, last):
         h = mixed(h, np.int64(children[k]) << 32 | np.int64(ends[k]))
@@ -100,23 +104,23 @@ def _are_same(ends, children, a, b, n):
 
 
 @part
-def make_node(places, offsets, ends, children, table, used, place, given_ends, at, given_children, below, n):
-    """Return the node with the n runs that begin at given_ends[at] and given_children[below].
-
-    There must be room. The arrays of the table come one by one: to hand on a tuple of arrays in a hot loop costs
-    more than to make a node.
-    """
-    first = used[N_RUNS]
-    last = first
-    # Written behind the runs in use, neighbours with the same child joined; they stay if the node is new.
+def write_runs(ends, children, used, given_ends, at, given_children, below, n):
+    """Write n runs, neighbours with the same child joined, behind those in use, and return where they end."""
+    last = used[N_RUNS]
     for k in range(n):
         if k + 1 == n or given_children[below + k + 1] != given_children[below + k]:
             ends[last] = given_ends[at + k]
             children[last] = given_children[below + k]
             last += 1
+    return last
+
+
+@part
+def node_of_runs(places, offsets, ends, children, table, used, place, last, tag):
+    """Return the node of the runs behind those in use, up to `last`, which stay there if it is new."""
+    first = used[N_RUNS]
     if last == first + 1:  # one run takes all cells: the feature is not tested
         return np.int64(children[first])
-    tag = _tag(place, ends, children, first, last)
     slot = tag & (table.shape[0] - 1)
     while table[slot]:
         if table[slot] >> 32 == tag:
@@ -136,6 +140,18 @@ def make_node(places, offsets, ends, children, table, used, place, given_ends, a
     used[N_NODES] = node + 1
     used[N_RUNS] = last
     return node
+
+
+@part
+def make_node(places, offsets, ends, children, table, used, place, given_ends, at, given_children, below, n):
+    """Return the node with the n runs that begin at given_ends[at] and given_children[below].
+
+    There must be room. The arrays of the table come one by one: to hand on a tuple of arrays in a hot loop costs
+    more than to make a node.
+    """
+    last = write_runs(ends, children, used, given_ends, at, given_children, below, n)
+    tag = node_tag(place, ends, children, used[N_RUNS], last)
+    return node_of_runs(places, offsets, ends, children, table, used, place, last, tag)
 
 
 @flat_kernel(nodes=FlatNodes)
@@ -251,7 +267,7 @@ def unite(nodes, unions, reg, limits, last_ends):
                     scratch[0, k] = node_children[arc]
             child = _settled(scratch, width)
             if child < 0:
-                slot = _set_slot(sets, table, scratch, 0, _set_tag(scratch, 0))
+                slot = _set_slot(sets, table, scratch, np.int64(0), _set_tag(scratch, np.int64(0)))
                 if not table[slot]:
                     is_whole = False
                     break
@@ -365,63 +381,55 @@ def _is_first(children, begin, k):
     return True
 
 
-@flat_kernel(nodes=FlatNodes)
-def fill_arcs(nodes, number, absent, offsets, children, features, kinds, order, kind):
+class Arcs(NamedTuple):
+    """A circuit in the making: kind and feature of each node, its first arc, and child and label of each arc."""
+
+    kinds: np.ndarray
+    features: np.ndarray
+    offsets: np.ndarray
+    children: np.ndarray
+    labels: np.ndarray
+
+
+@flat_kernel(nodes=FlatNodes, sets=CellSets, arcs=Arcs)
+def fill_arcs(nodes, number, absent, sets, arcs, order, kind, cursor):
     """Write each numbered node's feature, and its distinct children but `absent` in the order of their first cells.
 
-    Return how many arcs there are; with no room in `children` they are only counted.
+    Arcs are labelled by their sets of cells. `cursor` holds the node and the arc to continue with. Return 1 when all
+    is written, 0 where the sets are full.
     """
-    places, node_offsets, _, node_children, _, _ = nodes
-    n = 0
-    for node in range(number.shape[0]):
-        new = number[node]
-        if new < 0:
-            continue
-        if node > 1:
-            kinds[new] = kind
-            features[new] = order[places[node]]
-            begin = node_offsets[node]
-            for k in range(begin, node_offsets[node + 1]):
-                child = node_children[k]
-                if child != absent and _is_first(node_children, begin, k):
-                    if n < children.shape[0]:
-                        children[n] = number[child]
-                    n += 1
-        offsets[new + 1] = n
-    return n
-
-
-@flat_kernel(nodes=FlatNodes, sets=CellSets)
-def label_arcs(nodes, number, absent, sets, labels, cursor):
-    """Label the arcs that `fill_arcs` wrote; stop where the sets are full.
-
-    `cursor` holds the node and the arc to continue with. Return 1 when all are labelled.
-    """
-    _, offsets, ends, children, _, _ = nodes
+    places, node_offsets, ends, node_children, _, _ = nodes
     starts, bounds, table, used = sets
+    kinds, features, offsets, children, labels = arcs
     most = min(starts.shape[0] - 1, table.shape[0] // 2)
     node, n = cursor[0], cursor[1]
     while node < number.shape[0]:
-        if number[node] < 0 or node < 2:
+        new = number[node]
+        if new < 0:
             node += 1
             continue
-        begin, last = offsets[node], offsets[node + 1]
-        if 2 * (last - begin) > bounds.shape[0] - starts[used[0]] or used[0] + (last - begin) >= most:
-            cursor[0], cursor[1] = node, n
-            return 0
-        for k in range(begin, last):
-            child = children[k]
-            if child == absent or not _is_first(children, begin, k):
-                continue
-            first = starts[used[0]]
-            at = first
-            for j in range(k, last):
-                if children[j] == child:
-                    bounds[at] = ends[j - 1] if j > begin else 0
-                    bounds[at + 1] = ends[j]
-                    at += 2
-            labels[n] = _label(starts, bounds, table, used, first, at)
-            n += 1
+        if node > 1:
+            begin, last = node_offsets[node], node_offsets[node + 1]
+            if 2 * (last - begin) > bounds.shape[0] - starts[used[0]] or used[0] + (last - begin) >= most:
+                cursor[0], cursor[1] = node, n
+                return 0
+            kinds[new] = kind
+            features[new] = order[places[node]]
+            for k in range(begin, last):
+                child = node_children[k]
+                if child == absent or not _is_first(node_children, begin, k):
+                    continue
+                first = starts[used[0]]
+                at = first
+                for j in range(k, last):
+                    if node_children[j] == child:
+                        bounds[at] = ends[j - 1] if j > begin else 0
+                        bounds[at + 1] = ends[j]
+                        at += 2
+                labels[n] = _label(starts, bounds, table, used, first, at)
+                children[n] = number[child]
+                n += 1
+        offsets[new + 1] = n
         node += 1
     cursor[0], cursor[1] = node, n
     return 1

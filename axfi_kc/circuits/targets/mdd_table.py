@@ -144,24 +144,23 @@ class MddTable:
         kernels.mark_reached(self.flat, root, marks)
         marks[absent] = 0
         number = np.where(marks, np.cumsum(marks, dtype=np.int32) - np.int32(1), np.int32(-1)).astype(np.int32)
-        n_nodes = int(number[-1]) + 1
-        kinds, features = np.full(n_nodes, TRUE, np.uint8), np.full(n_nodes, -1, np.int32)
-        offsets = np.zeros(n_nodes + 1, np.int64)
-        order = np.array(self.order, dtype=np.int32)
-        filled = self.flat, number, absent, offsets
-        n_arcs = kernels.fill_arcs(*filled, np.zeros(0, np.int32), features, kinds, order, DECISION)
-        self.account.require(8 * n_arcs)
-        children = np.empty(n_arcs, np.int32)
-        kernels.fill_arcs(*filled, children, features, kinds, order, DECISION)
-        labels, cell_sets = self._labels(number, absent, n_arcs)
-        return Circuit(self.grid, kinds, features, offsets, children, labels, cell_sets)
+        n_nodes, most_arcs = int(number[-1]) + 1, int(self.flat.offsets[root + 1])
+        self.account.require(8 * most_arcs)
+        arcs = kernels.Arcs(
+            kinds=np.full(n_nodes, TRUE, np.uint8),
+            features=np.full(n_nodes, -1, np.int32),
+            offsets=np.zeros(n_nodes + 1, np.int64),
+            children=np.empty(most_arcs, np.int32),
+            labels=np.empty(most_arcs, np.int32),
+        )
+        cell_sets = self._fill(arcs, number, absent)
+        n_arcs = int(arcs.offsets[-1])
+        children, labels = (a[:n_arcs].copy() for a in (arcs.children, arcs.labels))
+        return Circuit(self.grid, arcs.kinds, arcs.features, arcs.offsets, children, labels, cell_sets)
 
-    def _labels(
-        self, number: npt.NDArray[np.int32], absent: int, n_arcs: int
-    ) -> tuple[npt.NDArray[np.int32], tuple[tuple[int, ...], ...]]:
-        """Return the label of each arc, and the sets of cells that they name."""
-        kernels = self._kernels
-        labels, cursor = np.empty(n_arcs, np.int32), np.zeros(2, np.int64)
+    def _fill(self, arcs: Any, number: npt.NDArray[np.int32], absent: int) -> tuple[tuple[int, ...], ...]:
+        """Write nodes and arcs, and return the sets of cells that label them."""
+        kernels, cursor, order = self._kernels, np.zeros(2, np.int64), np.array(self.order, dtype=np.int32)
         size = max(_SMALLEST, 4 * self._widest)
         sets = kernels.CellSets(
             np.zeros(size + 1, np.int64),
@@ -169,13 +168,14 @@ class MddTable:
             np.zeros(4 * size, np.int32),
             np.zeros(1, np.int64),
         )
-        while not kernels.label_arcs(self.flat, number, absent, sets, labels, cursor):
+        while not kernels.fill_arcs(self.flat, number, absent, sets, arcs, order, DECISION, cursor):
             starts, bounds = extended(sets.starts, 2 * len(sets.starts)), extended(sets.bounds, 2 * len(sets.bounds))
             sets = kernels.CellSets(starts, bounds, np.zeros(2 * len(sets.table), np.int32), sets.used)
             kernels.relabel(sets)
-        starts, bounds = sets.starts[: int(sets.used[0]) + 1].tolist(), sets.bounds.tolist()
+        starts = sets.starts[: int(sets.used[0]) + 1].tolist()
+        bounds = sets.bounds[: starts[-1]].tolist()
         runs = [bounds[a:b] for a, b in pairwise(starts)]
-        return labels, tuple(tuple(chain.from_iterable(map(range, r[::2], r[1::2]))) for r in runs)
+        return tuple(tuple(chain.from_iterable(map(range, r[::2], r[1::2]))) for r in runs)
 
 
 def _constant(grid: Grid, value: bool) -> Circuit:

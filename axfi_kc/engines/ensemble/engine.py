@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
-from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Integer
-from axfi_kc.domain.grid import Cut
-from axfi_kc.engines.compiling_beside import SecondProcess
+from axfi_kc.engines.ensemble.compiling import compile_kernels
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of, sorted_sets
-from axfi_kc.models import Positive, TreeNodes, TreeSum
+from axfi_kc.models import TreeSum
 from axfi_kc.models.joint import BoxList
 from axfi_kc.models.support import Support, penalised, support_of
 from axfi_kc.models.tree_sum import Margins
@@ -25,61 +22,7 @@ if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
     from axfi_kc.engines.ensemble.cxp_search import Room
 
-__all__ = ["EnsembleEngine", "compile_kernels", "sorted_totals"]
-
-
-def compile_kernels(*questions: str) -> None:
-    """Compile the kernels of questions on two stumps, or load them from disk, before a budget's clock starts."""
-    from axfi_kc.compiled import number_compiled
-
-    new = [question for question in questions if question not in _compiled]
-    if not new:
-        return
-    first, *others = new
-    with SecondProcess(_KERNELS) as second:
-        # Where something had to be compiled, so have these to be, most likely: it may begin to import.
-        before = number_compiled()
-        if others and before:
-            second.start()
-        stumps = _two_stumps()
-        if others and number_compiled() > before:
-            second.start()
-            second.call(_ask, stumps, others)
-        _ask(stumps, [first])
-    _ask(stumps, others)
-    _compiled.update(new)
-
-
-_compiled: set[str] = set()  # questions whose kernels are there
-_KERNELS = "axfi_kc.engines.ensemble.search"  # the module that imports those of kernels
-
-
-def _two_stumps() -> Ensemble:
-    from axfi_kc.engines.ensemble.search import lay_out_trees
-
-    domain = Domain([Integer("x", 0, 1)])
-    children = np.array([1, -1, -1]), np.array([2, -1, -1])
-    values = np.array([[0.0], [0.0], [1.0]])
-    stump = TreeNodes(np.array([0, -1, -1]), [Cut(0.0, closed=True), None, None], *children, values)
-    model = TreeSum.of(domain, [stump, stump], rule=Positive((0, 1)))
-    return lay_out_trees(model, *Margins.of(model, 0, None).limbs())
-
-
-def _ask(ensemble: Ensemble, questions: Sequence[str]) -> None:
-    """Answer questions about two stumps."""
-    from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness, minimal
-    from axfi_kc.engines.ensemble.search import weigh
-
-    v, meter = np.zeros(1, np.int32), Meter()
-    answers: dict[str, Callable[[], Any]] = {
-        "all CXps": lambda: find_cxps(ensemble, v, max_size=1, meter=meter),
-        "CXps by size": lambda: list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1)),
-        "a witness": lambda: find_witness(ensemble, v, 1, meter=meter),
-        "weights": lambda: weigh(ensemble, v, [(0,)], [[0, 1, 2]], meter=meter),
-        "minimal sets": lambda: minimal(np.zeros((1, 1), np.uint64), 1),
-    }
-    for question in questions:
-        answers[question]()
+__all__ = ["EnsembleEngine", "sorted_totals"]
 
 
 class EnsembleEngine(InstanceEngine):
@@ -138,6 +81,7 @@ class EnsembleEngine(InstanceEngine):
         except BudgetSpent as spent:
             if not radius:
                 raise unfinished(spent.found, self._model.domain, meter) from None
+        search.give_back()
         return sorted_totals(totals), radius if radius < min(max_size, len(v)) else None
 
     def _totals(

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget, BudgetSpent, Meter
 from axfi_kc.engines.duality import cxps_by_duality, cxps_by_size
-from axfi_kc.engines.ensemble.engine import EnsembleEngine, compile_kernels, sorted_totals
+from axfi_kc.engines.ensemble.compiling import compile_kernels
+from axfi_kc.engines.ensemble.engine import EnsembleEngine, sorted_totals
 from axfi_kc.engines.per_output import Cells, Codes, InstanceEngine, Weighting, unfinished
 from axfi_kc.families.masks import features_of
 from axfi_kc.models.joint import BoxList

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
 from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch
+from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch, spares
 from axfi_kc.engines.ensemble.layout_kernels import fill_ends, lay_out, left_cells, list_tests
 from axfi_kc.engines.ensemble.merging import merged
 from axfi_kc.errors import UnsupportedModelError
@@ -29,6 +29,8 @@ Cells = npt.NDArray[np.int32]
 Int32s = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 _ROUND = 1 << 13  # nodes of each thread between two looks at the clock
+_STRETCH = 16  # rounds of each thread until all stop for a moment
+_DEPTH = 24  # rows of new boxes
 _MOST_TREES = 1999  # limbs of more trees might not add up within int64
 
 
@@ -152,7 +154,7 @@ def cover_sets(
             if pool is None:
                 parts[0].run(most)
             elif most:
-                list(pool.map(_Cover.run, parts))
+                list(pool.map(lambda part: part.run_rounds(meter), parts))
             if not most or not meter.spend(sum(part.nodes for part in parts) - before):
                 raise BudgetSpent([sum(1 << i for i in Y) for Y in sets])
     return _dealt_back(parts)
@@ -160,14 +162,15 @@ def cover_sets(
 
 def _dealt_back(parts: Sequence[_Cover]) -> tuple[Cells, npt.NDArray[np.int64]]:
     """Return what was dealt out in turn as one."""
+    parts[0].give_back()
     if len(parts) == 1:
         return parts[0].bounds, parts[0].n_boxes
     n_boxes = np.zeros(sum(len(part.n_boxes) for part in parts), np.int64)
     pieces: list[Any] = [None] * len(n_boxes)
     for k, part in enumerate(parts):
         n_boxes[k :: len(parts)] = part.n_boxes
-        ends = np.cumsum(2 * part.sizes * part.n_boxes)
-        pieces[k :: len(parts)] = np.split(part.bounds, ends[:-1])
+        ends, bounds = np.cumsum(2 * np.diff(part.offsets) * part.n_boxes).tolist(), part.bounds
+        pieces[k :: len(parts)] = [bounds[begin:end] for begin, end in pairwise([0, *ends])]
     return np.concatenate(pieces), n_boxes
 
 
@@ -187,11 +190,10 @@ class _Cover:
         within: tuple[Cells, Cells] | None = None,
     ) -> None:
         self._within = within or (np.zeros(len(v), np.int32), ensemble.n_cells)
-        self._ensemble, self._boxes = ensemble, _boxes(ensemble)
+        self._ensemble, self._boxes = ensemble, spares.take("cover", ensemble) or _boxes(ensemble)
         self._around, self._scratch = room
         self._live = np.empty(len(ensemble.root), np.int32)
-        self.sizes = np.array([len(Y) for Y in sets], np.int64)
-        self._offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
+        self.offsets = np.array([*accumulate(map(len, sets), initial=0)], np.int64)
         self._features = np.array([i for Y in sets for i in Y], np.int32)
         self._out, self.n_boxes = np.empty(4096, np.int32), np.zeros(len(sets), np.int64)
         self._registers = np.zeros(cover_kernels.REGISTERS, np.int64)
@@ -211,12 +213,23 @@ class _Cover:
         """The bounds of all boxes so far, flat."""
         return self._out[: self._registers[cover_kernels.N_OUT]]
 
-    def run(self, nodes: int = _ROUND) -> None:
+    def give_back(self) -> None:
+        """Leave its room for boxes to the next one; all that was found stays."""
+        if len(self._boxes.lo) == _DEPTH:
+            spares.keep("cover", self._ensemble, self._boxes)
+
+    def run_rounds(self, meter: Meter) -> None:
+        """Go on for some rounds, beside others, as long as the budget lasts; one round if that counts nodes."""
+        for _ in range(_STRETCH if meter.rest().nodes is None else 1):
+            if not self.ended and not meter.is_spent:
+                self.run(_ROUND)
+
+    def run(self, nodes: int) -> None:
         """Go on for so many nodes."""
         self._registers[LIMIT] = self.nodes + nodes
         while True:
             status = cover_kernels.cover(
-                self._ensemble, self._around, self._offsets, self._features, *self._within, self._boxes, self._out,
+                self._ensemble, self._around, self.offsets, self._features, *self._within, self._boxes, self._out,
                 self.n_boxes, self._live, self._scratch, self._registers,
             )  # fmt: skip
             if status == STACK_FULL:
@@ -229,7 +242,7 @@ class _Cover:
 
 
 def _boxes(ensemble: Ensemble) -> cover_kernels.Boxes:
-    depth, m, n_scores = 24, len(ensemble.n_cells), len(ensemble.base)
+    depth, m, n_scores = _DEPTH, len(ensemble.n_cells), len(ensemble.base)
     lo, hi = np.empty((2, depth, m), np.int32)
     mask = np.empty((depth, int(ensemble.block_start[-1])), np.uint64)
     high, low, fork = np.empty((3, depth, len(ensemble.root)), np.int32)

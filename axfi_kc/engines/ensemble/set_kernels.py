@@ -18,13 +18,14 @@ from axfi_kc.engines.ensemble.bound_kernels import Around, Ensemble
 from axfi_kc.engines.ensemble.family_kernels import Family, completing_under, store
 from axfi_kc.engines.ensemble.search_kernels import N_SETS, SCORE, TOP, Scratch, Stack, ask, open_box
 
-__all__ = ["ASKED", "DEPTH", "REGISTERS", "SIZE", "Deviations", "Walk", "climb", "deviations"]
+__all__ = ["ASKED", "DEPTH", "REGISTERS", "SHARE", "SHARES", "SIZE", "Deviations", "Walk", "climb", "deviations"]
 
 
 # registers besides those of the search: size of the sets, depth of the walk (-1: not begun), sets asked about, whether
-# a question is under way
-SIZE, DEPTH, ASKED, ASKING = range(7, 11)
-REGISTERS = 11
+# a question is under way, which share of the sets is asked about, and of how many
+SIZE, DEPTH, ASKED, ASKING, SHARE, SHARES = range(7, 13)
+REGISTERS = 13
+_DEALT = 3  # the depth at which sets are dealt out: their first four features say whose they are
 
 
 class Deviations(NamedTuple):
@@ -189,6 +190,17 @@ def _reaches(X, d, k, left, order):
 
 
 @part
+def _is_mine(X, d, size, reg):
+    """Tell whether the feature to try next at depth `d` leads to sets of this share, as far as that is known here."""
+    if d != min(_DEALT, size - 1):
+        return True
+    places = 0
+    for i in range(d + 1):
+        places += X.place[i]
+    return places % reg[SHARES] == reg[SHARE]
+
+
+@part
 def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
     """Walk on to the next set of `size` features that passes; False when there is none."""
     m = order.size
@@ -208,7 +220,10 @@ def _next(D, X, base, size, order, place_of, C, reg, stamp, best):
         if k + left > m:
             d -= 1
             continue
+        is_mine = reg[SHARES] == 1 or _is_mine(X, d, size, reg)
         X.place[d] = k + 1
+        if not is_mine:
+            continue
         f = order[k]
         bit = np.uint64(1) << np.uint64(f & 63)
         if X.barred[d, f >> 6] & bit:

@@ -857,6 +857,7 @@ def parquet_block(
     cxps = [
         None if own["cxps"] is None else [{**c, "weight": str(c["weight"])} for c in own["cxps"]] for own in entries
     ]
+    names = [answer.get("prediction_name") for answer in answers]
     columns: dict[str, Any] = {
         "row": range(start, start + len(found)),
         "index": [_text(label_text(label)) for label in labels],
@@ -865,7 +866,8 @@ def parquet_block(
         "instance": [json.dumps(row) for row in _instances(domain, codes)],
         "prediction": [_prediction(y, text, prediction) for y, text in zip(found.outputs, exact, strict=True)],
         "prediction_exact": exact,
-        "prediction_name": [answer.get("prediction_name") for answer in answers],
+        # The header says what classes are called; here a name stands for people, if it can.
+        "prediction_name": [own if own is None or own == _utf8(own) else None for own in names],
         "probability": [answer.get("probability") for answer in answers],
         "margin": [json.dumps(answer["margin"]) if "margin" in answer else None for answer in answers],
         "radius": [found.radius(n) for n in range(len(found))],
@@ -891,10 +893,17 @@ def parquet_block(
 
 
 def _text(label: Any) -> str:
-    return label if isinstance(label, str) else json.dumps(label)
+    return _utf8(label) if isinstance(label, str) else json.dumps(label)
+
+
+def _utf8(text: str) -> str:
+    """Return text for people as UTF-8 has it; halves of characters are escaped, and whole where it stands exactly."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _prediction(output: Any, exact: str, kind: str) -> Any:
     if kind == "json":
         return exact
+    if isinstance(output, str):
+        return _utf8(output)
     return float(output) if kind == "double" else output

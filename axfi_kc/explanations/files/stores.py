@@ -558,5 +558,5 @@ def _record(row: dict[str, Any], kinds: list[str]) -> dict[str, Any]:
             "cxps": row["cxps"],
             "scores": {kind: row[f"{kind}_exact"] for kind in kinds},
         }
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ResultFileError(f"A row of the Parquet file does not hold results ({error}).") from error

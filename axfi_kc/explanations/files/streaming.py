@@ -43,6 +43,7 @@ from axfi_kc.explanations.files.domain_document import domain_document
 from axfi_kc.explanations.files.labels import label_text
 from axfi_kc.explanations.files.stores import FORMAT, VERSION, ParquetParts, rows_words, store_at
 from axfi_kc.explanations.further import Asked, Further, answered
+from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import with_progress
 from axfi_kc.explanations.workers import in_workers, is_parallel
@@ -447,7 +448,7 @@ def write_results(
     """
     store = store_at(path, durable=durable)
     kind = label_type(run.outputs()) if isinstance(store, ParquetParts) else None
-    stopped: dict[Any, int] = {}
+    stopped: list[tuple[Any, int]] = []
     try:
         resumed = store.resume(cache(partial(run.header, codes, labels)))
         _warn_of_damage(path, resumed.damaged)
@@ -466,7 +467,7 @@ def write_results(
                     raise made.error
                 start, stop = made.pieces[0][0], made.pieces[-1][1]
                 reached = zip(labels[start:stop], made.radii, strict=True)
-                stopped.update((label, radius) for label, radius in reached if radius is not None)
+                stopped.extend((label, radius) for label, radius in reached if radius is not None)
                 pace.note(stop - start, made.seconds)
                 yield stop - start, None
 
@@ -478,7 +479,7 @@ def write_results(
             raise
     finally:
         store.close()
-    warn_of_radii(stopped, len(codes), stacklevel=5)  # whoever called explain_to
+    warn_of_radii(LabelledRows(stopped), len(codes), stacklevel=5)  # whoever called explain_to
     return read_results(path)
 
 

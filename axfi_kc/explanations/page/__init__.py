@@ -9,7 +9,7 @@ from typing import Any
 from axfi_kc.arguments import checked
 from axfi_kc.domain.measures import Number, shown
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.answers import name_of
+from axfi_kc.explanations.answers import extent_words, name_of
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
@@ -134,7 +134,10 @@ def report_html(
         sections = batch_sections(batch, labels, shares, scores=scores, interactions=shown_pairs, **limits)
         sections |= skipped_section(getattr(explained, "skipped", {}), rows=max_rows)
         sections |= about_section(batch[0]) if len(batch) else {}
-        return page(title or "Explanations of a batch", batch_head(batch, shares), sections, style=STYLE, script=SCRIPT)
+        is_stopped = isinstance(explained, SavedBatch) and not explained.is_complete
+        unfinished = extent_words(explained) if is_stopped else ""
+        head = batch_head(batch, shares, unfinished)
+        return page(title or "Explanations of a batch", head, sections, style=STYLE, script=SCRIPT)
     explained.ask(**asked)
     head, changes = explanation_head(explained, max_rows)
     sections = explanation_sections(explained, changes, scores=scores, interactions=shown_pairs, rows=max_rows)

@@ -17,7 +17,7 @@ from typing import Any
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.domain.measures import amount, counted, shown
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.answers import answer_words, name_of
+from axfi_kc.explanations.answers import answer_words, extent_words, name_of
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, ManyCXps, UnlistedCXps
@@ -128,8 +128,11 @@ def explore_html(
     largest = max((step["reach"] for row in data["rows"] for step in row["steps"]), default=1)
     for kind, score in zip(data["kinds"], scores, strict=True):
         kind["shares"] = [str(score.share(size)) for size in range(1, largest + 1)] if score.share else []
-    left = note(f"{counted(len(rows) - held, 'row')} more, not on this page: max_rows={quoted(max_rows)}.")
-    sections = _sections(left if len(rows) > held else "") | about_section(rows[0])
+    left = len(rows) - held
+    notes = [f"{counted(left, 'row')} more, not on this page: max_rows={held}."] if left else []
+    if isinstance(explained, SavedBatch) and not explained.is_complete:
+        notes.append(f"There are {extent_words(explained)}: the run is not finished.")
+    sections = _sections(note(" ".join(notes)) if notes else "") | about_section(rows[0])
     options: dict[str, Any] = {"style": STYLE + EXPLORE_STYLE, "script": SCRIPT + EXPLORE_SCRIPT}
     return page(title or "What if?", element("p", _LEAD, class_="lead"), sections, **options, data=_embedded(data))
 

@@ -373,12 +373,15 @@ def _forest(explanation: Any) -> Markup:
     return joined([element("p", words), forest(trees, left=explanation.cxp_count - len(trees))])
 
 
-def batch_head(batch: Sequence[Any], shares: Mapping[str, Sequence[float]]) -> Markup:
-    """Return the words and the figures at the top of a batch; `shares` are those of :func:`share_columns`."""
+def batch_head(batch: Sequence[Any], shares: Mapping[str, Sequence[float]], unfinished: str = "") -> Markup:
+    """Return the words and the figures at the top of a batch.
+
+    `shares` are those of :func:`share_columns`; `unfinished` says how many rows there are of a run that was stopped.
+    """
     cxps, stopped = [e.cxp_count for e in batch], stopped_words([e.stopped_at for e in batch])
     facts = {
         **_question(batch),
-        "instances": amount(len(batch)),
+        "instances": f"{unfinished}: the run is not finished" if unfinished else amount(len(batch)),
         **_outputs(batch),
         "CXps, median": amount(int(median_low(cxps))) if cxps else "none",
         "CXps, most": amount(max(cxps, default=0)),
