@@ -22,7 +22,7 @@ from axfi_kc.errors import CircuitError, DomainError, MissingExtraError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SEARCHES", "SizeStudy", "size_study"]
+__all__ = ["SEARCHES", "SizeStudy", "size_study", "study_suffix"]
 
 
 SEARCHES = {"sift": ("mdd", "obdd"), "window": ("mdd",), "vtree": ("sdd",)}
@@ -71,20 +71,26 @@ class SizeStudy:
         FileWriteError
             If the file cannot be written.
         """
-        suffix, rows = Path(path).suffix, self.frame.astype(object).where(self.frame.notna(), None)
+        suffix, rows = study_suffix(path), self.frame.astype(object).where(self.frame.notna(), None)
         rows["probability"] = [None if p is None else str(p) for p in rows["probability"]]
         if suffix == ".csv":
             text = rows.to_csv(index=False)
         elif suffix == ".json":
             rows["count"] = [None if n is None else str(n) for n in rows["count"]]
             text = rows.to_json(orient="records", indent=1)
-        elif suffix == ".html":
-            text = rows.to_html(index=False, na_rep="")
         else:
-            raise DomainError(
-                f"A study is saved as {', '.join(_FILES)}, but {quoted(suffix)} was given; name one of these."
-            )
+            text = rows.to_html(index=False, na_rep="")
         write_whole(path, text, what="The study")
+
+
+def study_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that says how a study is saved; DomainError if it is none of these."""
+    suffix = Path(path).suffix
+    if suffix not in _FILES:
+        raise DomainError(
+            f"A study is saved as {', '.join(_FILES)}, but {quoted(suffix)} was given; name one of these."
+        )
+    return suffix
 
 
 @checked(

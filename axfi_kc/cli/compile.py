@@ -114,7 +114,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         print_json({**facts, "wrote": [str(path) for path in wrote]}, "compile")
         return
-    print_facts(facts)
+    print_facts(facts if facts["count"] is not None else {**facts, "count": "no number: a feature is real"})
     print_written(wrote)
 
 
@@ -149,7 +149,7 @@ _SIZES_EXAMPLES = """\
 """
 _MODEL = "model"
 # of columns, for rows that are printed before the next ones are known
-_WIDTHS = {"order": 17, "vtree": 8, "nodes": 10, "edges": 10, "bytes": 11, "seconds": 8}
+_WIDTHS = {"code": 6, "order": 20, "vtree": 8, "nodes": 10, "edges": 10, "bytes": 11, "seconds": 9}
 _COLUMNS = ("target", "code", "order", "vtree", "constraints", "nodes", "edges", "bytes", "seconds", "agrees", "note")
 
 
@@ -179,6 +179,7 @@ def _run_sizes(options: argparse.Namespace) -> None:
     with working("reading"):
         inputs = given(options)
         output = _output_of(inputs, options.output, options.delta)
+    budget = Budget(seconds=60 if options.seconds is None else options.seconds)
     columns = [c for c in _COLUMNS if c != "constraints" or inputs.domain.constraints]
     if not options.json:
         print(*text_table(columns, [], widths=_WIDTHS), sep="\n")
@@ -192,7 +193,7 @@ def _run_sizes(options: argparse.Namespace) -> None:
         vtrees=options.vtrees,
         seeds=options.seeds,
         searches=[*options.searches, *(s for s in ("sift", "vtree") if options.reorder and s not in options.searches)],
-        budget=Budget(seconds=options.seconds or 60),
+        budget=budget,
         progress=options.json and is_watched(),
         on_row=None if options.json else lambda _, row: _print_row(row, columns),
     )
@@ -210,7 +211,7 @@ def _run_sizes(options: argparse.Namespace) -> None:
 
 def _print_row(row: Any, columns: Sequence[str]) -> None:
     """Print a row at once: the next one may take its whole budget."""
-    cells = [_cell(getattr(row, c)) for c in columns]
+    cells = [_cell(round(row.seconds, 3) if c == "seconds" and row.seconds else getattr(row, c)) for c in columns]
     print(text_table(columns, [cells], widths=_WIDTHS)[-1], flush=True)
 
 

@@ -87,6 +87,7 @@ def _run(options: argparse.Namespace) -> None:
         row = inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     explanation = _explained(explainer, row, options)
+    circuit = None if options.circuit is None else explanation.circuit(options.circuit_of)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
         shown_too: dict[str, Any] = {"interactions": options.interactions, **_asked(options)}
@@ -105,8 +106,8 @@ def _run(options: argparse.Namespace) -> None:
         options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
         write_report(explanation, writable(options.report, "page", options), **options_shown, **_asked(options))
         print_written([options.report], quiet=options.json)
-    if options.circuit is not None:
-        explanation.circuit(options.circuit_of).save(writable(options.circuit, "circuit", options))
+    if circuit is not None:
+        circuit.save(writable(options.circuit, "circuit", options))
         print_written([options.circuit], quiet=options.json)
 
 
@@ -262,7 +263,7 @@ def add_batch(commands: Any) -> None:
     about = "show the mean shares by output ('prediction') or by the value of a feature as well"
     command.add_argument("--by", metavar="NAME", help=about)
     add_interactions(command)
-    command.add_argument("--pictures", type=Path, metavar="FOLDER", help="draw each score over all rows there")
+    add_output(command, "--pictures", kind="folder", metavar="FOLDER", help="draw each score over all rows there")
     add_on_error(command)
     add_json(command)
 
@@ -271,6 +272,8 @@ def _run_batch(options: argparse.Namespace) -> None:
     with working("reading"):
         inputs = given(options)
         explainer = explainer_of(inputs, options)
+        if options.by not in (None, "prediction"):
+            inputs.domain.index(options.by)  # or an error, before rows are explained
     data = inputs.rows(options.rows)
     if options.out is None:
         batch = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
@@ -288,7 +291,7 @@ def _run_batch(options: argparse.Namespace) -> None:
     means = {kind: _means(batch.score_numerators(kind), names) for kind in options.score}
     shares = _share_means(batch, names, options.score[0])
     groups = {} if options.by is None else batch.inspection(options.score[0], by=options.by)
-    drawn = [] if options.pictures is None else _batch_pictures(batch, options.pictures, options.score)
+    drawn = [] if options.pictures is None else _batch_pictures(batch, options)
     if options.json:
         out = None if options.out is None else str(options.out)
         skipped = by_label(batch.skipped.items())
@@ -316,16 +319,16 @@ def _run_batch(options: argparse.Namespace) -> None:
     print_written(drawn)
 
 
-def _batch_pictures(batch: Any, folder: Path, kinds: Sequence[str]) -> list[Path]:
+def _batch_pictures(batch: Any, options: argparse.Namespace) -> list[Path]:
     """Draw each score over all rows, and return the paths."""
     from axfi_kc.plots import plot_batch
     from axfi_kc.plots.style import pyplot, save_picture
 
     pyplot()  # or an error, before a folder is made
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{kind}_batch.png" for kind in kinds]
-    for path, kind in zip(paths, kinds, strict=True):
-        save_picture(path, plot_batch, batch, kind)
+    options.pictures.mkdir(parents=True, exist_ok=True)
+    paths = [options.pictures / f"{kind}_batch.png" for kind in options.score]
+    for path, kind in zip(paths, options.score, strict=True):
+        save_picture(writable(path, "picture", options), plot_batch, batch, kind)
     return paths
 
 
@@ -399,7 +402,10 @@ def add_report(commands: Any) -> None:
 
 def _run_report(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.page import write_report
+    from axfi_kc.explanations.page.explore import closed_forms
 
+    if options.explore:
+        closed_forms(options.score)  # or an error, before rows are explained
     paths: list[Any] = []
     explained = _saved(options) if options.data is None else _reported(options, paths)
     file = writable(options.out, "page", options)

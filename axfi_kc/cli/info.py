@@ -13,10 +13,12 @@ from typing import Any
 
 from axfi_kc._version import __version__
 from axfi_kc.circuits.files import load_circuit
-from axfi_kc.cli.inputs import add_command, add_json, file_kind, lightgbm_text
+from axfi_kc.cli.inputs import PARQUET, add_command, add_json, file_kind, lightgbm_text, read_table
 from axfi_kc.cli.outputs import file_path
 from axfi_kc.cli.skops_files import load_skops
 from axfi_kc.cli.text import print_facts, print_json, text_table
+from axfi_kc.errors import CircuitError
+from axfi_kc.explanations.files.stores import SUFFIXES
 
 __all__ = ["add_info"]
 
@@ -25,6 +27,7 @@ _EXAMPLES = """\
   axfi-kc info
   axfi-kc info model.json
   axfi-kc info circuit.nnf --json
+  axfi-kc info results.jsonl
 """
 # what each package is for
 _PACKAGES = {
@@ -54,9 +57,9 @@ _OTHER_NAMES = {"PySDD": "pysdd", "xgboost": "xgboost-cpu"}  # of distributions
 
 def add_info(commands: Any) -> None:
     """Add the command."""
-    about = "say what is installed, and what a model file holds"
+    about = "say what is installed, and what a file holds"
     command = add_command(commands, "info", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("model", type=file_path, nargs="?", help="a model file")
+    command.add_argument("model", type=file_path, nargs="?", help="a model, results, or a table")
     add_json(command)
 
 
@@ -92,9 +95,66 @@ def _version(name: str) -> str | None:
 
 
 def model_facts(path: Path) -> dict[str, Any]:
-    """Return what a model file holds, without a domain and without running any of its code."""
+    """Return what a model file, or one of results or data, holds, without a domain and without running its code."""
+    kind = _kind(path)
+    files = path.rglob("*") if path.is_dir() else [path]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    return {"file": str(path), "bytes": size, "kind": kind, **_FACTS[kind](path)}
+
+
+def _kind(path: Path) -> str:
+    """Return what a file holds: a kind of model, or "results", "explanation", "table" or "unknown"."""
+    if path.suffix in SUFFIXES and (path.is_dir() or (path.is_file() and path.suffix not in PARQUET)):
+        return "results"
     kind = file_kind(path)
-    return {"file": str(path), "bytes": path.stat().st_size, "kind": kind, **_FACTS[kind](path)}
+    if kind not in ("pickle", "xgboost"):
+        return kind
+    if set(path.suffixes[-2:]) & {".csv", *PARQUET}:
+        return "table"
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if b'"axfi-kc explanation"' in head:
+        return "explanation"
+    if kind == "xgboost":
+        return kind if path.suffix == ".ubj" or b'"learner"' in head else "unknown"
+    return "pickle" if head.startswith(_PICKLES) else "unknown"
+
+
+_PACKED = (b"x\x01", b"x\x9c", b"x\xda", b"x^", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"]\x00", b"\x04\x22\x4d\x18")
+_PICKLES = (b"\x80", *_PACKED)  # of protocols 2 to 5, and as joblib packs them: zlib, gzip, bz2, xz, lzma, lz4
+
+
+def _results(path: Path) -> dict[str, Any]:
+    from axfi_kc.explanations.batch import read_results
+
+    batch = read_results(path)
+    return {
+        "rows": len(batch),
+        "rows of the run": batch.n_rows,
+        "finished": batch.is_complete,
+        "scores": list(batch._header["kinds"]),
+        "columns": len(batch.domain),
+        "column names": list(batch.domain.names)[:50],
+    }
+
+
+def _explanation(path: Path) -> dict[str, Any]:
+    from axfi_kc.explanations.answers import answer_words
+    from axfi_kc.explanations.tables import SavedExplanation
+
+    found = SavedExplanation.from_json(path.read_bytes())
+    names = found.domain.names
+    cxps = {"CXps": found.cxp_count, "columns": len(names), "column names": list(names)[:50]}
+    return {"prediction": answer_words(found), **cxps}
+
+
+def _table(path: Path) -> dict[str, Any]:
+    found = read_table(path)
+    return {"rows": len(found), "columns": found.shape[1], "column names": [str(name) for name in found.columns][:50]}
+
+
+def _unknown(path: Path) -> dict[str, Any]:
+    return {"note": "no kind of file that axfi-kc reads, as far as its beginning tells"}
 
 
 def _xgboost(path: Path) -> dict[str, Any]:
@@ -154,7 +214,10 @@ def _skops(path: Path) -> dict[str, Any]:
 
 
 def _circuit(path: Path) -> dict[str, Any]:
-    circuit = load_circuit(path)
+    try:
+        circuit = load_circuit(path)
+    except CircuitError:
+        return {"note": "it does not say what its variables mean; the table that is given to explain does"}
     size, names = circuit.size, circuit.grid.domain.names
     return {"nodes": size.nodes, "edges": size.edges, "columns": len(names), "column names": list(names)[:50]}
 
@@ -183,4 +246,8 @@ _FACTS = {
     "network": _network,
     "circuit": _circuit,
     "pickle": _pickle,
+    "results": _results,
+    "explanation": _explanation,
+    "table": _table,
+    "unknown": _unknown,
 }

@@ -42,6 +42,7 @@ from axfi_kc.scores import DEFAULT_SCORES, SCORES
 from axfi_kc.scores.interactions import INTERACTIONS
 
 __all__ = [
+    "PARQUET",
     "Given",
     "add_command",
     "add_explainer",
@@ -63,7 +64,7 @@ __all__ = [
 
 
 CHOW_LIU = ChowLiu.kind
-_PARQUET = (".parquet", ".pq")
+PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
 
 
@@ -73,7 +74,7 @@ def read_table(path: Path) -> Any:
         import pandas as pd
     except ImportError as error:
         raise MissingExtraError.of("pandas", "frames", f"Reading {path.name}") from error
-    if path.suffix in _PARQUET:
+    if path.suffix in PARQUET:
         return _read_parquet(pd, path)
     _check_unpacked(path)
     try:
@@ -409,13 +410,23 @@ def add_further(command: argparse.ArgumentParser) -> None:
     """Add what else may be asked of an explanation."""
     command.add_argument(
         "--min-precision",
-        type=Fraction,
+        type=_probability,
         metavar="P",
         help="show features that keep the output with this probability as well, such as 0.9",
     )
     command.add_argument(
         "--inflate", action="store_true", help="show the ranges and sets of values that keep the output as well"
     )
+
+
+def _probability(text: str) -> Fraction:
+    try:
+        found = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        found = Fraction(0)
+    if not 0 < found <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number above 0 and at most 1, but {text[:40]!r} was given")
+    return found
 
 
 def add_region(command: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ from axfi_kc.cli.info import add_info
 from axfi_kc.cli.outputs import check_outputs
 from axfi_kc.cli.rules import add_rules
 from axfi_kc.cli.sensitivity import add_sensitivity
-from axfi_kc.cli.text import any_text, one_line
+from axfi_kc.cli.text import any_text, as_typed, one_line
 from axfi_kc.cli.verify import add_verify
 from axfi_kc.cli.warm_up import add_warm_up
 from axfi_kc.errors import AxfiError, AxfiWarning, shortened
@@ -47,7 +47,7 @@ _COMMANDS = (
     add_warm_up,
     add_demo,
 )
-DONE, BAD_INPUT = 0, 1  # and 2, bad usage, which argparse uses, and INTERRUPTED
+DONE, BAD_INPUT, BAD_USAGE = 0, 1, 2  # and INTERRUPTED
 _EPILOG = """\
 examples:
   axfi-kc demo
@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except (AxfiError, OSError) as error:
-        print(f"axfi-kc: {one_line(error)}", file=sys.stderr)
+        print(f"axfi-kc: {one_line(as_typed(str(error)))}", file=sys.stderr)
         return BAD_INPUT
     except Exception as error:
         # An estimator in a file may lack any of its attributes, and then its own code fails anywhere.
@@ -126,8 +126,8 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong with arguments without repeating the whole of them."""
 
     def error(self, message: str) -> NoReturn:
-        """End the command, in a line."""
-        super().error(one_line(message))
+        """End the command, in a line, which is not preceded by all options that there are."""
+        self.exit(BAD_USAGE, f"{self.prog}: error: {one_line(message)}; see {self.prog} --help\n")
 
 
 def parser() -> argparse.ArgumentParser:

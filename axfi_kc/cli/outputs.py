@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from axfi_kc.circuits.files import FORMATS
+from axfi_kc.circuits.files import FORMATS, format_to_write
 from axfi_kc.durable_files import check_place
 from axfi_kc.errors import DomainError
 
@@ -81,7 +82,7 @@ def add_output(command: argparse.ArgumentParser, flag: str, *, kind: str, **sett
 
 def check_outputs(options: argparse.Namespace) -> None:
     """Raise if a file that would be written is one that is read, or one of another kind, before any work is done."""
-    seen: dict[Path, str] = {}
+    seen: dict[str, str] = {}
     for dest, kind in (getattr(options, "outputs", None) or {}).items():
         path = getattr(options, dest)
         if path is None:
@@ -89,10 +90,26 @@ def check_outputs(options: argparse.Namespace) -> None:
         _check_inputs(path, options)
         if kind in _KINDS:
             _check_place(path, kind, force=options.force)
-        if seen.setdefault(path.resolve(), dest) != dest:
-            raise DomainError(
-                f"{path} is named for two outputs, --{seen[path.resolve()]} and --{dest}; name two files."
-            )
+        _check_suffix(path, kind, options)
+        if kind == "folder" and os.path.lexists(path) and not path.is_dir():
+            raise DomainError(f"{path} exists and is no folder; name another for --{dest.replace('_', '-')}.")
+        real = os.path.realpath(path)  # as far as it goes, if links go round
+        if seen.setdefault(real, dest) != dest:
+            raise DomainError(f"{path} is named for two outputs, --{seen[real]} and --{dest}; name two files.")
+
+
+def _check_suffix(path: Path, kind: str, options: argparse.Namespace) -> None:
+    """Raise if a file of that name cannot hold what is to be written, or nothing is installed that draws."""
+    if kind == "circuit":
+        format_to_write(path, getattr(options, "to", None) or "circuit")
+    elif kind == "study":
+        from axfi_kc.compilers.size_study import study_suffix
+
+        study_suffix(path)
+    elif kind == "picture" and not (path.suffix == ".dot" and options.command == "compile"):
+        from axfi_kc.plots.style import picture_kind
+
+        picture_kind(path)
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from axfi_kc.errors import shortened
 __all__ = [
     "any_text",
     "as_json",
+    "as_typed",
     "by_label",
     "is_watched",
     "one_line",
@@ -49,6 +51,25 @@ def any_text() -> None:
 def one_line(message: object) -> str:
     """Return an error or a warning in one line of a length that people read, and that cannot steer the terminal."""
     return _printable(shortened(" ".join(str(message).split())))
+
+
+_PARAMETERS = re.compile(
+    r"(?<![\w'\"-])(max_size|n_jobs|class_names|min_support|min_precision|on_error|on_budget)(?![\w'\"=])"
+)
+
+
+def as_typed(message: str) -> str:
+    """Return a message of the library with the options of the command line in place of parameters of Python.
+
+    Examples
+    --------
+    >>> as_typed("A regression needs delta, but none was given; pass delta=... .")
+    'A regression needs delta, but none was given; add --delta.'
+    >>> as_typed("n_jobs must be a number, but 0 was given; column 'n_jobs' stays.")
+    "--n-jobs must be a number, but 0 was given; column 'n_jobs' stays."
+    """
+    advised = re.sub(r"pass (\w+)=\.\.\.(?: (?=\.))?", lambda found: f"add --{found[1].replace('_', '-')}", message)
+    return _PARAMETERS.sub(lambda found: f"--{found[1].replace('_', '-')}", advised)
 
 
 def _printable(text: str) -> str:

@@ -99,6 +99,8 @@ def saved_explanations(path: Path, rows: int | None) -> list[Any]:
 
     if not path.exists():
         raise ResultFileError(f"There is no file of results {path}; give the path of a saved explanation.")
+    if path.is_dir() and path.suffix not in SUFFIXES:
+        raise ResultFileError(f"{path} is a folder, and none of results (.parquet); give a saved explanation.")
     if path.suffix in SUFFIXES:
         found = list(islice(read_results(path), rows))
     else:

@@ -9,11 +9,12 @@ from itertools import combinations
 from typing import Any
 
 from axfi_kc.arguments import checked
-from axfi_kc.domain.measures import amount
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.engines import LISTED
 from axfi_kc.errors import DomainError, IncompleteError
 from axfi_kc.explanations.cxps import UnlistedCXps
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.notebook_html import comparison_html
 from axfi_kc.explanations.tables import SavedExplanation
 
 __all__ = ["Comparison", "compare", "concordance", "rank_overlap"]
@@ -53,14 +54,23 @@ class Comparison:
     concordance: Fraction | None
     overlap: Fraction
 
-    def __repr__(self) -> str:
-        """Return the numbers of CXps and the agreement."""
+    @property
+    def words(self) -> str:
+        """The numbers of CXps and the agreement."""
         agreement = "none" if self.concordance is None else amount(self.concordance)
         return (
-            f"<Comparison: {len(self.common)} CXps in both, {len(self.only_first)} in the first alone, "
-            f"{len(self.only_second)} in the second alone; concordance of {self.kind} {agreement}, "
-            f"overlap {amount(self.overlap)}>"
+            f"{counted(len(self.common), 'CXp')} in both, {amount(len(self.only_first))} in the first alone, "
+            f"{amount(len(self.only_second))} in the second alone; concordance of {self.kind} {agreement}, "
+            f"overlap {amount(self.overlap)}"
         )
+
+    def __repr__(self) -> str:
+        """Return the numbers of CXps and the agreement."""
+        return f"<Comparison: {self.words}>"
+
+    def _repr_html_(self) -> str:
+        """Return what differs, as notebooks show it: in full width, and with the largest differences."""
+        return comparison_html(self)
 
 
 @checked("first", "second")

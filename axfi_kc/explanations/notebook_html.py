@@ -16,10 +16,11 @@ from axfi_kc.explanations.answers import limit_words, surety_words
 from axfi_kc.scores import shares_of
 
 if TYPE_CHECKING:
+    from axfi_kc.explanations.comparison import Comparison
     from axfi_kc.explanations.explanation import Explanation
     from axfi_kc.explanations.tables import SavedExplanation
 
-__all__ = ["batch_html", "explanation_html"]
+__all__ = ["batch_html", "comparison_html", "explanation_html"]
 
 
 _MOST_FEATURES = 15
@@ -112,6 +113,21 @@ def batch_html(title: str, rows: Sequence[tuple[str, float, float]], kind: str) 
     hidden = len(rows) - len(ranked)
     table = _table(("feature", f"mean share of the {kind} score", "", "relevant in"), cells, right={2, 3})
     return _box(title, table + _note(f"{hidden} more features" if hidden else ""))
+
+
+def comparison_html(compared: Comparison) -> str:
+    """Return how two explanations differ: the features by the difference of their scores, and each one's own CXps."""
+    ranked = sorted((n for n, d in compared.differences.items() if d), key=lambda n: -abs(compared.differences[n]))
+    rows = [(n, _number(compared.differences[n])) for n in ranked[:_MOST_FEATURES]]
+    left, same = len(ranked) - len(rows), len(compared.differences) - len(ranked)
+    notes = [f"{counted(left, 'feature')} more"] * (left > 0) + [f"no difference of {same}"] * (same > 0)
+    table = _table(("feature", f"{compared.kind} score: second minus first"), rows, right={1}) if rows else ""
+    own = [("first", compared.only_first), ("second", compared.only_second)]
+    sets = [(", ".join(cxp), which) for which, cxps in own for cxp in cxps[:_MOST_CXPS]]
+    more = sum(max(len(cxps) - _MOST_CXPS, 0) for _, cxps in own)
+    lists = _table(("CXp of one alone", "of the"), sets, right=set()) if sets else ""
+    hidden = _note(f"{counted(more, 'CXp')} more" if more else "")
+    return _box(compared.words, table + _note("; ".join(notes)) + lists + hidden)
 
 
 def _number(value: Fraction | int) -> str:

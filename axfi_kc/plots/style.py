@@ -191,6 +191,23 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given
     DomainError
         If the file's name ends in no kind of picture that matplotlib writes.
     """
+    kind = picture_kind(path)
+    plt = pyplot()
+    figure: Any = draw(*given).figure
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=150, format=kind)
+    plt.close(figure)
+    write_whole(path, drawn.getvalue(), what="The picture")
+
+
+def picture_kind(path: str | os.PathLike[str]) -> str:
+    """Return which kind of picture a file is to hold, without a window.
+
+    Raises
+    ------
+    DomainError
+        If the file's name ends in no kind of picture that matplotlib writes.
+    """
     plt = pyplot()
     plt.switch_backend("Agg")
     kinds = plt.figure().canvas.get_supported_filetypes()
@@ -200,11 +217,7 @@ def save_picture(path: str | os.PathLike[str], draw: Callable[..., Axes], *given
             f"A picture's file should end in one of .{', .'.join(sorted(kinds))}, but {os.fspath(path)!r} ends in "
             f"{'none' if not kind else repr('.' + kind)}; call it .png, say."
         )
-    figure: Any = draw(*given).figure
-    drawn = BytesIO()
-    figure.savefig(drawn, dpi=150, format=kind)
-    plt.close(figure)
-    write_whole(path, drawn.getvalue(), what="The picture")
+    return kind
 
 
 def own_axes(ax: Axes | None, *, width: float, height: float) -> Axes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import shutil
 from pathlib import Path
@@ -38,7 +39,7 @@ TRIED = {
         "--explore --radii; --rows 1",
     ),
     "verify": ("results.jsonl tree.skops", "--rows 2; --points 1; --json; --missing 0"),
-    "sensitivity": ("tree.skops data.csv --features a", "--by b; --save region.nnf; --json; --features b"),
+    "sensitivity": ("tree.skops data.csv --features a", "--by b; --save region.nnf; --json; --features b; --verify"),
     "compile": (
         "own.nnf ab.csv --to obdd",
         "--output 0; --to sdd; --to sdd --vtree balanced; --save made.dddmp; --picture made.dot; "
@@ -93,6 +94,27 @@ REFUSED = {
     "explain own.nnf ab.csv --measures empirical": "own.nnf says itself what its features are, which --measures cannot",
     "explain own.nnf ab.csv --domain data.csv": "own.nnf says itself what its features are, which --domain cannot",
 }
+
+
+FIRST = {
+    "explain tree.skops data.csv --circuit all.txt": "all.txt: expected one of the suffixes .nnf",
+    "explain tree.skops data.csv --circuit all.sdd": "all.sdd: expected the target 'sdd', but found 'circuit'",
+    "explain tree.skops data.csv --circuit all.nnf --circuit-of z": "The domain has no feature 'z'",
+    "explain tree.skops data.csv --circuit all.nnf --circuit-of a b c": "['a', 'b', 'c'] are none of the CXps",
+    "explain tree.skops data.csv --pictures data.csv": "data.csv would be written over data.csv",
+    "explain tree.skops data.csv --pictures small.csv": "small.csv exists and is no folder; name another for",
+    "batch tree.skops data.csv --pictures small.csv": "small.csv exists and is no folder; name another for",
+    "batch tree.skops data.csv --by z": "The domain has no feature 'z'",
+    "report tree.skops data.csv --explore --score ffa": "A page computes scores that are sums over CXps, but 'ffa'",
+    "compile tree.skops data.csv --save made.sdd": "made.sdd: expected the target 'sdd', but found 'mdd'",
+    "compile tree.skops data.csv --picture made.foo": "A picture's file should end in one of ",
+    "sizes tree.skops data.csv --save made.foo": "A study is saved as .csv, .json, .html, but '.foo' was given",
+    "sizes tree.skops data.csv --picture made.dot": "A picture's file should end in one of ",
+    "sizes tree.skops data.csv --seconds 0": "A budget of seconds must be above 0, but 0.0 was given",
+    "batch tree.skops data.csv --n-jobs 0": "--n-jobs must be a number of workers (-1 for all cores)",
+    "count clauses.cnf --to mdd --save made.dddmp": "made.dddmp: expected the target 'obdd', but found 'mdd'",
+}
+"""What can be told before anything is done is told then, and nothing is printed or written."""
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +179,7 @@ def test_no_option_is_ignored(
         assert outcome(inputs, tmp_path / "folder", f"{command} {base} {option}", capsys) != usual, option
 
 
-@pytest.mark.parametrize("call", REFUSED)
+@pytest.mark.parametrize("call", [*REFUSED, *FIRST])
 def test_what_cannot_act_is_refused(
     inputs: Path, call: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +187,62 @@ def test_what_cannot_act_is_refused(
     before = sorted(inputs.iterdir())
     assert main(call.split()) == 1
     said = capsys.readouterr()
-    assert said.err.startswith(f"axfi-kc: {REFUSED[call]}")
+    assert said.err.startswith(f"axfi-kc: {(REFUSED | FIRST)[call]}")
     assert (said.out, said.err.count("\n")) == ("", 1)
     assert sorted(inputs.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", ["2", "0", "-1/2", "1/0", "nan", "much"])
+def test_a_precision_is_a_probability(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "tree.skops", "data.csv", f"--min-precision={number}"])
+    assert ended.value.code == 2
+    assert f"expected a number above 0 and at most 1, but '{number}' was given" in capsys.readouterr().err
+
+
+LOOPS = (
+    *("info LOOP", "explain LOOP data.csv", "explain tree.skops LOOP", "verify LOOP tree.skops", "rules LOOP"),
+    *("explain tree.skops data.csv --pictures LOOP", "batch tree.skops data.csv --out LOOP/out.jsonl", "count LOOP"),
+    *("report tree.skops data.csv --out LOOP", "demo --out LOOP", "batch tree.skops data.csv --pictures LOOP/a"),
+)
+
+
+@pytest.mark.parametrize("call", LOOPS)
+def test_links_that_go_round(
+    inputs: Path, call: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    monkeypatch.chdir(inputs)
+    assert main(call.replace("LOOP", str(tmp_path / "loop")).split()) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("axfi-kc: ")
+    assert "nobody foresaw" not in said.err
+    assert (said.out, said.err.count("\n")) == ("", 1)
+
+
+def test_what_a_file_holds_is_said_truly(inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("some words")
+    (tmp_path / "settings.json").write_text("{}")
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps([1]))
+    results = inputs / "results.jsonl"
+    (tmp_path / "part.jsonl").write_bytes(b"".join(results.read_bytes().splitlines(keepends=True)[:3]))
+    made = {"results.jsonl": "results", "one.json": "explanation", "data.csv": "table", "clauses.cnf": "circuit"}
+    made |= {"tree.skops": "skops", "own.nnf": "circuit"}
+    files = {inputs / name: kind for name, kind in made.items()}
+    made = {"notes.txt": "unknown", "settings.json": "unknown", "model.pkl": "pickle", "part.jsonl": "results"}
+    found = {}
+    for file, kind in (files | {tmp_path / name: kind for name, kind in made.items()}).items():
+        assert main(["info", str(file), "--json"]) == 0
+        found[file.name] = json.loads(capsys.readouterr().out)
+        assert found[file.name]["kind"] == kind
+    assert [found["part.jsonl"][key] for key in ("rows", "rows of the run", "finished")] == [2, 5, False]
+    assert (found["one.json"]["CXps"] > 0, found["data.csv"]["rows"]) == (True, 60)
+
+
+def test_bad_usage_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """And not all options that there are, and then the line."""
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", "tree.skops"])
+    assert ended.value.code == 2
+    said = "axfi-kc explain: error: the following arguments are required: data; see axfi-kc explain --help\n"
+    assert capsys.readouterr().err == said

@@ -392,7 +392,9 @@ def test_bad_usage(arguments: list[str], capsys) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
-    assert "usage:" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.endswith("--help\n")
 
 
 _INTERRUPTING = """\

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from html import escape
 from itertools import combinations
 
 import pytest
@@ -28,6 +29,20 @@ def test_comparison() -> None:
     assert compare(one, one).concordance == 1
     with pytest.raises(DomainError, match="same features"):
         compare(one, ax.Explainer(lambda p: p[0], ax.Domain([ax.Integer("a", 0, 1)])).explain([1]))
+
+
+def test_a_comparison_in_a_notebook() -> None:
+    """Names of any length in full, each explanation's own CXps, and what is left out counted."""
+    names = [f"a feature <{i}> whose name is longer than the widest column of a table of pandas" for i in range(10)]
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in names])
+    each = ax.Explainer(lambda p: int(all(p)), domain).explain([1] * 10)
+    first = ax.Explainer(lambda p: p[0], domain).explain([1] * 10)
+    html = compare(each, first)._repr_html_()
+    assert "1 CXp in both, 9 in the first alone, 0 in the second alone" in html
+    assert all(f"{escape(name)}</td>" in html for name in names)
+    assert html.count("<td") == 2 * 10 + 2 * 8
+    assert "1 CXp more" in html
+    assert compare(each, each)._repr_html_().count("<table") == 0
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=7), st.data())

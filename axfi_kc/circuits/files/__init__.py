@@ -229,20 +229,34 @@ def save_circuit(circuit: Any, path: FilePath, *, code: str = "direct") -> None:
     lie in their cells, and what is read back is the circuit of its points over all features.
     """
     file = Path(path)
+    found = getattr(circuit, "language", "circuit") if hasattr(type(circuit), "language") else "circuit"
+    known = format_to_write(file, found)
+    write = known.write
+    if write is not None:
+        check_place(file, "The circuit")
+        plain = known.language is None and not isinstance(circuit, Circuit)
+        write(circuit_in(circuit) if plain else circuit, file, **_taken(write, code=code))
+
+
+def format_to_write(file: Path, language: str = "circuit") -> Format:
+    """Return the format in which a file holds a target of a language, or a circuit.
+
+    Raises
+    ------
+    ModelFileError, CircuitError
+        If the suffix is unknown; if its format is only read, or holds another language.
+    """
     if file.suffix not in FORMATS:
         raise _unknown(file)
     known = next((known for known in FORMATS[file.suffix] if known.write is not None), None)
-    if known is None or known.write is None:
+    if known is None:
         raise CircuitError(f"{file.name}: files of this format are only read; save as {_for_any()}.")
-    check_place(file, "The circuit")
-    found = getattr(circuit, "language", "circuit") if hasattr(type(circuit), "language") else "circuit"
-    if known.language not in (None, found):
+    if known.language not in (None, language):
         raise CircuitError(
-            f"{file.name}: expected the target {known.language!r}, but found {found!r}; compile to "
+            f"{file.name}: expected the target {known.language!r}, but found {language!r}; compile to "
             f"{known.language!r} first, or save as {_for_any()}."
         )
-    plain = known.language is None and not isinstance(circuit, Circuit)
-    known.write(circuit_in(circuit) if plain else circuit, file, **_taken(known.write, code=code))
+    return known
 
 
 def _for_any() -> str:

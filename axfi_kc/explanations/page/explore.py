@@ -31,7 +31,7 @@ from axfi_kc.explanations.radius_path import RadiusPath, RadiusStep
 from axfi_kc.explanations.tables import SavedExplanation
 from axfi_kc.scores import DEFAULT_SCORES, Score, find_scores
 
-__all__ = ["explore_html", "write_explore"]
+__all__ = ["closed_forms", "explore_html", "write_explore"]
 
 
 _WORDS_OF_A_ROW, _WORDS = 20, 300  # nearest changes, each the result of a search of its own
@@ -52,7 +52,8 @@ def write_explore(
     """Write a page on which one picks a row, says how many features may change, and freezes some, as one HTML file.
 
     CXps, AXps and scores follow each move, exactly, without a server: what is asked is answered from the CXps and the
-    weights that the file holds.
+    weights that the file holds. Where at most k features may change, AXps keep the output whatever at most k of the
+    others do, as the page says; :attr:`Explanation.axps` are about all others, and need all CXps.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def explore_html(
     """
     if max_rows < 1 or max_bytes < 1:
         raise DomainError(f"max_rows and max_bytes must be at least 1, but {quoted((max_rows, max_bytes))} were given.")
-    scores = _closed_forms(kinds)
+    scores = closed_forms(kinds)
     check_explained(explained)
     rows, labels = _rows_of(explained)
     if not len(rows):
@@ -143,8 +144,14 @@ _LEAD = (
 )
 
 
-def _closed_forms(kinds: Sequence[str]) -> list[Score]:
-    """Return the scores to choose from, after a look at whether a page can compute them."""
+def closed_forms(kinds: Sequence[str]) -> list[Score]:
+    """Return the scores to choose from, after a look at whether a page can compute them.
+
+    Raises
+    ------
+    DomainError, WeightError
+        If it cannot, or there is no such score.
+    """
     scores = list(find_scores(kinds))
     for score in scores:
         if score.share is None:
