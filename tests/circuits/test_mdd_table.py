@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 from functools import reduce
 
+import numpy as np
 import pytest
 
 from axfi_kc import Budget, Domain, Integer
-from axfi_kc.budget import Account
+from axfi_kc.budget import NODES, STORE_FULL, Account
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.queries.structure import is_reduced
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
-from axfi_kc.circuits.targets.mdd_table import MddTable
+from axfi_kc.circuits.targets.mdd_table import MddTable, metered
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import BudgetError
 
@@ -56,3 +57,17 @@ def test_unions_keep_to_budgets() -> None:
     table.account = Account(Budget(nodes=2), goal="diagram")
     with pytest.raises(BudgetError, match="diagram is not finished"):
         table.union(tops)
+
+
+def test_what_was_searched_before_memory_ran_out_is_said() -> None:
+    account, registers = Account(Budget(nodes=1000), goal="diagram", unit="sub-diagrams"), np.zeros(5, np.int64)
+
+    def run() -> int:
+        registers[NODES] += 41
+        return STORE_FULL
+
+    def no_room() -> None:
+        raise account.error()
+
+    with pytest.raises(BudgetError, match="41 sub-diagrams"):
+        metered(registers, run, no_room, account)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from axfi_kc.budget import ALLOWANCE, DONE, Account, Meter
 from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit
 from axfi_kc.domain.grid import Grid
-from axfi_kc.errors import CircuitError
+from axfi_kc.errors import BudgetError, CircuitError
 
 __all__ = ["MddTable"]
 
@@ -243,7 +243,11 @@ def metered(registers: npt.NDArray[np.int64], run: Any, make_room: Any, account:
     meter.attach(registers)
     while (status := run()) != DONE:
         if status != ALLOWANCE:
-            make_room()
+            try:
+                make_room()
+            except BudgetError:
+                account.nodes += meter.nodes  # the message says how far it got
+                raise account.error() from None
         elif not meter.extend():
             account.nodes += meter.nodes
             raise account.error()
