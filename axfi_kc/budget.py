@@ -133,7 +133,7 @@ Listener = Callable[[Progress], None]
 # Of the thread that asks, and of nobody else: what it starts under them, its watches know.
 _stop: ContextVar[threading.Event | None] = ContextVar("stop", default=None)
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
-_preparing: ContextVar[Watch | None] = ContextVar("preparing", default=None)
+_preparing: ContextVar[tuple[Watch, bool] | None] = ContextVar("preparing", default=None)
 
 
 @contextmanager
@@ -194,12 +194,13 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def preparing(budget: Budget | None) -> Iterator[None]:
+def preparing(budget: Budget | None, *, each: bool = False) -> Iterator[None]:
     """Let what is made ready in the block, where no argument reaches, be paid for by `budget`.
 
-    See :func:`preparation`. What is made ready once may serve many questions: the first one pays for it.
+    See :func:`preparation`. What is made ready once may serve many questions: the first one pays for it. With `each`,
+    the block answers several questions that have the budget each, so whatever is made ready may take all of it.
     """
-    token = _preparing.set(Watch(budget))
+    token = _preparing.set((Watch(budget), each))
     try:
         yield
     finally:
@@ -217,8 +218,11 @@ def preparation() -> Budget | None:
     ...     preparation().seconds <= 60, preparation().nodes
     (True, None)
     """
-    watch = _preparing.get()
-    return None if watch is None else replace(watch.rest(), nodes=None)
+    found = _preparing.get()
+    if found is None:
+        return None
+    watch, each = found
+    return replace(watch.budget if each else watch.rest(), nodes=None)
 
 
 class BudgetSpent(Exception):

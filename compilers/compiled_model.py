@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.arguments import checked, is_hashable, quoted
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Budget, Watch, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Size
 from axfi_kc.circuits.targets import Target, language_of, options_of, target_of
@@ -103,6 +103,10 @@ class CompiledModel:
         CircuitError
             If, under a joint distribution, the circuit is no ordered diagram and too large to be cut into boxes.
         """
+        with preparing(budget):
+            return self._probability(budget)
+
+    def _probability(self, budget: Budget | None) -> Fraction:
         if self.domain.distribution is not None:
             codes = {self.domain.index(name): self.target.grid.code(name, value) for name, value in self.fixed.items()}
             return circuit_share(self.circuit, codes)

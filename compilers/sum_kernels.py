@@ -4,12 +4,12 @@ What remains below a point of the search is a *state*: the residual trees that t
 and the others (the *rest*), each sorted. A state knows, as a sorted list of intervals, for which partial sums which
 sub-diagram was found. All is in arrays and stays there, so the search can be left at any step and continued.
 
-Most of the time goes into finding the state that a run of cells leads to. Its hash is the sum of its trees' hashes, so
-it is known before the trees are put together, from what the run leaves and the rest; that is done once for each state
-and run.
+The hash of a state is the sum of its trees' hashes, so it is known before the trees are put together, from what a run
+leaves and the rest; that is done once for each state and link.
 
-Numbers are rows of limbs, the first one with the sign and as wide as it must be, the others of 52 bits and not
-negative: order is lexicographic, and one limb is an ordinary integer. The search is one loop over a stack of frames.
+Most of the time goes into waiting for memory, and into branches that the processor guessed wrongly. So a frame first
+goes over all of its runs, without branches; then everything that the open ones will ask for is fetched at once; and a
+node is looked up only when the next one is made. The search is one loop over a stack of frames.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ class Groups(NamedTuple):
 
     Group g has the trees keys[key_starts[g]:key_starts[g + 1]] and the runs run_starts[g] to run_starts[g + 1]. Run k
     ends at ends[k], adds amounts[k] and leaves the trees children[child_starts[k]:child_starts[k + 1]], sorted and
-    without the constant 0, which add at most mosts[k] and have hashes of the sum hashes[k]. Run and children of a group
-    together add at least least[g] and at most most[g].
+    without the constant 0, which add at most mosts[k] and have hashes of the sum hashes[k]. Neighbouring runs that
+    leave the same trees have the same links[k], counted from 0 in each group. Run and children of a group together add
+    at least least[g] and at most most[g].
     """
 
     key_starts: np.ndarray
@@ -104,9 +105,10 @@ class States(NamedTuple):
 
     A row of `rows` for each state, which for one limb is a line of the processor's cache: twice its group, and one more
     if its list is cut into blocks; where its rest and its links begin (they end where the next state's begin); the list
-    of its intervals; the first sum that is not certainly too low, and the first that is certainly high enough. What
-    run k of its group leaves is the state ``below[row[_LINKS] + k]``, or -1 if nobody asked yet. `hashes` has the sums
-    over the rests.
+    of its intervals; the first sum that is not known to be too low, and the first that is known to be high enough:
+    bounds at first, exact as soon as a sub-diagram that is constant was found. What a run of its group with link k
+    leaves is the state ``below[row[_LINKS] + k]``, or -1 if nobody asked yet. `hashes` has the sums over the rests,
+    `lefts` 1 less what these add at most.
     """
 
     rows: np.ndarray
@@ -142,7 +144,11 @@ LONGEST = int(4 << _LONGEST_CLASS)
 
 
 class Frames(NamedTuple):
-    """Sub-diagrams in the making, and room for numbers and trees that a step needs."""
+    """Sub-diagrams in the making, and room for numbers and trees that a step needs.
+
+    A frame is at the runs[d]-th of its n_open[d] runs that do not decide by themselves, which are listed in
+    `open_runs`; -1 is a frame that was not begun. Its interval will be at positions[d] of the list of its state.
+    """
 
     states: np.ndarray
     runs: np.ndarray
@@ -159,9 +165,9 @@ class Frames(NamedTuple):
     waiting: np.ndarray  # a node that is not yet looked up
 
 
-# A node that was made is looked for in a table of nodes that lies in no cache. Meanwhile the search goes on: it needs the
-# node only for the next one. What waits is its tag, the end of its runs (0: nothing waits), its place, and where it is
-# to be written among entries and children.
+# A node that was made is looked up in a table that lies in no cache. Meanwhile the search goes on: it needs the node
+# only for the next one. What waits is its tag, the end of its runs (0: nothing waits), its place, and where it is to be
+# written among entries and children.
 _TAG, _LAST, _LEVEL, _ENTRY, _CHILD = map(np.int64, range(5))
 _UNKNOWN = np.int64(-1)  # stands there until then
 
@@ -483,9 +489,7 @@ def _look_up(places, offsets, ends, node_children, table, used, waiting, entries
     last = waiting[_LAST]
     if last:
         waiting[_LAST] = 0
-        made = node_of_runs(
-            places, offsets, ends, node_children, table, used, waiting[_LEVEL], last, waiting[_TAG]
-        )
+        made = node_of_runs(places, offsets, ends, node_children, table, used, waiting[_LEVEL], last, waiting[_TAG])
         entries[waiting[_ENTRY]] = made
         children[waiting[_CHILD]] = made
 
@@ -502,7 +506,21 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
     places, offsets, node_ends, node_children, node_table, used = nodes
     key_starts, keys, run_starts, ends, amounts, mosts, run_hashes, child_starts, links, left_trees, _, _, _ = groups
     rows, rest, below_states, hashes, lefts, state_table = states
-    frame_states, frame_runs, n_open, open_runs, positions, totals, lows, highs, children, numbers, merged, _, waiting = frames
+    (
+        frame_states,
+        frame_runs,
+        n_open,
+        open_runs,
+        positions,
+        totals,
+        lows,
+        highs,
+        children,
+        numbers,
+        merged,
+        _,
+        waiting,
+    ) = frames
     tree_places = trees.places
     entries, blocks, free = lists
     width = np.int64(len(limbs))
@@ -625,7 +643,9 @@ def search(trees, nodes, groups, states, lists, frames, reg, limits, limbs):
                         copy(numbers, sum_at, totals, here + width, limbs)
                         break
                     if entries[entry + 2 * width] == _UNKNOWN:
-                        _look_up(places, offsets, node_ends, node_children, node_table, used, waiting, entries, children)
+                        _look_up(
+                            places, offsets, node_ends, node_children, node_table, used, waiting, entries, children
+                        )
                     child = entries[entry + 2 * width]
                     copy(entries, entry, numbers, low, limbs)
                     copy(entries, entry + width, numbers, high, limbs)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, interruptible
+from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, interruptible, preparation, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.errors import BudgetError, DomainError
@@ -171,6 +171,27 @@ def test_a_search_that_needs_several_attempts_finds_everything() -> None:
     )
     assert len(free.cxps) > 1 << 13
     assert free.cxps == limited.cxps
+
+
+def test_what_is_made_ready_is_paid_for_once_or_by_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    with preparing(Budget(seconds=0.01, nodes=1)):
+        sleep(0.02)
+        assert preparation() == Budget(seconds=1e-9)  # nothing is left, and nodes are no search nodes
+    with preparing(Budget(seconds=0.01), each=True):
+        sleep(0.02)
+        assert preparation() == Budget(seconds=0.01)
+    assert preparation() is None
+    model, x = hard.classes(6)
+    explainer, met = ax.Explainer(model, model.domain, budget=Budget(seconds=60)), list[Budget | None]()
+    found = explainer._engine.explain
+
+    def explain(*given: Any, **options: Any) -> Any:
+        met.append(preparation())
+        return found(*given, **options)
+
+    monkeypatch.setattr(explainer._engine, "explain", explain)
+    explainer.explain_batch([x, [1.0] * 6])
+    assert set(met) == {Budget(seconds=60)}
 
 
 def test_steps_share_one_budget() -> None:

@@ -167,7 +167,8 @@ class Explainer(Manners):
         What the explanation of one instance may cost, in seconds, search nodes and bytes, and what each
         question to it may (AXps, a score, a counterfactual): the steps of a question share one budget. None: no
         limit, for then the answer is the same on every machine; what takes longer than a second shows how far it is.
-        Single trees need no search and no nodes.
+        Single trees need no search and no nodes. The diagram of the domain's constraints is made with the explainer,
+        which raises a BudgetError if its seconds or bytes do not suffice for that.
     target
         ``"auto"``: the search that suits the model. ``"mdd"``, ``"obdd"``, ``"sdd"``, ``"ddnnf"`` or another name in
         ``axfi_kc.circuits.targets.TARGETS``: compile the circuit of each output met, once, and read the explanations
@@ -555,7 +556,8 @@ class Explainer(Manners):
     def _find(self, codes: Codes, located: Located | None = None) -> Found:
         options: dict[str, Any] = {"weights": self.weights, "max_size": self.max_size, "budget": self.budget}
         ends = "radius" in (self.on_budget, self.on_interrupt)
-        with preparing(self.budget):
+        # Each row has the budget; and after one that was spent, an answer is still made of what was found.
+        with preparing(self.budget, each=True):
             found = self._engine.explain(codes, located=located, partial=ends, **options)
         self._check_radii(found)
         check_countable(found, self.domain.features)

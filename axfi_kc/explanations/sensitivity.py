@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.arguments import checked, has, quoted
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets import Mdd
@@ -237,10 +238,11 @@ def sensitivity(
     >>> found.region.count()
     4
     """
-    space = _Space(model, domain, budget)
-    names = _chosen(domain, features)
-    region = space.sensitive([domain.index(name) for name in names])
-    return space.answer(region, by=by, under=under, make=lambda **parts: Sensitivity(features=names, **parts))
+    with preparing(budget):
+        space = _Space(model, domain, budget)
+        names = _chosen(domain, features)
+        region = space.sensitive([domain.index(name) for name in names])
+        return space.answer(region, by=by, under=under, make=_making(names))
 
 
 @checked("domain", "budget")
@@ -273,9 +275,10 @@ def robustness(
     """
     if not isinstance(radius, int) or radius < 0:
         raise DomainError(f"radius must be a number of features, 0 or more, but {quoted(radius)} was given.")
-    space = _Space(model, domain, budget)
-    region = space.within(min(radius, len(domain)))
-    return space.answer(region, by=by, under=under, make=lambda **parts: Robustness(radius=radius, **parts))
+    with preparing(budget):
+        space = _Space(model, domain, budget)
+        region = space.within(min(radius, len(domain)))
+        return space.answer(region, by=by, under=under, make=lambda **parts: Robustness(radius=radius, **parts))
 
 
 @checked("domain", "under", "budget")
@@ -309,13 +312,14 @@ def fairness(
     names = _chosen(domain, protected)
     own = [None] if domain.distribution is None else [None, domain.distribution]
     chosen = own if under is None else list(under)
-    space = _Space(model, domain, budget)
     answers = []
-    for group in [*((name,) for name in names), *([names] if len(names) > 1 else [])]:
-        region = space.sensitive([domain.index(name) for name in group])
-        for distribution in chosen:
-            make = _making(group)
-            answers.append(space.answer(region, by=by, under=distribution, make=make, own=False))
+    with preparing(budget):
+        space = _Space(model, domain, budget)
+        for group in [*((name,) for name in names), *([names] if len(names) > 1 else [])]:
+            region = space.sensitive([domain.index(name) for name in group])
+            for distribution in chosen:
+                make = _making(group)
+                answers.append(space.answer(region, by=by, under=distribution, make=make, own=False))
     return Fairness(tuple(answers))
 
 
@@ -340,14 +344,14 @@ class _Space:
                 "Sensitivity is about classes, but the model is a regression; give a classifier, or a function that "
                 "compares its output with a threshold."
             )
-        self._account = Account(budget, goal="region", advice="allow more, or ask about a smaller model")
+        self.account = Account(budget, goal="region", advice="allow more, or ask about a smaller model")
         *compiled, last = form.labels
-        rest = self._account.rest()
+        rest = self.account.rest()
         circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=rest) for y in compiled}
         order = queries.feature_order(*circuits.values()) or range(len(domain))
         full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
-        self.nodes = MddNodes(form.grid, full, account=self._account)
-        support = support_of(form.grid, budget=self._account.rest())
+        self.nodes = MddNodes(form.grid, full, account=self.account)
+        support = support_of(form.grid, budget=self.account.rest())
         self.possible = _TRUE if support is None else self.nodes.load(support.circuit)
         loaded = {y: self.nodes.load(circuit) for y, circuit in circuits.items()}
         # The last output has the points that no other has.
@@ -416,7 +420,7 @@ class _Measured:
 
     def __init__(self, space: _Space, distribution: Distribution | None) -> None:
         grid = space.nodes.grid
-        self._nodes = space.nodes
+        self._nodes, self._account = space.nodes, space.account
         self._countable = not any(isinstance(f, Real) for f in grid.domain.features)
         # The same cells, of a domain with this distribution.
         self._grid = Grid(grid.domain.with_distribution(distribution), grid.axes)
@@ -424,14 +428,18 @@ class _Measured:
     def circuit(self, root: int) -> Circuit:
         return replace(self._nodes.circuit(root), grid=self._grid)
 
+    @cached_property
+    def _possible(self) -> Fraction:
+        return possible_share(self._grid)
+
     def probability(self, root: int) -> Fraction:
         circuit = self.circuit(root)
         if self._grid.domain.distribution is None:
-            return queries.probability(circuit) / possible_share(self._grid)
+            return queries.probability(circuit, budget=self._account.rest()) / self._possible
         return circuit_share(circuit)
 
     def count(self, root: int) -> int | None:
-        return queries.count(self._nodes.circuit(root)) if self._countable else None
+        return queries.count(self._nodes.circuit(root), budget=self._account.rest()) if self._countable else None
 
     def part(self, name: Hashable, region: int, whole: int) -> Part:
         return Part(name, self.probability(region), self.count(region), self.probability(whole), self.count(whole))

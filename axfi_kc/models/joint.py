@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.budget import Account, preparation
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.domain.distribution import Distribution
@@ -180,7 +181,8 @@ class BoxWeigher(ABC):
         CircuitError
             If it takes more boxes than can be listed.
         """
-        parts = boxes_in(circuit).around(cells, sum(1 << i for i in members))
+        account = Account(preparation(), goal="probability", advice="allow more, or use independent features")
+        parts = account.paced(boxes_in(circuit).around(cells, sum(1 << i for i in members)))
         return self.weight(place, members, ([part.get(i, self.full[i]) for i in members] for part in parts))
 
     def ratios(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from axfi_kc.budget import preparation
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.joint import joint_probability, table_products
 from axfi_kc.circuits.queries.structure import feature_order
@@ -28,7 +29,7 @@ class NetworkWeigher(TotalWeigher):
         pairs = zip(self._states, self.grid.axes, strict=True)
         whole = self._distribution.total([[sum(column) for column in zip(*s.shares(a), strict=True)] for s, a in pairs])
         scale = self.weight(place, members, [self.full]) / whole if whole else Fraction(0)
-        return joint_probability(circuit, self._distribution) * scale
+        return joint_probability(circuit, self._distribution, budget=preparation()) * scale
 
 
 @weigher_of.register(NetworkDistribution)
