@@ -463,6 +463,11 @@ def main() -> None:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
+        sys.path.remove(str(ROOT))  # the package of the folder that this runs in, and not the one beside this file
+        import axfi_kc
+
+        if Path(axfi_kc.__file__).parent.parent != Path.cwd():
+            raise SystemExit(f"measured {axfi_kc.__file__}, which is not in {Path.cwd()}")
         print(json.dumps(measured(*json.loads(options.child))))
         return
     if options.threads:
