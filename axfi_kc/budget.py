@@ -43,6 +43,7 @@ __all__ = [
     "Meter",
     "Progress",
     "Watch",
+    "holding_interrupts",
     "interruptible",
     "listening",
     "paced",
@@ -166,6 +167,38 @@ def stopping_at_interrupt() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, before)
         _stop.reset(token)
+
+
+@contextmanager
+def holding_interrupts() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of the block.
+
+    What waits for threads of a pool holds locks that a KeyboardInterrupt would leave closed, for all threads and for
+    good. Only the main thread gets signals: in others this does nothing.
+
+    Examples
+    --------
+    >>> try:
+    ...     with holding_interrupts():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("to the end")
+    ... except KeyboardInterrupt:
+    ...     print("then out")
+    to the end
+    then out
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def was_interrupted() -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
+from axfi_kc.budget import DONE, FOUND, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter, holding_interrupts
 from axfi_kc.engines.ensemble import bound_kernels, family_kernels, search_kernels, set_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Around, Ensemble
 from axfi_kc.engines.ensemble.family_kernels import Family
@@ -321,8 +321,9 @@ class _Sweep:
             each = min(each, _ROUND)  # somebody waits for boxes
         rounds = _Rounds(len(self.workers))
         threads = range(len(self.workers))
-        found = list(pool.map(lambda k: self._stretch(k, each, rounds, is_spent), threads))
-        list(pool.map(lambda k: self._catch_up(k, found[k][1], rounds), threads))
+        with holding_interrupts():
+            found = list(pool.map(lambda k: self._stretch(k, each, rounds, is_spent), threads))
+            list(pool.map(lambda k: self._catch_up(k, found[k][1], rounds), threads))
         return all(ended for ended, _ in found)
 
     def _stretch(self, k: int, nodes: int, rounds: _Rounds, is_spent: Callable[[], bool]) -> tuple[bool, int]:
@@ -430,9 +431,9 @@ class _Climb:
         Each thread uses, and adds to, the family of the one that sweeps.
         """
         before, ended, each = self.nodes, False, -(-nodes // len(self._workers))
-        run = map if pool is None else pool.map
-        for _ in run(lambda k: self._stretch(k, each, is_spent), range(len(self._workers))):
-            pass
+        run, threads = (map, nullcontext()) if pool is None else (pool.map, holding_interrupts())
+        with threads:
+            list(run(lambda k: self._stretch(k, each, is_spent), range(len(self._workers))))
         if all(self._ended):
             ended = self._score + 1 == len(self._scores)
             self._begin(self.size + ended, 0 if ended else self._score + 1)

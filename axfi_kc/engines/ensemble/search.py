@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
+from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter, holding_interrupts
 from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
 from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch, spares
@@ -154,7 +154,8 @@ def cover_sets(
             if pool is None:
                 parts[0].run(most)
             elif most:
-                list(pool.map(lambda part: part.run_rounds(meter), parts))
+                with holding_interrupts():
+                    list(pool.map(lambda part: part.run_rounds(meter), parts))
             if not most or not meter.spend(sum(part.nodes for part in parts) - before):
                 raise BudgetSpent([sum(1 << i for i in Y) for Y in sets])
     return _dealt_back(parts)
