@@ -1,4 +1,4 @@
-"""Leaves in limbs: added, carried and compared with zero."""
+"""Leaves in limbs: added, carried and compared with zero; and tests as thresholds and tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+import axfi_kc as ax
+from axfi_kc.domain.grid import Cut
 from axfi_kc.engines.ensemble.bound_kernels import exceeds
-from axfi_kc.engines.ensemble.search import LIMB, _plus
+from axfi_kc.engines.ensemble.search import LIMB, _left_cells, _plus
+from axfi_kc.models import Positive, TreeNodes, TreeSum
 
 _exceeds = getattr(exceeds, "py_func", exceeds)  # compiled code can call it, and nobody else
 
@@ -47,3 +50,16 @@ def test_limbs_are_added_with_their_carries() -> None:
         assert sum(x * unit ** (limbs - k) for k, x in enumerate(total)) == sum(
             x * unit ** (limbs - k) for row in (a, b) for k, x in enumerate(row)
         )
+
+
+def test_tables_are_made_for_sets_only() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 5)])
+    halves = (np.array([1, -1, -1]), np.array([2, -1, -1]), np.array([[0.0], [0.0], [1.0]]))
+    splits = (Cut(2.0, closed=True), frozenset({1, 3}), Cut(4.0, closed=True))
+    trees = [TreeNodes(np.array([0, -1, -1]), [split, None, None], *halves) for split in splits]
+    model = TreeSum.of(domain, trees, rule=Positive((0, 1)))
+    code, counts = _left_cells(model, np.array(model.grid.n_cells, np.int64))
+    inner = code[model.feature >= 0]
+    assert [c >= 0 for c in inner] == [True, False, True]
+    assert len(counts) == model.grid.n_cells[0] + 1
+    assert counts[-1] == 2  # two cells, of 1 and of 3, go left

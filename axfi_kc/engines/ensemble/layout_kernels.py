@@ -13,7 +13,8 @@ __all__ = ["fill_ends", "lay_out", "left_cells", "list_tests"]
 def left_cells(n_cells, feature, mask_offset, left_mask, code, counts):
     """Fill in the threshold or table of every inner node; see `Ensemble.node`.
 
-    Returns how many of `counts`, the prefix counts of the masks that are no prefix, there are.
+    Returns how many of `counts`, the prefix counts of the masks that are no prefix, there are. If they do not fit, they
+    are not filled in.
     """
     size = 0
     for n in range(feature.size):
@@ -33,6 +34,8 @@ def left_cells(n_cells, feature, mask_offset, left_mask, code, counts):
                 # One more entry than cells: the count of left cells among the first 0..k.
                 size += k + 1
                 break
+    if size > counts.size:
+        return size
     for n in range(feature.size):
         if code[n] < 0:
             o = -1 - code[n]

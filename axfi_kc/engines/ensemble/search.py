@@ -305,9 +305,13 @@ def lay_out_trees(model: TreeSum, values: Ints, base: Ints) -> Ensemble:
 def _left_cells(model: TreeSum, cells: Ints) -> tuple[Cells, Cells]:
     """Return the threshold or table of every inner node, and the prefix counts of the tables."""
     code = np.zeros(len(model.feature), np.int32)
-    counts = np.empty(int((cells[model.feature[model.feature >= 0]] + 1).sum()), np.int32)
-    size = left_cells(cells, model.feature, model.mask_offset, model.left_mask, code, counts)
-    return code, counts[:size].copy()
+    counts, arguments = np.empty(0, np.int32), (cells, model.feature, model.mask_offset, model.left_mask, code)
+    # Counted first: most tests are thresholds, and all of a forest with a million cuts have no room as tables.
+    size = left_cells(*arguments, counts)
+    if size:
+        counts = np.empty(size, np.int32)
+        left_cells(*arguments, counts)
+    return code, counts
 
 
 def _plus(a: Ints, b: Ints) -> Ints:
