@@ -178,14 +178,13 @@ def holding_interrupts() -> Iterator[None]:
 
     Examples
     --------
-    >>> try:
-    ...     with holding_interrupts():
-    ...         signal.raise_signal(signal.SIGINT)
-    ...         print("to the end")
-    ... except KeyboardInterrupt:
-    ...     print("then out")
+    >>> own = signal.signal(signal.SIGINT, lambda *_: print("then the handler"))
+    >>> with holding_interrupts():
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     print("to the end")
     to the end
-    then out
+    then the handler
+    >>> _ = signal.signal(signal.SIGINT, own)
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:

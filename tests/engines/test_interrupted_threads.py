@@ -16,6 +16,7 @@ import axfi_kc as ax
 from axfi_kc.domain.grid import Cut
 from axfi_kc.models import Positive, TreeNodes, TreeSum
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it runs behind it ignore Ctrl-C
 rng = Random(0)
 domain = ax.Domain([ax.Integer(f"f{i}", 0, 3) for i in range(12)])
 

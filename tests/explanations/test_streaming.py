@@ -312,7 +312,9 @@ def test_a_cluster_of_two_workers(tmp_path) -> None:
             explainer().explain_to(tmp_path / "dask.jsonl", rows)
             batch = explainer().explain_batch(rows)
         held = client.run(lambda: len(sharing._held))
-        assert list(held.values()) == [2, 2]  # each worker holds the writer's model and the batch's
+        # A worker holds the writer's model and the batch's, once each; a busy one may have had no row of either.
+        assert len(held) == 2
+        assert max(held.values()) == 2
     explainer().explain_to(tmp_path / "one.jsonl", rows)
     assert (tmp_path / "dask.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
     assert batch.predictions == explainer().explain_batch(rows).predictions
