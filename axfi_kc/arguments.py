@@ -62,8 +62,11 @@ def quoted(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 8 * _LONGEST:
         return f"an int of {value.bit_length()} bits"
     try:
+        if is_frame(value):
+            rows, columns = value.shape  # type: ignore[attr-defined]
+            return f"a {type(value).__name__} of {rows:d} rows and {columns:d} columns"
         text = repr(value)
-        # The blanks of a text are its own; those of a table or an array only set it in columns.
+        # The blanks of a text are its own; those of an array only set it in columns.
         return shortened(text if isinstance(value, str) else " ".join(text.split()), _LONGEST)
     except Exception:  # a repr is foreign code, and may do anything
         return f"something of type {type(value).__name__}"

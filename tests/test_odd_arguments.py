@@ -94,6 +94,8 @@ def test_a_refusal_is_one_line_that_says_what_to_give() -> None:
         assert str(refused.value).endswith("; make one of the table with Domain.from_data(table).")
         with pytest.raises(DomainError, match=r"given; use Domain\.from_data\(table\)\.$"):
             ax.Domain(given)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"but a DataFrame of 2 rows and 2 columns was given"):
+        ax.compile_model(lambda p: p[0], table)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"takes a Domain, but 5 was given; give one\.$"):
         ax.Product.of(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"takes a Domain or None, but 5 was given; give one of these\.$"):
