@@ -591,7 +591,8 @@ class Margins:
         """Return how far the sum, in integers, is above and below the similar range."""
         reach = Fraction(0) if delta is None else delta
         # The sum is an integer, so it exceeds a limit iff it exceeds the floor of that limit.
-        above, below = math.floor((output + reach) * unit), math.floor((reach - output) * unit)
+        middle, half = output * unit, reach * abs(unit)
+        above, below = math.floor(middle + half), math.floor(half - middle)
         # Beyond what the trees can reach it does not matter how far: a huge delta must not widen the limbs.
         most = model.n_trees * max(map(abs, leaves.reshape(-1).tolist()), default=0) + abs(int(base[0])) + 1
         limits = [max(-most, min(most, limit)) for limit in (above, below)]

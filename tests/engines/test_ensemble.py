@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from axfi_kc.families.masks import minimal_hitting_sets, minimal_sets
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
 from tests.support.gadgets import gadget_domain, gadget_tree
 from tests.support.oracle import Judge, space_of
+from tests.support.small_trees import nodes_of
 
 
 def stump(column: int, low: float, high: float) -> TreeNodes:
@@ -197,3 +199,16 @@ def test_hash_seed_does_not_matter() -> None:
         for seed in ("0", "1")
     }  # fmt: skip
     assert len(runs) == 1
+
+
+@pytest.mark.parametrize("scale", [Fraction(-2), Fraction(-1, 3), Fraction(5)])
+def test_a_regression_may_have_a_negative_scale(scale: Fraction) -> None:
+    domain = ax.Domain([ax.Integer(name, 0, 2) for name in "ab"])
+    model = TreeSum.of(domain, [nodes_of((0, 0.5, 0, 3)), nodes_of((1, 1.5, 0, -2))], rule=Score(scale))
+    points = list(product(range(3), repeat=2))
+    outputs = model.outputs_at(np.array(points, float))
+    for place, own in zip(points, outputs, strict=True):
+        far = [q for q, output in zip(points, outputs, strict=True) if abs(output - own) > 2 * abs(scale)]
+        sets = {frozenset(n for n, x, y in zip("ab", place, q, strict=True) if x != y) for q in far}
+        found = ax.Explainer(model, domain, delta=2 * abs(scale)).explain(place).cxps
+        assert {frozenset(c.features) for c in found} == {s for s in sets if not any(t < s for t in sets)}
