@@ -43,6 +43,7 @@ __all__ = [
     "Meter",
     "Progress",
     "Watch",
+    "clocks_stopped",
     "holding_interrupts",
     "interruptible",
     "listening",
@@ -170,8 +171,8 @@ def stopping_at_interrupt() -> Iterator[None]:
 
 
 @contextmanager
-def holding_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C wait for the end of the block.
+def holding_interrupts() -> Iterator[Callable[[], bool]]:
+    """Let a Ctrl-C wait for the end of the block, which is told by the function that it gets, and should hurry then.
 
     What waits for threads of a pool holds locks that a KeyboardInterrupt would leave closed, for all threads and for
     good. Only the main thread gets signals: in others this does nothing.
@@ -179,21 +180,21 @@ def holding_interrupts() -> Iterator[None]:
     Examples
     --------
     >>> own = signal.signal(signal.SIGINT, lambda *_: print("then the handler"))
-    >>> with holding_interrupts():
+    >>> with holding_interrupts() as is_waiting:
     ...     signal.raise_signal(signal.SIGINT)
-    ...     print("to the end")
-    to the end
+    ...     print("to the end", is_waiting())
+    to the end True
     then the handler
     >>> _ = signal.signal(signal.SIGINT, own)
     """
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or before is None:
-        yield
-        return
     came: list[int] = []
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield lambda: False
+        return
     signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
-        yield
+        yield lambda: bool(came)
     finally:
         signal.signal(signal.SIGINT, before)
         if came:
@@ -279,6 +280,35 @@ def _resident() -> int:
         return 0
 
 
+_stood_still = [0.0]  # seconds, together
+_standing = threading.RLock()  # what several threads compile at a time must not count twice
+
+
+@contextmanager
+def clocks_stopped() -> Iterator[None]:
+    """Let the clocks of all budgets stand still, while something is compiled that only one question has to wait for.
+
+    Examples
+    --------
+    >>> meter = Meter(Budget(seconds=60))
+    >>> with clocks_stopped():
+    ...     time.sleep(0.1)
+    >>> meter.seconds < 0.1
+    True
+    """
+    begin = _now()
+    try:
+        yield
+    finally:
+        with _standing:
+            _stood_still[0] += max(0.0, _now() - begin)
+
+
+def _now() -> float:
+    """Return the time by the clocks of budgets."""
+    return time.perf_counter() - _stood_still[0]
+
+
 class Watch:
     """Tells time and memory, for work that counts no nodes itself and shares a budget out to its steps.
 
@@ -295,7 +325,7 @@ class Watch:
                 f"A budget is an ax.Budget or None, but {quoted(budget)} was given; make one, as ax.Budget(seconds=5)."
             )
         self.budget = budget or _NO_LIMIT
-        self._begin = time.perf_counter()
+        self._begin = _now()
         if self.budget.bytes is not None:
             import_module("numba")  # whose own size no question should pay for
         self._before = 0 if self.budget.bytes is None else _resident()
@@ -305,7 +335,7 @@ class Watch:
     @property
     def seconds(self) -> float:
         """The seconds since the watch was started."""
-        return time.perf_counter() - self._begin
+        return _now() - self._begin
 
     def is_spent(self, nodes: int = 0) -> bool:
         """Tell whether the time, the memory, or more than the nodes are used up.
