@@ -307,11 +307,11 @@ HARD: list[tuple[Any, ...]] = [
 @contextlib.contextmanager
 def longest_threads(n: int) -> Iterator[list[float]]:
     """Note the processor seconds of the longest of n threads each time that all of them have met."""
-    from axfi_kc.engines.ensemble import cxp_search, search
+    from axfi_kc.engines.ensemble import climbing, dualizing, search, sweeping
 
     found: list[float] = []
-    steps = [(cxp_search._Sweep, "_stretch"), (cxp_search._Sweep, "_catch_up"), (cxp_search._Climb, "_stretch")]
-    steps.append((search._Cover, "run_rounds"))
+    steps = [(sweeping.Sweep, "_stretch"), (sweeping.Sweep, "_catch_up"), (climbing.Climb, "_stretch")]
+    steps += [(dualizing._Thread, "stretch"), (search._Cover, "run_rounds")]
     kept, lock = [getattr(*step) for step in steps], Lock()
 
     def noting(run: Callable[..., Any]) -> Callable[..., Any]:

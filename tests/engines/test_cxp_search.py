@@ -1,4 +1,4 @@
-"""The search for CXps: a sweep and a climb in turns, alone and in threads, against brute force."""
+"""The search for CXps: a sweep, a climb and large sets in turns, alone and in threads, against brute force."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.budget import Budget, Meter
 from axfi_kc.engines import engine_for
-from axfi_kc.engines.ensemble import EnsembleEngine, cxp_search
+from axfi_kc.engines.ensemble import EnsembleEngine, cxp_search, workers
 from axfi_kc.engines.ensemble import search as ensemble_search
 from axfi_kc.engines.ensemble.cxp_search import CxpSearch
+from axfi_kc.engines.ensemble.workers import Worker
 from axfi_kc.errors import AxfiError, BudgetError
 from axfi_kc.models import Positive, Similarity, TreeSum
 from tests.support import random_problems
@@ -24,12 +25,14 @@ from tests.support.small_trees import nodes_of
 
 @pytest.fixture
 def short_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sweep, climb and threads take turns after a few nodes, and families be thinned out as soon as they grow."""
+    """Let the searches and threads take turns after a few nodes, and families be thinned out as soon as they grow."""
     monkeypatch.setattr(cxp_search, "_FIRST_TURN", 4)
-    monkeypatch.setattr(cxp_search, "_ROUND", 3)
+    monkeypatch.setattr(cxp_search, "_PATIENCE", 4)
+    monkeypatch.setattr(cxp_search, "_POOR", 0)
     monkeypatch.setattr(cxp_search, "_STRETCH", 4)
-    monkeypatch.setattr(cxp_search, "_FIRST_SETS", 2)
-    monkeypatch.setattr(cxp_search, "_FEW_SETS", 2)
+    monkeypatch.setattr(Worker, "ROUND", 3)
+    monkeypatch.setattr(workers, "_FIRST_SETS", 2)
+    monkeypatch.setattr(workers, "_FEW_SETS", 2)
     monkeypatch.setattr(ensemble_search, "_ROUND", 3)
 
 
@@ -109,7 +112,7 @@ def test_the_clock_decides_nothing_between_threads(
     threads: int, short_turns: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Threads that are late at random take as many nodes, and find the same."""
-    rng, step, found = Random(3), cxp_search._Worker.run, []
+    rng, step, found = Random(3), Worker.run, []
 
     def late(worker: Any, *rest: Any) -> bool:
         sleep(rng.choice((0, 0, 1e-3)))
@@ -120,7 +123,7 @@ def test_the_clock_decides_nothing_between_threads(
     explainer = ax.Explainer(
         TreeSum.of(domain, stumps, rule=Positive((0, 1))), domain, budget=Budget(seconds=60, threads=threads)
     )
-    monkeypatch.setattr(cxp_search._Worker, "run", late)
+    monkeypatch.setattr(Worker, "run", late)
     for _ in range(3):
         e = explainer.explain([0] * 10)
         found.append((e.nodes, e.cxps))
@@ -129,17 +132,17 @@ def test_the_clock_decides_nothing_between_threads(
 
 
 def test_a_thread_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cxp_search, "_ROUND", 3)
+    monkeypatch.setattr(Worker, "ROUND", 3)
     domain = ax.Domain([ax.Integer(f"f{i}", 0, 3) for i in range(10)])
     model = TreeSum.of(domain, [nodes_of((i, 0.5, 0, 1 + i)) for i in range(10)], rule=Positive((0, 1)))
-    run = cxp_search._Worker.run
+    run = Worker.run
 
     def failing(worker: Any, *rest: Any) -> bool:
         if worker.n_sets > 2:
             raise MemoryError
         return run(worker, *rest)
 
-    monkeypatch.setattr(cxp_search._Worker, "run", failing)
+    monkeypatch.setattr(Worker, "run", failing)
     with pytest.raises(MemoryError):
         ax.Explainer(model, domain, budget=Budget(threads=2)).explain([0] * 10)
 

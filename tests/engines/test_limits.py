@@ -17,7 +17,7 @@ from axfi_kc.engines import per_output
 from axfi_kc.engines.circuit import regions as circuit_regions
 from axfi_kc.engines.circuit import search as circuit_searches
 from axfi_kc.engines.diagram import engine as diagrams
-from axfi_kc.engines.ensemble import cxp_search, search
+from axfi_kc.engines.ensemble import cxp_search, dualizing, search, workers
 from axfi_kc.engines.linear import engine as linear
 from axfi_kc.explanations import explainer
 from axfi_kc.families import masks as sets
@@ -42,7 +42,8 @@ def _cut(make: Any) -> Any:
 
 LIMITS: dict[str, Patches] = {
     "nodes": [(budget, "_CHUNK", 1)],
-    "stacks": [(cxp_search, "_DEPTH", 1), (cxp_search, "_FIRST_SETS", 1), (search, "_boxes", _cut(search._boxes))],
+    "stacks": [(workers, "_DEPTH", 1), (workers, "_FIRST_SETS", 1), (search, "_boxes", _cut(search._boxes))],
+    "large sets": [(cxp_search, "_PATIENCE", 1), (cxp_search, "_POOR", 0), (dualizing, "_FIRST", 1)],
     "rows": [(sets, "_ROWS_AT_ONCE", 1), (explainer, "_ROWS_AT_ONCE", 2), (stores, "_SMALLEST", 4)],
     "residues": [(totals, "_FEW_ARCS", -1), (circuit_regions, "_PRIMES_AT_LEAST", 1), (shap_circuits, "_LARGE", 0)],
     "forgetting": [(circuit, "_FORGOTTEN_AT_ONCE", 1), (per_output, "_KEPT", 1)],
@@ -55,6 +56,7 @@ LIMITS: dict[str, Patches] = {
 
 KINDS = {
     "stacks": ["ensemble"],
+    "large sets": ["ensemble"],
     "forgetting": ["ensemble", "circuit", "classes"],
     "duality": ["circuit", "classes"],
     "sizes": ["circuit", "classes"],

@@ -23,6 +23,7 @@ __all__ = [
     "goes_left",
     "highest",
     "look_around",
+    "lost",
     "lowest",
     "reach",
     "side_lost",
@@ -164,6 +165,39 @@ def side_lost(counts, code, step, a, b):
     # Prefix counts start at -1 - code, so entry b - 1 - code says how many of the first b cells go left.
     c = counts[b - 1 - code] - counts[a - 1 - code]
     return np.int64(0) if c == 0 else np.int64(1) if c == b - a else np.int64(-1)
+
+
+@part
+def lost(F, mask, j, p, f, a, b, lo, hi, trail, kept):
+    """Return by how much the bound of box `p` falls, at least, where feature `f` has cells a..b-1 instead of lo..hi-1.
+
+    A look that changes nothing: masks are put back from `trail` and `kept`.
+    """
+    total = np.int64(0)
+    height = np.int64(0)
+    for step in range(3):
+        begin, end = tests_decided(F, j, f, step, a, b, lo, hi)
+        for e in range(begin, end):
+            side = side_lost(F.counts, F.test[e, 2], step, a, b)
+            if side < 0:
+                continue
+            t = F.test[e, 0]
+            block = F.test[e, 1]
+            before = mask[p, block]
+            left = before & ~F.sides[e, side]
+            # Trees of several blocks are left as they are, which makes the bound no less true.
+            if left == before or F.block_start[t + 1] - F.block_start[t] > 1:
+                continue
+            trail[height] = block
+            kept[height] = before
+            height += 1
+            mask[p, block] = left
+            first = F.leaf_start[block]
+            total += F.value[F.leaf[first + lowest(before)], 0] - F.value[F.leaf[first + lowest(left)], 0]
+    while height > 0:
+        height -= 1
+        mask[p, trail[height]] = kept[height]
+    return total
 
 
 @part

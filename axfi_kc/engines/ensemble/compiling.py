@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from axfi_kc.budget import Meter
+from axfi_kc.budget import Meter, clocks_stopped
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Integer
 from axfi_kc.domain.grid import Cut
@@ -22,7 +23,7 @@ __all__ = ["compile_kernels", "laid_out_stump", "stump_by_hand"]
 
 
 def compile_kernels(*questions: str) -> None:
-    """Compile the kernels of questions on a stump, or load them from disk, before a budget's clock starts.
+    """Compile the kernels of questions on a stump, or load them from disk; the clocks of budgets stand still.
 
     Those of the first are compiled here, those of the others in a second process, meanwhile.
     """
@@ -32,15 +33,17 @@ def compile_kernels(*questions: str) -> None:
     if not new:
         return
     first, *others = new
-    with SecondProcess() as second:
+    with clocks_stopped(), SecondProcess() as second:
         if others and not number_compiled():
             laid_out_stump()
         # Where something had to be compiled, so have these to be, most likely.
         if others and number_compiled():
             second.call(_ask, others)
-        _ask([first])
+        # Who listens to a search, or stops it, means that one and not a stump.
+        Context().run(_ask, [first])
         laid_out_stump()
-    _ask(others)
+    with clocks_stopped():
+        Context().run(_ask, others)
     _compiled.update(new)
 
 
@@ -49,13 +52,15 @@ _compiled: set[str] = set()  # questions whose kernels are there
 
 def _ask(questions: Sequence[str]) -> None:
     """Answer questions about a stump."""
-    from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness, minimal
+    from axfi_kc.engines.ensemble.cxp_search import CxpSearch, find_cxps, find_witness
     from axfi_kc.engines.ensemble.search import weigh
+    from axfi_kc.engines.ensemble.workers import minimal
 
     ensemble, v, meter = stump_by_hand(), np.zeros(1, np.int32), Meter()
     answers: dict[str, Callable[[], Any]] = {
         "all CXps": lambda: find_cxps(ensemble, v, max_size=1, meter=meter),
         "CXps by size": lambda: list(CxpSearch(ensemble, v, max_size=1, meter=meter).climb(1)),
+        "CXps from large sets": lambda: CxpSearch(ensemble, v, max_size=1, meter=meter).dualize(1),
         "a witness": lambda: find_witness(ensemble, v, 1, meter=meter),
         "weights": lambda: weigh(ensemble, v, [(0,)], [[0, 1, 2]], meter=meter),
         "minimal sets": lambda: minimal(np.zeros((1, 1), np.uint64), 1),

@@ -15,7 +15,7 @@ from axfi_kc.engines.ensemble.bound_kernels import (
     cut_point,
     exceeds,
     fork_of,
-    lowest,
+    lost,
     reach,
     side_lost,
     tests_decided,
@@ -256,35 +256,9 @@ def _alike(F, B, p, f, c):
 
 
 @part
-def _probe(F, B, j, p, f, a, b, lo, hi, trail, kept):
-    """Return a bound on score j where feature `f` of box `p`, with the cells lo..hi-1, has only a..b-1.
-
-    A look that changes nothing: masks are put back from `trail` and `kept`.
-    """
-    total = B.above[p, j]
-    height = np.int64(0)
-    for step in range(3):
-        begin, end = tests_decided(F, j, f, step, a, b, lo, hi)
-        for e in range(begin, end):
-            side = side_lost(F.counts, F.test[e, 2], step, a, b)
-            if side < 0:
-                continue
-            t = F.test[e, 0]
-            block = F.test[e, 1]
-            mask = B.mask[p, block]
-            left = mask & ~F.sides[e, side]
-            # Trees of several blocks are left as they are, which makes the bound no less true.
-            if left == mask or F.block_start[t + 1] - F.block_start[t] > 1:
-                continue
-            trail[height] = block
-            kept[height] = mask
-            height += 1
-            B.mask[p, block] = left
-            begin_leaf = F.leaf_start[block]
-            total += F.value[F.leaf[begin_leaf + lowest(left)], 0] - F.value[F.leaf[begin_leaf + lowest(mask)], 0]
-    while height > 0:
-        height -= 1
-        B.mask[p, trail[height]] = kept[height]
+def _probe(F, B, j, p, f, a, b, trail, kept):
+    """Return a bound on score j where feature `f` of box `p` has only the cells a..b-1; that changes nothing."""
+    total = B.above[p, j] - lost(F, B.mask, j, p, f, a, b, B.lo[p, f], B.hi[p, f], trail, kept)
     # Finer limbs add less than one unit per tree and for the base.
     return total + F.start[j + 1] - F.start[j] + 1 if F.value.shape[1] > 1 else total
 
@@ -297,7 +271,7 @@ def _promise(F, B, p, f, a, b, trail, kept):
     best = np.int64(0)
     for j in range(F.base.shape[0]):
         if B.alive[p, j]:
-            best = max(best, _probe(F, B, j, p, f, a, b, B.lo[p, f], B.hi[p, f], trail, kept))
+            best = max(best, _probe(F, B, j, p, f, a, b, trail, kept))
     return best
 
 

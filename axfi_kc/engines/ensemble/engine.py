@@ -20,7 +20,7 @@ from axfi_kc.models.tree_sum import Margins
 
 if TYPE_CHECKING:
     from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-    from axfi_kc.engines.ensemble.cxp_search import Room
+    from axfi_kc.engines.ensemble.workers import Room
 
 __all__ = ["EnsembleEngine", "sorted_totals"]
 

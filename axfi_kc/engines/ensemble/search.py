@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import accumulate, pairwise
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter, holding_interrupts
+from axfi_kc.budget import DONE, LIMIT, NODES, STACK_FULL, STORE_FULL, BudgetSpent, Meter
 from axfi_kc.engines.ensemble import cover_kernels
 from axfi_kc.engines.ensemble.bound_kernels import Ensemble
-from axfi_kc.engines.ensemble.cxp_search import WORD, Room, around, doubled, new_scratch, spares
 from axfi_kc.engines.ensemble.layout_kernels import fill_ends, lay_out, left_cells, list_tests
 from axfi_kc.engines.ensemble.merging import merged
+from axfi_kc.engines.ensemble.workers import WORD, Room, around, doubled, in_threads, new_scratch, spares
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import TreeSum
 from axfi_kc.models.joint import BoxList
@@ -149,13 +149,13 @@ def cover_sets(
     rooms += [(rooms[0][0], new_scratch(ensemble)) for _ in range(threads - 1)]
     parts = [_Cover(ensemble, v, sets[k::threads], own, **flags) for k, own in enumerate(rooms)]
     with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        rounds = _STRETCH if meter.rest().nodes is None else 1  # few, where nodes are counted
         while not all(part.ended for part in parts):
             before, most = sum(part.nodes for part in parts), meter.allowance()
             if pool is None:
                 parts[0].run(most)
             elif most:
-                with holding_interrupts():
-                    list(pool.map(lambda part: part.run_rounds(meter), parts))
+                in_threads(pool, lambda part, ends: part.run_rounds(rounds, ends), parts, lambda: meter.is_spent)
             if not most or not meter.spend(sum(part.nodes for part in parts) - before):
                 raise BudgetSpent([sum(1 << i for i in Y) for Y in sets])
     return _dealt_back(parts)
@@ -219,10 +219,10 @@ class _Cover:
         if len(self._boxes.lo) == _DEPTH:
             spares.keep("cover", self._ensemble, self._boxes)
 
-    def run_rounds(self, meter: Meter) -> None:
-        """Go on for some rounds, beside others, as long as the budget lasts; one round if that counts nodes."""
-        for _ in range(_STRETCH if meter.rest().nodes is None else 1):
-            if not self.ended and not meter.is_spent:
+    def run_rounds(self, rounds: int, ends: Callable[[], bool]) -> None:
+        """Go on for so many rounds, beside others, unless there is an end to it."""
+        for _ in range(rounds):
+            if not self.ended and not ends():
                 self.run(_ROUND)
 
     def run(self, nodes: int) -> None:

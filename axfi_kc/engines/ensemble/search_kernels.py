@@ -39,8 +39,12 @@ __all__ = [
     "Scratch",
     "Stack",
     "ask",
+    "is_hit",
     "open_box",
+    "shrink",
+    "split",
     "sweep",
+    "vote",
     "witness",
 ]
 
@@ -191,13 +195,13 @@ def open_box(F, A, S, j, p, free):
 
 
 @part
-def _is_hit(F, S, j, p):
+def is_hit(F, S, j, p):
     """Tell whether the point of box `p` nearest to v is dissimilar by score j, exactly."""
     return exceeds(F.value, F.base, j, S.value[p], S.near, p, np.int64(F.start[j]), np.int64(F.start[j + 1]))
 
 
 @part
-def _vote(F, S, j, p, gain, weight, node):
+def vote(F, S, j, p, gain, weight, node):
     """Choose a node to split box `p` at; -1 if no tree overshoots.
 
     Each tree votes, with the amount by which its bound is above its value at the nearest point, for the feature of
@@ -252,7 +256,7 @@ def _copy(F, S, j, p, q):
 
 
 @part
-def _split(F, S, j, p, v, n):
+def split(F, S, j, p, v, n):
     """Replace box `p` by its halves at node `n` that may exceed 0; return the new height.
 
     The half without v's cell, or the one with the larger bound, ends on top: depth first along the most promising
@@ -330,7 +334,7 @@ def _propagate(F, S, j, p, v, C, n_sets, max_size, fixed):
 
 
 @part
-def _shrink(F, S, j, p, v, W, x, at):
+def shrink(F, S, j, p, v, W, x, at):
     """Set `W` to features in which some dissimilar point differs from v: those of box `p`'s nearest, or fewer.
 
     Feature by feature is put back to v where the point stays dissimilar. That costs evaluations only; what is left
@@ -405,15 +409,15 @@ def sweep(F, A, C, S, free, T, reg):
         reg[TOP] = p
         if not _propagate(F, S, j, p, v, C, reg[N_SETS], reg[MAX_SIZE], T.fixed):
             continue
-        if _is_hit(F, S, j, p):
+        if is_hit(F, S, j, p):
             # Done: every point of the box changes at least the features in which the nearest differs from v.
-            _shrink(F, S, j, p, v, T.W, T.x, T.at)
+            shrink(F, S, j, p, v, T.W, T.x, T.at)
             store(C, T.W, np.int64(0), reg[N_SETS])
             reg[N_SETS] += 1
             continue
-        n = _vote(F, S, j, p, T.gain, T.weight, T.node)
+        n = vote(F, S, j, p, T.gain, T.weight, T.node)
         if n >= 0:
-            reg[TOP] = _split(F, S, j, p, v, n)
+            reg[TOP] = split(F, S, j, p, v, n)
 
 
 @part
@@ -426,12 +430,12 @@ def ask(F, S, j, v, T, reg):
             return STACK_FULL
         reg[NODES] += 1
         p = reg[TOP] - 1
-        if _is_hit(F, S, j, p):
+        if is_hit(F, S, j, p):
             return FOUND
         reg[TOP] = p
-        n = _vote(F, S, j, p, T.gain, T.weight, T.node)
+        n = vote(F, S, j, p, T.gain, T.weight, T.node)
         if n >= 0:
-            reg[TOP] = _split(F, S, j, p, v, n)
+            reg[TOP] = split(F, S, j, p, v, n)
     return DONE
 
 
