@@ -4,14 +4,15 @@ For three boosted models, the least critical radius (linf, features scaled to [0
 nearest adversarial example of dtai-veritas' robustness search. Thresholds are float32 and libraries round before they
 compare, so both agree when they differ by at most one step of float32 at 1; dtai-veritas is also asked directly one
 step below (nothing may be there) and one step above (something must be). Then all CXps with their weights of a random
-forest of 100 unlimited trees on breast cancer, within 0.1 of each feature's range, 60 seconds each.
+forest of 100 unlimited trees on breast cancer, within 0.1 of each feature's range, 60 seconds each, or as long as it
+takes (``--seconds 0``; hours), and only that (``--forest ROW ROW ...``).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -124,8 +125,8 @@ class _Peer:
         return len(search.get_max_output_difference(radius, 60.0)[1]) > 0
 
 
-def forest(instances: int, seconds: float) -> dict[str, Any]:
-    """Return the seconds of a large forest within a radius, per instance."""
+def forest(instances: Sequence[int], seconds: float) -> dict[str, Any]:
+    """Return the seconds of a large forest within a radius, per instance; 0 seconds: as many as it takes."""
     X, y = load_breast_cancer(return_X_y=True)
     train, test, target, _ = train_test_split(X, y, test_size=0.3, random_state=SEED)
     model = RandomForestClassifier(100, random_state=SEED).fit(train, target)
@@ -134,12 +135,13 @@ def forest(instances: int, seconds: float) -> dict[str, Any]:
     similarity = Similarity.of(form, None)
     engine = RegionEngine(form, Region(radius=FOREST_RADIUS, unit="range"), lambda part: engine_for(part, similarity))
     rows = []
-    budget = ax.Budget(seconds=seconds, threads=2)
-    for n in tqdm(range(instances), desc="forest"):
+    budget = ax.Budget(seconds=seconds or None, threads=2)
+    for n in tqdm(instances, desc="forest"):
         start = perf_counter()
         found = engine.explain(test[[n]], budget=budget, partial=True)
         known = "complete" if found.is_complete else f"complete up to {found.radius(0)} features"
         rows.append({"row": n, "seconds": perf_counter() - start, "cxps": int(found.counts[0]), "known": known})
+        tqdm.write(str(rows[-1]))
     return {
         "radius": str(FOREST_RADIUS),
         "trees": 100,
@@ -152,17 +154,25 @@ def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="5 instances each")
-    parser.add_argument("--seconds", type=float, default=FOREST_SECONDS, help="of the forest, per instance")
+    parser.add_argument(
+        "--seconds", type=float, default=FOREST_SECONDS, help="of the forest, per instance; 0: no limit"
+    )
+    parser.add_argument(
+        "--forest", type=int, nargs="*", metavar="ROW", help="only the forest, and these test instances"
+    )
     given = parser.parse_args()
     quick = given.quick
     result = {"stamp": stamp(("axfi-kc", "dtai-veritas", "xgboost", "lightgbm", "scikit-learn"), seed=SEED)}
-    if find_spec("veritas") is None:
+    if given.forest is not None:
+        print("only the forest, as asked for")
+    elif find_spec("veritas") is None:
         print("dtai-veritas is not installed: pip install 'axfi-kc[benchmarks]'")
     else:
         result["veritas"] = [against_veritas(name, 5 if quick else 100) for name in MODELS]
-    result["forest"] = forest(3 if quick else 20, given.seconds)
-    for row in (*result.get("veritas", ()), *result["forest"]["rows"]):
+    result["forest"] = forest(given.forest or range(3 if quick else 20), given.seconds)
+    for row in result.get("veritas", ()):
         print(row)
+    print(f"forest: {result['forest']['finished']} of {len(result['forest']['rows'])} complete")
     print("written to", save("radii", result))
 
 
