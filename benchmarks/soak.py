@@ -38,6 +38,7 @@ from axfi_kc.errors import ConstantModelError, DomainError, SimilarityError
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.provenance import save, stamp
+from tests.support.constrained_judge import random_judge
 from tests.support.crossed_problems import Scene, differences, random_scene
 from tests.support.linear_judge import LinearJudge
 from tests.support.oracle import Judge, Space
@@ -238,6 +239,23 @@ def check_plane(rng: Random) -> int:
     return 1
 
 
+def check_cut_plane(rng: Random) -> int:
+    """Explain a linear model with real features under constraints: half-spaces over the boxes that these leave."""
+    judge = random_judge(rng)
+    names, row = judge.domain.names, dict(zip(judge.domain.names, judge.v, strict=True))
+    ratios = {Y: judge.ratio(Y) for Y in judge.cxps}
+    kind = "unit" if None in ratios.values() else "ratio"  # what surrounds the instance may have no probability
+    try:
+        e = ax.Explainer(judge.model, judge.domain, delta=judge.delta, weights=kind).explain(row)
+    except ConstantModelError:
+        check("CXps of a constant model", judge.cxps, [])
+        return 1
+    known = {Y: ratio or Fraction(0) for Y, ratio in ratios.items()}
+    answer = Answer(judge.output, len(names), known, dict.fromkeys(known, 1))
+    check_instance(e, answer, weights=kind, others=[rng.choice(SCORES)])
+    return 1
+
+
 def kind_of(seed: int) -> str:
     return PLANE if seed % PLANE_EVERY == PLANE_EVERY - 1 else KINDS[seed % len(KINDS)]
 
@@ -246,6 +264,8 @@ def check_seed(seed: int) -> tuple[list[str], int]:
     """Check the model of one seed; return what its problems are made of, and how many there are."""
     rng = Random(seed)
     if kind_of(seed) == PLANE:
+        if rng.random() < 0.5:
+            return [PLANE, "reals", "constraints", "weights: ratio"], sum(check_cut_plane(rng) for _ in range(4))
         return [PLANE, "reals", "weights: ratio"], sum(check_plane(rng) for _ in range(4))
     scene = random_scene(rng, kind_of(seed), n_instances=INSTANCES)
     try:

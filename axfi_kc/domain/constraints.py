@@ -258,13 +258,16 @@ def _finite(feature: Feature, what: str) -> None:
         )
 
 
-def _check_float(value: Fraction, constraint: Constraint) -> None:
+def _check_cut(value: Fraction, feature: Feature, constraint: Constraint) -> None:
+    """Raise unless a feature can be cut at a number: cuts are floats."""
     try:
-        float(value)
+        rounded = float(value)
     except OverflowError as error:
         raise DomainError(
             f"A constraint on {constraint.names[0]!r} has a number beyond floats; give a smaller."
         ) from error
+    if isinstance(feature, Real) and Fraction(rounded) != value:
+        raise DomainError(f"{constraint} cuts a real feature at a number that is no float64; round it.")
 
 
 def _every_value(feature: Feature) -> Iterable[Bound]:
@@ -294,9 +297,7 @@ class Compared(Constraint):
             raise DomainError(
                 f"{self} compares by size, but feature {self.name!r} has the category {odd!r}; use ==, != or isin."
             )
-        _check_float(self.value, self)
-        if isinstance(feature, Real) and Fraction(float(self.value)) != self.value:
-            raise DomainError(f"{self} cuts a real feature at a number that is no float64; round it.")
+        _check_cut(self.value, feature, self)
         return self
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
@@ -350,7 +351,7 @@ class Member(Constraint):
             if value is not None and known is not None and value not in known:
                 raise DomainError(f"Feature {self.name!r} has no category {value!r}; it is {feature.describe()}.")
             if value is not None and known is None:
-                _check_float(exact(value, f"value of {self.name!r}"), self)
+                _check_cut(exact(value, f"value of {self.name!r}"), feature, self)
         return self
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:

@@ -24,6 +24,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS, language_of
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Real
+from axfi_kc.domain.region import Near
 from axfi_kc.engines.boxes.engine import BoxEngine
 from axfi_kc.engines.circuit.engine import CircuitEngine, TargetEngine
 from axfi_kc.engines.diagram.engine import DiagramEngine
@@ -42,6 +43,7 @@ from axfi_kc.engines.found import (
     nearest_floats,
 )
 from axfi_kc.engines.joint import BoxedEngine, JointEngine
+from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.linear.one_class import LinearClassEngine
 from axfi_kc.engines.linear.renumbered import RenumberedEngine
@@ -171,7 +173,9 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
     small = renumbered(model) if is_union else None
     if small is not None:
         return RenumberedEngine(model, similarity, small)
-    _check_discrete(model)
+    if isinstance(model, LinearModel) and any(isinstance(f, Real) for f in model.domain.features):
+        _check_no_ball(model)
+        return ConstrainedLinearEngine(model, similarity)
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
 
 
@@ -200,7 +204,7 @@ def _joint_engine(model: Model, similarity: Similarity) -> Engine:
 
 
 def _check_discrete(model: Model) -> None:
-    """Raise for a linear model over real features: its closed forms do not survive a cut through the simplex."""
+    """Raise for a linear model over real features, whose half-spaces are no boxes."""
     odd = next((f for f in model.domain.features if isinstance(f, Real)), None)
     if not isinstance(model, LinearModel) or odd is None:
         return
@@ -210,16 +214,22 @@ def _check_discrete(model: Model) -> None:
             "bins cut its volumes into pieces without a closed form; declare the feature integer, or give the domain "
             "independent features (domain.with_distribution(None))."
         )
-    if not model.domain.constraints:
-        raise UnsupportedModelError(
-            f"What is similar is no union of boxes for a linear model over the real feature {odd.name!r}, so that it "
-            "has no such probability here; declare the feature integer."
-        )
     raise UnsupportedModelError(
-        f"A linear model over the real feature {odd.name!r} is not explained under constraints, or within a ball "
-        "of norm 'l1', which cut its volumes into pieces without a closed form; declare the feature integer, or "
-        "use a region of norm 'linf'."
+        f"What is similar is no union of boxes for a linear model over the real feature {odd.name!r}, so that it "
+        "has no such probability here; declare the feature integer."
     )
+
+
+def _check_no_ball(model: LinearModel) -> None:
+    """Raise for a ball that cuts through the cells of real features: half-spaces cut what is left once more."""
+    real = {f.name for f in model.domain.features if isinstance(f, Real)}
+    balls = (c for c in model.domain.constraints if isinstance(c, Near))
+    odd = next((name for ball in balls for name in ball.names if name in real), None)
+    if odd is not None:
+        raise UnsupportedModelError(
+            f"A linear model over the real feature {odd!r} is not explained within a ball of norm 'l1', which cuts its "
+            "volumes into pieces without a closed form; use norm='linf', freeze the feature, or declare it integer."
+        )
 
 
 def engine_through(target: str, model: Model, similarity: Similarity) -> Engine:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, combinations, pairwise, product
-from math import factorial, prod
+from itertools import pairwise, product
+from math import prod
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,6 +23,7 @@ from axfi_kc.domain.distribution import States, measured_domain
 from axfi_kc.domain.features import Feature, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.region import Near, uniform_pieces
+from axfi_kc.engines.uniform_sums import share_below_sum
 from axfi_kc.errors import DomainError
 from axfi_kc.families.masks import features_of
 from axfi_kc.models import GriddedModel, Model, Similarity
@@ -127,7 +128,7 @@ class BallWeights:
             spare = self._near.radius - sum((p.least for p in chosen), Fraction(0))
             share = prod((p.share for p in chosen), start=Fraction(1))
             share = share and share * self._chance([p.state for p in chosen], codes, members)
-            total += share and share * _uniform_sum([p.more for p in chosen if p.more], spare)
+            total += share and share * share_below_sum([p.more for p in chosen if p.more], spare)
         return total
 
     def _chance(self, states: Sequence[int], codes: npt.NDArray[np.float64], members: Sequence[int]) -> Fraction:
@@ -204,15 +205,3 @@ def _cut_pieces(
             if a < b:
                 nearest = min(abs(a - centre), abs(b - centre))
                 yield _Piece(mass * (b - a) / (high - low), nearest * factor, (b - a) * factor, state)
-
-
-def _uniform_sum(widths: Sequence[Fraction], limit: Fraction) -> Fraction:
-    """Return the probability that independent uniform variables on [0, width] add up to at most a limit."""
-    if limit < 0 or (widths and not limit):
-        return Fraction(0)
-    if limit >= sum(widths):
-        return Fraction(1)
-    k = len(widths)
-    corners = chain.from_iterable(combinations(widths, size) for size in range(k + 1))
-    terms = ((-1) ** len(corner) * max(limit - sum(corner), Fraction(0)) ** k for corner in corners)
-    return sum(terms, Fraction(0)) / (factorial(k) * prod(widths))

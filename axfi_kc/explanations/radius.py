@@ -20,7 +20,8 @@ from axfi_kc.domain.from_tables import FeatureNames, feature_names
 from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of
 from axfi_kc.errors import DomainError
-from axfi_kc.explanations.counterfactuals.linear import goes_by_values, renumbered_problem
+from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
+from axfi_kc.explanations.counterfactuals.linear import goes_by_values, has_reals, renumbered_problem
 from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
 from axfi_kc.explanations.problem import Problem
@@ -75,6 +76,8 @@ def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
             return _OfLinear(problem, region, account, renumbered_problem(inner, small))
         if not inner.domain.constraints:
             return _OfLinear(problem, region, account, inner)
+        if has_reals(inner.model):
+            return _OfConstrained(problem, region, account, inner)
     return (_Largest if region.norm == "linf" else _Summed)(problem, region, account)
 
 
@@ -152,6 +155,18 @@ class _OfLinear(Reaches):
         factors = {i: self.factor(i) for i in features}
         found = linear_reach(self._inner, features, factors, norm=self.region.norm, account=self._account)
         return None if found is None else Reach(*found)
+
+
+class _OfConstrained(Reaches):
+    """For linear models over real features under constraints: box by box of the possible points."""
+
+    def __init__(self, problem: Problem, region: Region, account: Account, inner: Problem) -> None:
+        super().__init__(problem, region, account)
+        self._search = ConstrainedSearch(inner, account)
+
+    def _found(self, mask: int) -> Reach | None:
+        features = features_of(mask)
+        return self._search.reach(features, {i: self.factor(i) for i in features}, norm=self.region.norm)
 
 
 def replace_radius(region: Region, radius: Fraction | None) -> Region:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.domain.measures import Weights
-from axfi_kc.errors import DomainError
 from axfi_kc.models.linear_model import LinearModel
 from axfi_kc.models.restriction import restricted
 
@@ -60,6 +59,8 @@ def renumbered(model: LinearModel) -> Renumbered | None:
     if not plain or any(len(c.names) != 1 for c in domain.constraints):
         return None
     old = [_kept(f, domain) if f.name in single else None for f in domain.features]
+    if any(kept and not _has_mass(f, kept) for f, kept in zip(domain.features, old, strict=True)):
+        return None  # as weights these categories would be none, but what they are worth may never be asked
     fewer = [f if kept is None else _with_categories(f, kept) for f, kept in zip(domain.features, old, strict=True)]
     return Renumbered(restricted(model, Domain(fewer)), tuple(old))  # type: ignore[arg-type]
 
@@ -75,15 +76,14 @@ def _kept(feature: Feature, domain: Domain) -> tuple[int, ...]:
     return tuple(kept)
 
 
+def _has_mass(feature: Feature, kept: Sequence[int]) -> bool:
+    return not isinstance(feature.measure, Weights) or len(kept) == 1 or any(feature.measure.shares[k] for k in kept)
+
+
 def _with_categories(feature: Feature, kept: Sequence[int]) -> Feature:
     if not isinstance(feature, Categorical):
         raise TypeError("expected a categorical feature")
     is_weighted = isinstance(feature.measure, Weights) and len(kept) > 1  # one category has all of the probability
     shares = [feature.measure.shares[k] for k in kept] if is_weighted else None  # type: ignore[union-attr]
-    if shares is not None and not any(shares):
-        raise DomainError(
-            f"The categories of {feature.name!r} that are left have probability 0; widen the region, or change the "
-            "measure."
-        )
     values, codes = [feature.values[k] for k in kept], [feature.codes[k] for k in kept]
     return Categorical(feature.name, values, weights=shares, columns=feature.columns, codes=codes)

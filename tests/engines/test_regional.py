@@ -15,8 +15,8 @@ from axfi_kc import Domain, Histogram, Integer, Real
 from axfi_kc.domain.grid import Cut
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import engine_for, engine_through
-from axfi_kc.engines.ball_weights import _uniform_sum
 from axfi_kc.engines.regional import RegionEngine
+from axfi_kc.engines.uniform_sums import share_below_sum
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import LinearModel, Positive, Similarity, Slope, TreeNodes, TreeSum
 from benchmarks import soak
@@ -177,11 +177,11 @@ def test_a_histogram_is_measured_piece_by_piece() -> None:
 
 def test_sums_of_uniform_variables() -> None:
     one = Fraction(1)
-    assert _uniform_sum([one] * 3, Fraction(1)) == Fraction(1, 6)
-    assert _uniform_sum([one] * 3, Fraction(3, 2)) == Fraction(1, 2)
-    assert _uniform_sum([one] * 4, Fraction(2)) == Fraction(1, 2)
-    assert _uniform_sum([one, 2 * one], Fraction(2)) == Fraction(3, 4)
-    assert (_uniform_sum([], Fraction(0)), _uniform_sum([], Fraction(-1))) == (1, 0)
+    assert share_below_sum([one] * 3, Fraction(1)) == Fraction(1, 6)
+    assert share_below_sum([one] * 3, Fraction(3, 2)) == Fraction(1, 2)
+    assert share_below_sum([one] * 4, Fraction(2)) == Fraction(1, 2)
+    assert share_below_sum([one, 2 * one], Fraction(2)) == Fraction(3, 4)
+    assert (share_below_sum([], Fraction(0)), share_below_sum([], Fraction(-1))) == (1, 0)
 
 
 def test_a_real_linear_model_in_an_l1_ball_is_refused_in_one_sentence() -> None:
@@ -189,7 +189,7 @@ def test_a_real_linear_model_in_an_l1_ball_is_refused_in_one_sentence() -> None:
     model = LinearModel.of(domain, [Slope((1,)), Slope((1,))], base=[-1], rule=Positive((0, 1)))
     similarity = Similarity.of(model, None)
     engine = RegionEngine(model, Region(radius=1, norm="l1"), lambda part: engine_for(part, similarity))
-    with pytest.raises(UnsupportedModelError, match="the real feature 'x' is not explained under constraints"):
+    with pytest.raises(UnsupportedModelError, match="the real feature 'x' is not explained within a ball"):
         engine.explain(np.zeros((1, 2)))
 
 

@@ -12,6 +12,7 @@ import axfi_kc as ax
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations import axioms
 from axfi_kc.scores.forest import CXpForest
+from tests.support.constrained_judge import random_judge
 from tests.support.random_constraints import random_constrained
 from tests.support.random_distributions import DISTRIBUTION_KINDS, random_distribution
 from tests.support.random_problems import Truth
@@ -125,6 +126,17 @@ def test_the_properties_hold_among_possible_points() -> None:
     for truth, problem in constrained_problems("axioms", 150):
         for weights in ("ratio", "unit", "count") if truth.is_finite else ("ratio", "unit"):
             check_properties(problem, weights, before)
+
+
+def test_the_properties_hold_for_half_spaces_cut_by_constraints() -> None:
+    before: dict[tuple[str, ...], CXpForest] = {}
+    for n in range(100):
+        judge = random_judge(Random(f"axioms of planes {n}"))
+        row = dict(zip(judge.domain.names, judge.v, strict=True))
+        problem = ax.Problem.of(judge.model, judge.domain, row, delta=judge.delta)
+        for weights in ("ratio", "unit"):
+            if weights == "unit" or None not in map(judge.ratio, judge.cxps):
+                check_properties(problem, weights, before)
 
 
 def test_the_properties_hold_under_joint_distributions() -> None:

@@ -1,0 +1,140 @@
+"""Nearest adversarial examples of linear models over real features under constraints, and how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+import axfi_kc as ax
+from axfi_kc.budget import Account
+from axfi_kc.domain.constraints import feature
+from axfi_kc.domain.region import Region, factor_of
+from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine
+from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError, WeightError
+from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
+from axfi_kc.explanations.radius import reaches_of
+from axfi_kc.models import LinearModel, Positive
+from tests.support.constrained_judge import ConstrainedJudge, random_judge
+
+_LITTLE = Fraction(1, 10**7)
+
+
+def cases(name: str, number: int) -> Iterator[tuple[ConstrainedJudge, ax.Explanation, Random]]:
+    for n in range(number):
+        rng = Random(f"{name} {n}")
+        judge = random_judge(rng)
+        try:
+            explainer = ax.Explainer(judge.model, judge.domain, delta=judge.delta, weights="unit")
+        except ConstantModelError:
+            continue
+        e = explainer.explain(dict(zip(judge.domain.names, judge.v, strict=True)))
+        if isinstance(e.problem.engine, ConstrainedLinearEngine):
+            yield judge, e, rng
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_reaches_are_where_something_begins_to_be_near(norm: str) -> None:
+    checked = 0
+    for judge, e, rng in cases(f"reaches {norm}", 60):
+        features = judge.domain.features
+        weights = {f.name: rng.choice((0, Fraction(1, 2), 1, 2)) for f in features if rng.random() < 0.3}
+        region = Region(norm=norm, unit=rng.choice(("value", "range")), weights=weights)
+        factors = [factor_of(region, f) for f in features]
+        reaches = reaches_of(e.problem, region, Account(None, goal="radius"))
+        for mask in range(1, 1 << len(features)):
+            S, reach = [i for i in range(len(features)) if mask >> i & 1], reaches[mask]
+            if reach is None:
+                assert not judge.is_within(S, factors, norm, Fraction(10**6))
+                continue
+            assert judge.is_within(S, factors, norm, reach.radius + _LITTLE)
+            assert judge.is_within(S, factors, norm, reach.radius) == (not reach.is_open)
+            assert reach.radius < _LITTLE or not judge.is_within(S, factors, norm, reach.radius - _LITTLE)
+            checked += 1
+    assert checked > 100
+
+
+def test_examples_are_possible_and_no_further_than_they_need_be() -> None:
+    checked = 0
+    for judge, e, _ in cases("nearest", 80):
+        region = Region(norm="l1", unit="range")
+        reaches = reaches_of(e.problem, region, Account(None, goal="radius"))
+        for cxp in e.cxps:
+            found = e.counterfactual(cxp)
+            assert judge.is_possible(tuple(found.point[name] for name in judge.domain.names))
+            assert e.problem.is_dissimilar(found.output)
+            if not any(f.missing for f in judge.domain.features):  # a missing value is near to nothing
+                reach = reaches[judge.domain.mask(cxp.features)]
+                assert reach is not None
+                assert float(found.distance) == pytest.approx(float(reach.radius), abs=1e-9)
+            checked += 1
+    assert checked > 40
+
+
+def test_points_that_meet_the_conditions_are_examples() -> None:
+    checked = 0
+    for judge, e, rng in cases("conditions", 80):
+        search = ConstrainedSearch(e.problem, Account(None, goal="example"))
+        for cxp in e.cxps:
+            S = [judge.domain.index(name) for name in cxp.features]
+            codes = search.nearest(S)
+            assert codes is not None
+            conditions = search.conditions(S, codes)
+            for _ in range(5):
+                point = e.problem.codes.copy()
+                for i, c in zip(S, conditions, strict=True):
+                    own = judge.domain.features[i]
+                    low, high = (max(c.low, float(own.low)), min(c.high, float(own.high))) if c.low < c.high else (0, 0)
+                    point[i] = rng.choice((low, high, c.code, rng.uniform(low, high))) if low < high else c.code
+                values = judge.domain.decode(point)
+                assert judge.is_possible(tuple(values))
+                assert e.problem.is_dissimilar(e.problem.model.predict([values])[0])
+                checked += 1
+    assert checked > 200
+
+
+def test_drawn_examples_are_possible() -> None:
+    drawn = 0
+    for judge, e, _ in cases("drawn", 60):
+        for cxp in e.cxps:
+            try:
+                found = e.counterfactual(cxp, seed=drawn)
+            except WeightError:
+                assert not judge.ratio(judge.domain.mask(cxp.features))
+                continue
+            assert judge.is_possible(tuple(found.point[name] for name in judge.domain.names))
+            drawn += 1
+    assert drawn > 30
+
+
+DOMAIN = ax.Domain([ax.Real("r", 0, 1), ax.Integer("a", 0, 1), ax.Real("s", 0, 2)])
+MODEL = LinearModel.of_columns(DOMAIN, [[2, 1, 1]], intercepts=[-1], rule=Positive((0, 1)))
+HIGH = DOMAIN.where((feature("r") < 0.5) | (feature("a") == 1))
+
+
+def test_words_stay_within_what_is_possible() -> None:
+    e = ax.Explainer(MODEL, HIGH).explain((0.25, 0, 0.25))
+    # From 3/8 on, but below a half: without a, r may not go on.
+    assert e.counterfactual(("r",)).words == "r >= 0.38 and r <= 0.499"
+    assert e.counterfactual(("s",)).words == "s >= 0.51"
+
+
+def test_the_path_of_radii_agrees_with_explanations_within_them() -> None:
+    explainer, x = ax.Explainer(MODEL, HIGH), (0.25, 0, 0.25)
+    path = ax.radius_path(explainer, x, unit="range")
+    assert len(path.steps) > 2
+    for step in path.steps[1:]:
+        within = Region(radius=step.start + Fraction(1, 10**6), unit="range")
+        assert {c.features for c in explainer.explain(x, within=within).cxps} == {c.features for c in step.cxps}
+
+
+def test_a_ball_of_norm_l1_is_refused_in_one_sentence() -> None:
+    with pytest.raises(UnsupportedModelError, match=r"not explained within a ball of norm 'l1'.*; use norm='linf'"):
+        ax.Explainer(MODEL, HIGH).explain((0.25, 0, 0.25), within=Region(radius=1, norm="l1"))
+
+
+def test_an_instance_that_cannot_exist_is_refused() -> None:
+    with pytest.raises(DomainError, match="violates a constraint of its domain"):
+        ax.Explainer(MODEL, HIGH).explain((0.75, 0, 0.25))
