@@ -18,7 +18,7 @@ from axfi_kc.verification.reading.forms import LinearForm, Margin
 from axfi_kc.verification.report import Allowance, Spent
 from axfi_kc.verification.spaces import Number, first_of, number_of, shares_of, values_of
 
-__all__ = ["ClassProofs", "LinearProofs", "above", "solution", "volume"]
+__all__ = ["Bin", "ClassProofs", "LinearProofs", "above", "bins_of", "solution", "volume"]
 
 
 Row = tuple[tuple[Fraction, ...], Fraction]  # a half-space: factors times u is at most the number
@@ -97,7 +97,7 @@ def _length(rows: list[Row]) -> Fraction:
     return max(high - low, Fraction(0))
 
 
-_Bin = tuple[Fraction, Fraction, Fraction]  # from, to, probability
+Bin = tuple[Fraction, Fraction, Fraction]  # from, to, probability
 _ANY = object()  # some number of an interval
 
 
@@ -164,7 +164,7 @@ class LinearProofs:
         ends = (feature.low, feature.high) if isinstance(feature, Integer | Real) else ()
         return [*map(Fraction, ends), *nothing]
 
-    def codes(self, corner: dict[int, Number]) -> Codes:
+    def codes(self, corner: dict[int, Number]) -> Codes | None:
         """Return a corner as codes, rounded into the domain."""
         found = self._claim.codes.copy()
         for i, number in corner.items():
@@ -216,20 +216,30 @@ class LinearProofs:
         """Return the probability that one of the margins holds, over the real features."""
         if not reals:
             return Fraction(any(m.holds(c) for m, c in parts))
-        bins = [_bins(self._claim.domain.features[i]) for i in reals]
+        bins = [bins_of(self._claim.domain.features[i]) for i in reals]
         total = Fraction(0)
         for box in product(*bins):
             allowance.spend()
             share = prod((p for _, _, p in box), start=Fraction(1))
-            scaled = [(m, *self._scaled(m, c, reals, box)) for m, c in parts]
-            # A margin that is constant on the box is decided by its sign, ties included; for the others a tie
-            # has measure 0.
-            flat = any(m.holds(c) for m, c, steps in scaled if not any(steps))
-            total += share * (1 if flat else self._union([(c, steps) for _, c, steps in scaled], allowance))
+            total += share * self._part(parts, reals, box, allowance)
         return total
 
+    def _part(
+        self,
+        parts: list[tuple[Margin, Fraction]],
+        reals: tuple[int, ...],
+        box: tuple[Bin, ...],
+        allowance: Allowance,
+    ) -> Fraction:
+        """Return the share of a box of real features where one of the margins holds."""
+        scaled = [(m, *self._scaled(m, c, reals, box)) for m, c in parts]
+        # A margin that is constant on the box is decided by its sign, ties included; for the others a tie has
+        # measure 0.
+        flat = any(m.holds(c) for m, c, steps in scaled if not any(steps))
+        return Fraction(1) if flat else self._union([(c, steps) for _, c, steps in scaled], allowance)
+
     def _scaled(
-        self, margin: Margin, constant: Fraction, reals: tuple[int, ...], box: tuple[_Bin, ...]
+        self, margin: Margin, constant: Fraction, reals: tuple[int, ...], box: tuple[Bin, ...]
     ) -> tuple[Fraction, list[Fraction]]:
         """Return a margin over a box as a constant and what each feature adds from its lower to its upper end."""
         steps = []
@@ -363,7 +373,7 @@ def _values(feature: Feature, *, counted: bool) -> list[tuple[Any, Fraction]]:
     return [*((Fraction(first_of(feature) + k), Fraction(1) if counted else p) for k, p in listed), *nothing]
 
 
-def _bins(feature: Feature) -> list[_Bin]:
+def bins_of(feature: Feature) -> list[Bin]:
     """Return the intervals on which a real feature that is not missing is uniform."""
     if not isinstance(feature, Real):
         return []

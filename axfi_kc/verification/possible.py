@@ -176,12 +176,19 @@ class Possible:
         """Tell whether a box may hold a possible point: no constraint fails on all of it."""
         return all(_truth(rule, lambda c: self._on(c, box))[0] for rule in self._rules(box))
 
-    def boxes(self, box: Box, allowance: Allowance) -> Iterator[tuple[dict[int, int], Fraction]]:
-        """Iterate over disjoint boxes that hold exactly the possible points of one, with the share of these in each."""
+    def boxes(
+        self, box: Box, allowance: Allowance, *, keep: Callable[[Box], bool] | None = None
+    ) -> Iterator[tuple[dict[int, int], Fraction]]:
+        """Iterate over disjoint boxes that hold exactly the possible points of one, with the share of these in each.
+
+        Boxes that are not to be kept are left out, with all that is in them.
+        """
         rules, stack = self._rules(box), [dict(box)]
         while stack:
             here = stack.pop()
             allowance.spend()
+            if keep is not None and not keep(here):
+                continue
             pairs = [_truth(rule, lambda c, here=here: self._on(c, here)) for rule in rules]  # type: ignore[misc]
             if not all(holds for holds, _ in pairs):
                 continue

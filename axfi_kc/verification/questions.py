@@ -15,6 +15,7 @@ from axfi_kc.models.own_predict import Codes, Predict, library_of, predictor
 from axfi_kc.verification.claim import Claim
 from axfi_kc.verification.example_circuits import circuit_holds, cut_elsewhere
 from axfi_kc.verification.linear_proofs import ClassProofs, LinearProofs
+from axfi_kc.verification.piece_proofs import ClassPieceProofs, PieceProofs
 from axfi_kc.verification.possible import Possible, possible_rows, violated
 from axfi_kc.verification.reading import form_of
 from axfi_kc.verification.reading.forms import CellForm, Form, LinearForm, TreeForm
@@ -357,7 +358,10 @@ def _proofs(
         return None  # the check of the prediction says so
     if isinstance(form, LinearForm) and LinearProofs.covers(claim):
         return LinearProofs(form, claim) if claim.toward is None else ClassProofs(form, claim)
-    # Constraints that tie features to each other spoil extreme corners: value by value a linear form is a sum of trees.
+    # Constraints that tie features to each other spoil extreme corners. Over values that can be listed a linear form is
+    # a sum of trees; over others, constraints leave boxes that have corners again.
+    if isinstance(form, LinearForm) and space is None and PieceProofs.covers(claim):
+        return PieceProofs(form, claim) if claim.toward is None else ClassPieceProofs(form, claim)
     if isinstance(form, TreeForm | LinearForm) and space is not None:
         try:
             return TreeProofs(form, space, possible, allowance)

@@ -20,7 +20,6 @@ from axfi_kc.models import Argmax, LinearModel, Positive, Slope
 
 Point = tuple[Any, ...]
 Constraint = tuple[tuple[Fraction, ...], Fraction]  # a . x <= b
-_REAL = object()  # any number of a real feature
 
 
 def volume(constraints: Sequence[Constraint], n: int) -> Fraction:
@@ -123,10 +122,10 @@ class LinearJudge:
         for combination in product(*options):
             probability = prod((p for _, p in combination), start=Fraction(1))
             if probability:
-                total += probability * self._dissimilar_share([x for x, _ in combination])
+                total += probability * self.share([x for x, _ in combination])
         return total
 
-    def _dissimilar_share(self, values: list[Any]) -> Fraction:
+    def share(self, values: list[Any]) -> Fraction:
         """Return the share of dissimilar points where the real features run over intervals."""
         free = [i for i, x in enumerate(values) if isinstance(x, tuple)]
         if not free:
@@ -182,32 +181,30 @@ class ClassJudge(LinearJudge):
 
     def is_wcxp(self, S: frozenset[int]) -> bool:
         choices = [
-            ([_REAL, *_nothing(f)] if isinstance(f, Real) else _values(f)) if i in S else [x]
+            ([(f.low, f.high), *_nothing(f)] if isinstance(f, Real) else _values(f)) if i in S else [x]
             for i, (f, x) in enumerate(zip(self.domain.features, self.v, strict=True))
         ]
-        return any(any(map(self.dissimilar, self._faces(point))) for point in product(*choices))
+        return any(any(map(self.dissimilar, self.faces(point))) for point in product(*choices))
 
-    def _faces(self, point: Point) -> Iterator[Point]:
-        """Iterate over a point of each face of the box in which some features are real."""
-        free, features = [i for i, x in enumerate(point) if x is _REAL], self.domain.features
+    def faces(self, point: Point) -> Iterator[Point]:
+        """Iterate over a point of each face of the box in which some features run over intervals, ends included."""
+        free = [i for i, x in enumerate(point) if isinstance(x, tuple)]
         units = [tuple(Fraction(int(i == j)) for j in free) for i in free]
         origin = tuple(Fraction(0) if i in free else x for i, x in enumerate(point))
-        planes = [(u, end) for u, i in zip(units, free, strict=True) for end in (features[i].low, features[i].high)]
+        planes = [(u, end) for u, i in zip(units, free, strict=True) for end in point[i]]
         for a, b in combinations(range(len(self.model.base)), 2):
             slopes = zip(self._slopes(a, free), self._slopes(b, free), strict=True)
             planes.append((tuple(x - y for x, y in slopes), self.score(origin, b) - self.score(origin, a)))
         meeting = {tuple(x) for rows in combinations(planes, len(free)) if (x := _meet(rows, len(free))) is not None}
-        corners = [
-            x for x in meeting if all(features[i].low <= c <= features[i].high for i, c in zip(free, x, strict=True))
-        ]
+        corners = [x for x in meeting if all(point[i][0] <= c <= point[i][1] for i, c in zip(free, x, strict=True))]
         for size in range(1, len(free) + 2):
             for some in combinations(corners, size):
                 moved = dict(zip(free, (sum(column) / size for column in zip(*some, strict=True)), strict=True))
                 yield tuple(moved.get(i, x) for i, x in enumerate(origin))
 
-    def _dissimilar_share(self, values: list[Any]) -> Fraction:
+    def share(self, values: list[Any]) -> Fraction:
         is_fixed = not any(isinstance(x, tuple) for x in values)
-        return Fraction(int(self.dissimilar(tuple(values)))) if is_fixed else 1 - super()._dissimilar_share(values)
+        return Fraction(int(self.dissimilar(tuple(values)))) if is_fixed else 1 - super().share(values)
 
     @property
     def _home(self) -> Any:
