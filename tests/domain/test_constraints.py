@@ -186,6 +186,7 @@ def sentence(error: BaseException) -> str:
         (allowed(["pay"], [(1.0,)]), "'pay' is real and no cells can hold that"),
         (check(older, ["age", "pay"]), "'pay' is real and no cells can hold that"),
         (Fraction(1, 3) >= PAY, "no float64"),
+        (Fraction(1, 3) == PAY, "no float64"),
         (allowed(["age", "job"], [(17,)]), "rows of as many values"),
         ("age > 17", "Expected a constraint"),
         (True, "Expected a constraint"),

@@ -17,6 +17,7 @@ from axfi_kc.errors import BudgetError, ConstantModelError, DomainError
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, Similarity
 from axfi_kc.models.restriction import restricted
 from tests.support.constrained_judge import ConstrainedJudge, random_judge
+from tests.support.possible_planes import random_possible_plane
 
 
 def explained(judge: ConstrainedJudge, **options: Any) -> ax.Explanation | None:
@@ -66,6 +67,25 @@ def test_cxps_and_weights_equal_those_of_all_pieces(part: int) -> None:
 def test_toward_one_class_equals_all_pieces(part: int) -> None:
     judges = (random_judge(Random(f"toward {part} {n}"), toward=True) for n in range(75))
     assert sum(map(check_judge, judges)) > 15
+
+
+@pytest.mark.parametrize("toward", [False, True])
+def test_ties_at_the_ends_of_cells_are_decided_as_another_judge_does(toward: bool) -> None:
+    """Most of these models change their output exactly where a constraint cuts."""
+    found = 0
+    for n in range(150):
+        model, domain, judge, asked = random_possible_plane(Random(f"ties {toward} {n}"), toward=toward)
+        expected = {domain.mask([domain.names[i] for i in Y]): judge.ratio(Y) for Y in judge.cxps()}
+        kind = "unit" if None in expected.values() else "ratio"
+        try:
+            explainer = ax.Explainer(model, domain, delta=judge.judge.delta, toward=asked, weights=kind)
+        except ConstantModelError:
+            assert expected == {}
+            continue
+        e = explainer.explain(dict(zip(domain.names, judge.v, strict=True)))
+        assert weights_of(e) == (expected if kind == "ratio" else dict.fromkeys(expected, 1))
+        found += len(expected)
+    assert found > 60
 
 
 def test_many_features_tied_to_each_other_go_by_duality(monkeypatch: pytest.MonkeyPatch) -> None:
