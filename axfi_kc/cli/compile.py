@@ -12,7 +12,7 @@ from typing import Any
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
-from axfi_kc.cli.inputs import Given, add_command, add_inputs, add_json, given
+from axfi_kc.cli.inputs import Given, Listed, add_command, add_inputs, add_json, given
 from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
@@ -159,13 +159,19 @@ def add_sizes(commands: Any) -> None:
     command = add_command(commands, "sizes", _run_sizes, about=about, examples=_SIZES_EXAMPLES)
     add_inputs(command)
     _add_output(command, "give up a row after")
-    command.add_argument("--to", nargs="+", choices=tuple(TARGETS), default=list(TARGETS), help="[all]")
-    command.add_argument("--codes", nargs="+", choices=CODES, default=["order"], help="[order]")
-    command.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS, help="[all]")
-    command.add_argument("--vtrees", nargs="+", choices=_VTREES, default=_VTREES, help=f"for {_with('vtree')} [all]")
+    command.add_argument("--to", nargs="+", action=Listed, choices=tuple(TARGETS), default=list(TARGETS), help="[all]")
+    command.add_argument("--codes", nargs="+", action=Listed, choices=CODES, default=["order"], help="[order]")
+    command.add_argument("--orders", nargs="+", action=Listed, choices=ORDERS, default=ORDERS, help="[all]")
+    command.add_argument(
+        "--vtrees", nargs="+", action=Listed, choices=_VTREES, default=_VTREES, help=f"for {_with('vtree')} [all]"
+    )
     command.add_argument("--reorder", action="store_true", help="add what sifting and vtree search make of each")
-    command.add_argument("--searches", nargs="+", choices=_SEARCHES, default=[], help="add what these make of each")
-    command.add_argument("--seeds", nargs="+", type=int, default=[], metavar="N", help="add random orders and vtrees")
+    command.add_argument(
+        "--searches", nargs="+", action=Listed, choices=_SEARCHES, default=[], help="add what these make of each"
+    )
+    command.add_argument(
+        "--seeds", nargs="+", action=Listed, type=int, default=[], metavar="N", help="add random orders and vtrees"
+    )
     add_output(command, "--save", kind="study", metavar="FILE", help="write the table: .csv, .json or .html")
     add_output(command, "--picture", kind="picture", metavar="FILE", help="draw the sizes: .png, .svg or .pdf")
     add_json(command)

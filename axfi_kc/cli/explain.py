@@ -12,6 +12,7 @@ from typing import Any
 
 from axfi_kc.cli.combinations import flags, is_told
 from axfi_kc.cli.inputs import (
+    Listed,
     add_command,
     add_explainer,
     add_inputs,
@@ -76,7 +77,7 @@ def _add_circuit(command: argparse.ArgumentParser) -> None:
     about = "write the circuit of the adversarial examples there, to be counted by other programs: an .nnf"
     add_output(command, "--circuit", kind="circuit", metavar="FILE", help=about)
     about = "only those of the CXp of these features [all CXps]"
-    command.add_argument("--circuit-of", nargs="+", metavar="FEATURE", help=about)
+    command.add_argument("--circuit-of", nargs="+", action=Listed, metavar="FEATURE", help=about)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -44,6 +44,7 @@ from axfi_kc.scores.interactions import INTERACTIONS
 __all__ = [
     "PARQUET",
     "Given",
+    "Listed",
     "add_command",
     "add_explainer",
     "add_further",
@@ -66,6 +67,15 @@ __all__ = [
 CHOW_LIU = ChowLiu.kind
 PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 16
+
+
+class Listed(argparse.Action):
+    """Several values, of which more may follow where the option is given once more; none of them is lost."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        """Add values to those that were given before."""
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [*values] if before is self.default else [*before, *values])
 
 
 def read_table(path: Path) -> Any:
@@ -322,17 +332,31 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     group.add_argument(
         "--domain", type=file_path, metavar="TABLE", help="take bounds and values from this table instead"
     )
-    group.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", help="columns without an order")
-    group.add_argument("--integer", nargs="+", default=[], metavar="COLUMN", help="columns of whole numbers")
-    group.add_argument("--real", nargs="+", default=[], metavar="COLUMN", help="columns of real numbers")
-    group.add_argument("--bounds", nargs="+", default=[], metavar="COLUMN=LOW:HIGH", help="e.g. age=18:90")
-    group.add_argument("--one-hot", nargs="+", default=[], metavar="NAME=COLUMN,COLUMN", help="columns of one feature")
     group.add_argument(
-        "--where", nargs="+", default=[], metavar="CONSTRAINT", help="e.g. \"age >= 18 or married == 'no'\""
+        "--categorical", nargs="+", action=Listed, default=[], metavar="COLUMN", help="columns without an order"
+    )
+    group.add_argument(
+        "--integer", nargs="+", action=Listed, default=[], metavar="COLUMN", help="columns of whole numbers"
+    )
+    group.add_argument("--real", nargs="+", action=Listed, default=[], metavar="COLUMN", help="columns of real numbers")
+    group.add_argument(
+        "--bounds", nargs="+", action=Listed, default=[], metavar="COLUMN=LOW:HIGH", help="e.g. age=18:90"
+    )
+    group.add_argument(
+        "--one-hot", nargs="+", action=Listed, default=[], metavar="NAME=COLUMN,COLUMN", help="columns of one feature"
+    )
+    group.add_argument(
+        "--where",
+        nargs="+",
+        action=Listed,
+        default=[],
+        metavar="CONSTRAINT",
+        help="e.g. \"age >= 18 or married == 'no'\"",
     )
     group.add_argument(
         "--rules",
         nargs="+",
+        action=Listed,
         default=[],
         type=file_path,
         metavar="FILE",
@@ -365,6 +389,7 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--score",
         nargs="+",
+        action=Listed,
         choices=tuple(SCORES),
         default=DEFAULT_SCORES,
         metavar="NAME",
@@ -387,6 +412,7 @@ def add_explainer(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--class-names",
         nargs="+",
+        action=Listed,
         metavar="NAME",
         help="how to call the classes: a name each, in the order of their labels, or LABEL=NAME",
     )
@@ -398,6 +424,7 @@ def add_interactions(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--interactions",
         nargs="+",
+        action=Listed,
         choices=tuple(INTERACTIONS),
         default=(),
         metavar="NAME",
@@ -432,9 +459,15 @@ def _probability(text: str) -> Fraction:
 def add_region(command: argparse.ArgumentParser) -> None:
     """Add how far one may go from an instance."""
     group = command.add_argument_group("region", "how far one may go from a row; anywhere, unless said")
-    group.add_argument("--frozen", nargs="+", default=[], metavar="FEATURE", help="features that keep their value")
-    group.add_argument("--only-up", nargs="+", default=[], metavar="FEATURE", help="features that may only grow")
-    group.add_argument("--only-down", nargs="+", default=[], metavar="FEATURE", help="features that may only fall")
+    group.add_argument(
+        "--frozen", nargs="+", action=Listed, default=[], metavar="FEATURE", help="features that keep their value"
+    )
+    group.add_argument(
+        "--only-up", nargs="+", action=Listed, default=[], metavar="FEATURE", help="features that may only grow"
+    )
+    group.add_argument(
+        "--only-down", nargs="+", action=Listed, default=[], metavar="FEATURE", help="features that may only fall"
+    )
     group.add_argument("--radius", type=float, metavar="R", help="no further than this")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
     group.add_argument("--unit", choices=UNITS, default="value", help="what R is measured in [%(default)s]")

@@ -15,6 +15,7 @@ from axfi_kc.arguments import checked, is_hashable, quoted
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.compilers import compile_circuit, read_model
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Feature
 from axfi_kc.domain.measures import Number
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
@@ -129,6 +130,11 @@ class Problem:
     def domain(self) -> Domain:
         """The space of the problem."""
         return self.model.domain
+
+    @property
+    def scale(self) -> tuple[Feature, ...]:
+        """The features in whose widths changes are measured: those of the whole domain, whatever a region leaves."""
+        return (self.whole or self).domain.features
 
     @property
     def instance(self) -> dict[str, Any]:

@@ -14,11 +14,14 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.from_tables import FeatureNames, feature_names
 from axfi_kc.domain.measures import Number
-from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of
+from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of, unit_of
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
 from axfi_kc.explanations.counterfactuals.linear import goes_by_values, has_reals, renumbered_problem
@@ -69,6 +72,7 @@ class Reaches(ABC):
 def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
     """Return the reaches of sets of features; see :class:`Reaches`."""
     region.check(problem.domain)
+    region = _without_stuck(region, problem.domain)
     inner = problem.within(replace_radius(region, None))
     if isinstance(inner.model, LinearModel) and not goes_by_values(inner.model, inner):
         small = renumbered(inner.model) if inner.domain.constraints else None
@@ -171,8 +175,21 @@ class _OfConstrained(Reaches):
 
 def replace_radius(region: Region, radius: Fraction | None) -> Region:
     """Return a region with another radius."""
-    fields = {name: getattr(region, name) for name in ("frozen", "only_up", "only_down", "norm", "unit")}
-    return Region(radius=radius, ranges=dict(region.ranges), weights=dict(region.weights), **fields)
+    return _replaced(region, radius=radius)
+
+
+def _replaced(region: Region, **changes: Any) -> Region:
+    names = ("frozen", "only_up", "only_down", "norm", "unit", "radius")
+    fields = {name: getattr(region, name) for name in names}
+    fields |= {"ranges": dict(region.ranges), "weights": dict(region.weights)}
+    return Region(**(fields | changes))
+
+
+def _without_stuck(region: Region, domain: Domain) -> Region:
+    """Return a region in which features stay that move at no radius: those whose distances are measured in zeros."""
+    numeric = [f for f in domain.features if not isinstance(f, Categorical) and region.weight(f.name)]
+    stuck = [f.name for f in numeric if f.name not in region.frozen and not unit_of(f, region.unit)]
+    return _replaced(region, frozen=(*region.frozen, *stuck)) if stuck else region
 
 
 def critical_radius(
@@ -242,11 +259,5 @@ def measured(
     region: Region, *, norm: str | None = None, unit: str | None = None, weights: Mapping[str, Number] | None = None
 ) -> Region:
     """Return a region whose distances are measured in another way, where one is given."""
-    fields = {name: getattr(region, name) for name in ("frozen", "only_up", "only_down", "radius")}
-    return Region(
-        norm=region.norm if norm is None else norm,
-        unit=region.unit if unit is None else unit,
-        weights=dict(region.weights) if weights is None else weights,
-        ranges=dict(region.ranges),
-        **fields,
-    )
+    given = {"norm": norm, "unit": unit, "weights": weights}
+    return _replaced(region, **{name: value for name, value in given.items() if value is not None})

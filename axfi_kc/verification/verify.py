@@ -517,7 +517,8 @@ def _wrong(found: Any, codes: Codes, own: list[Any], claim: Claim, names: tuple[
     moved = np.flatnonzero(apart(codes, claim.codes)).tolist()
     values = domain.decode(codes)
     changes = {n: (claim.instance[n], values[i]) for i, n in enumerate(domain.names) if n in names}
-    distance = sum((_moved(domain.features[i], claim.codes[i], codes[i]) for i in moved), Fraction(0))
+    widths = (claim.whole or domain).features  # a region leaves less of the domain, but measures with all of it
+    distance = sum((_moved(widths[i], claim.codes[i], codes[i]) for i in moved), Fraction(0))
     broken = violated(domain, codes.tolist())
     if broken is not None:
         return f"it cannot exist, because it violates: {broken}"

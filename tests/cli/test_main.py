@@ -236,6 +236,14 @@ def test_report(files: Path, capsys, tmp_path, rows: list[str]) -> None:
     assert "cannot be written" in capsys.readouterr().err
 
 
+def test_options_that_are_given_once_more_add_to_what_was_given(files: Path, capsys) -> None:
+    arguments = ("explain", "tree.skops", "iris.csv", "--row", "60")
+    first, second = (f"feature({name!r}) <= 7" for name in pd.read_csv(files / "iris.csv").columns[:2])
+    twice = printed(capsys, files, *arguments, "--where", first, "--where", second, "--score", "ffa", "--score", "wffa")
+    assert twice == printed(capsys, files, *arguments, "--where", first, second, "--score", "ffa", "wffa")
+    assert "<= 7; " in next(line for line in twice.splitlines() if line.startswith("only points"))
+
+
 def test_a_page_to_explore(files: Path, capsys, tmp_path) -> None:
     out, common = (
         tmp_path / "e.html",

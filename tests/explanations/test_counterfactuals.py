@@ -401,3 +401,14 @@ def test_more_cxps_than_can_be_compared_are_refused(monkeypatch: pytest.MonkeyPa
     e = ax.Explainer(model, domain, target="mdd").explain([0] * 16)
     with pytest.raises(IncompleteError, match="12870"):
         e.counterfactual()
+
+
+def test_a_region_does_not_change_what_is_nearest() -> None:
+    """Changes are shares of the whole domain: what was nearest stays so, as long as the region holds it."""
+    domain = ax.Domain([ax.Integer("j", 0, 2), ax.Integer("i", 0, 9)])
+    explainer = ax.Explainer(lambda p: int(p[0] == 2 or p[1] >= 1), domain)
+    anywhere = explainer.explain((1, 0)).counterfactual()
+    near = explainer.explain((1, 0), within=ax.Region(ranges={"i": (0, 1)}))
+    assert near.counterfactual().changes == anywhere.changes == {"i": (0, 1)}
+    assert near.counterfactual().distance == anywhere.distance == Fraction(1, 9)
+    assert ax.verify(near, lambda p: int(p[0] == 2 or p[1] >= 1)).ok

@@ -311,3 +311,17 @@ def test_bad_paths_are_refused_in_one_sentence() -> None:
         radius_path(ax.Explainer(model, domain, within=Region(radius=1)), (0,))
     with pytest.raises(DomainError, match="norm must be one of"):
         radius_path(ax.Explainer(model, domain), (0,), norm="l2")
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_features_without_spread_move_at_no_radius(norm: str) -> None:
+    """Distances in standard deviations of 0 are infinite: a has always been 0."""
+    domain = ax.Domain([ax.Integer("a", 0, 2, weights=[1, 0, 0]), ax.Integer("b", 0, 3)])
+    explainer = ax.Explainer(lambda p: int(p[0] > 0 or p[1] > 2), domain)
+    e = explainer.explain((0, 0))
+    with pytest.raises(DomainError, match="changes nothing at any radius"):
+        e.critical_radius(["a"], unit="std", norm=norm)
+    path = ax.radius_path(explainer, (0, 0), unit="std", norm=norm)
+    assert [[c.features for c in step.cxps] for step in path] == [[], [("b",)]]
+    far = explainer.explain((0, 0), within=ax.Region(radius=100, unit="std", norm=norm))
+    assert [c.features for c in far.cxps] == [("b",)]

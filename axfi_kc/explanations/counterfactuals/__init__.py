@@ -1,7 +1,7 @@
 """Counterfactuals: adversarial examples of a CXp, in the user's own units and in words.
 
 The nearest one has the least total change over the CXp's features: for a numeric feature its
-change divided by the width of its domain (or of the part that a region leaves), for a categorical
+change divided by the width of its domain (the whole one, whatever a region leaves), for a categorical
 one 1. A random one is drawn from the domain's measure, given that it is an adversarial example of
 the CXp. Every point returned has been put to the model, and can exist. What is printed is short,
 and has been put to the model's own ``predict``.
@@ -362,8 +362,8 @@ def _no_floats(problem: Problem, members: tuple[int, ...]) -> DomainError:
 
 
 def _example(problem: Problem, members: tuple[int, ...], codes: list[float]) -> Example:
-    features, own = problem.domain.features, problem.codes.tolist()
-    moves = (change(features[i], own[i], code) for i, code in zip(members, codes, strict=True))
+    scale, own = problem.scale, problem.codes.tolist()
+    moves = (change(scale[i], own[i], code) for i, code in zip(members, codes, strict=True))
     return Example(members, codes, sum(moves, Fraction(0)))
 
 
@@ -500,13 +500,14 @@ def _codes_of_samples(
     account.look()
     if seed is not None:
         return Random(seed).choice(rows.tolist())  # noqa: S311 - no secret
-    features, own = [problem.domain.features[i] for i in members], problem.codes[list(members)].tolist()
-    return min(np.unique(rows, axis=0).tolist(), key=lambda row: sum(map(change, features, own, row)))
+    scale, own = [problem.scale[i] for i in members], problem.codes[list(members)].tolist()
+    return min(np.unique(rows, axis=0).tolist(), key=lambda row: sum(map(change, scale, own, row)))
 
 
 def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
     axes, own = problem.model.grid.axes, problem.cells
-    return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i])) for i in members]
+    scale = problem.scale
+    return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i]), scale=scale[i]) for i in members]
 
 
 def _made(problem: Problem, example: Example, account: Account) -> Counterfactual:

@@ -78,6 +78,7 @@ class ConstrainedSearch:
         spans = [cells.spans(functions, i, measured=False) for i in range(len(problem.domain))]
         self._around = Around(cells, functions, spans, problem.codes.tolist())
         self._axes, self._features, self._account = cells.grid.axes, problem.domain.features, account
+        self._scale = problem.scale
 
     def nearest(self, free: Sequence[int]) -> list[float] | None:
         """Return the codes of the nearest adversarial example, one per feature of a CXp; None if no float is one."""
@@ -156,12 +157,12 @@ class ConstrainedSearch:
         return self._around.start[k] - sum((self._around.own[i][k] for i in free), _ZERO)
 
     def _width(self, i: int) -> Fraction:
-        feature = self._features[i]
+        feature = self._scale[i]
         width = Fraction(0) if isinstance(feature, Categorical) else Fraction(feature.high - feature.low)
         return width or Fraction(1)
 
     def _change(self, i: int, code: float) -> Fraction:
-        return change(self._features[i], self._around.codes[i], code)
+        return change(self._scale[i], self._around.codes[i], code)
 
     def _options(self, i: int, factor: Fraction, *, is_move: bool) -> list[_Option]:
         """Return the values of feature i, nearest first.

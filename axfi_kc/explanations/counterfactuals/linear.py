@@ -58,6 +58,7 @@ class Way:
     free: tuple[int, ...]  # the CXp's features
     need: Fraction  # what they must lose together; more than that, if `strict`
     strict: bool
+    scale: Sequence[Feature]  # in whose widths changes are measured
 
     def added(self, i: int, code: float | Fraction) -> Fraction:
         """Return what feature i adds to h at `code`."""
@@ -88,7 +89,7 @@ def ways_of(model: LinearModel, problem: Problem, free: tuple[int, ...]) -> Iter
             margin = side.base + sum((side.added(i, c) for i, c in enumerate(codes)), Fraction(0))
         else:
             margin = Fraction(side.distance)
-        yield Way(side, codes, free, margin, side.strict)
+        yield Way(side, codes, free, margin, side.strict, problem.scale)
 
 
 def has_reals(model: LinearModel) -> bool:
@@ -201,7 +202,7 @@ def _cheapest_with(way: Way, fixed: dict[int, float], account: Account) -> _Answ
             stack += [((*chosen, o), cost + o.cost, loss + o.loss) for o in reversed(options[k])]
             continue
         moved = fixed | _moved(way, real, way.need - loss - _lost(way, fixed))
-        total = cost + sum((change(way.side.features[i], way.codes[i], c) for i, c in moved.items()), Fraction(0))
+        total = cost + sum((change(way.scale[i], way.codes[i], c) for i, c in moved.items()), Fraction(0))
         if best is None or total < best[0]:
             moved |= {i: o.code for i, o in zip(discrete, chosen, strict=True)}
             best = total, [moved[i] for i in way.free]
@@ -232,7 +233,7 @@ def _options(way: Way, i: int, account: Account) -> list[_Option]:
     """Return the values of a discrete feature, of which there may be many."""
     feature = way.side.features[i]
     codes = account.paced(_codes(feature), at_once=_VALUES_AT_ONCE)
-    return [_Option(change(feature, way.codes[i], c), way.loss(i, c), c) for c in codes]
+    return [_Option(change(way.scale[i], way.codes[i], c), way.loss(i, c), c) for c in codes]
 
 
 def _codes(feature: Feature) -> Sequence[float]:
@@ -262,7 +263,7 @@ def _moved(way: Way, real: Sequence[int], need: Fraction) -> dict[int, float]:
 
 def _rate(way: Way, i: int) -> Fraction:
     """Return how much feature i loses over the whole width of its domain."""
-    feature = way.side.features[i]
+    feature = way.scale[i]
     return abs(way.side.slope(i)) * Fraction(feature.high - feature.low) if isinstance(feature, Real) else Fraction(0)
 
 

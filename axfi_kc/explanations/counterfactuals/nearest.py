@@ -116,7 +116,8 @@ def _all_choices(problem: Problem, cxps: Sequence[Members]) -> dict[int, Choices
     """Return the choices of each feature that is in some CXp, nearest first."""
     axes, cells, codes = problem.model.grid.axes, problem.cells.tolist(), problem.codes.tolist()
     used = sorted({i for members in cxps for i in members})
-    return {i: Choices.of(i, axes[i], codes[i], cells[i]).by_cost() for i in used}
+    scale = problem.scale
+    return {i: Choices.of(i, axes[i], codes[i], cells[i], scale=scale[i]).by_cost() for i in used}
 
 
 def _one_by_one(

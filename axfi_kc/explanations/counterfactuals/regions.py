@@ -59,15 +59,18 @@ class Choices:
     missing: int | None = None  # the cell of missing values, which has no neighbours
 
     @classmethod
-    def of(cls, feature: int, axis: Axis, code: float, own: int) -> Choices:
-        """Return the cells from left to right; a cell without any float64 is left out."""
+    def of(cls, feature: int, axis: Axis, code: float, own: int, *, scale: Feature) -> Choices:
+        """Return the cells from left to right; a cell without any float64 is left out.
+
+        Costs are shares of the width of `scale`, the feature in the whole domain.
+        """
         found = []
         for cell in range(axis.n_cells):
             low, high = cell_ends(axis, cell)
             if cell != own and (low <= high or cell == axis.missing_cell):
                 # To and from a missing value everything is equally far.
                 near = low if math.isnan(code) or math.isnan(low) else min(max(code, low), high)
-                found.append((cell, near, change(axis.feature, code, near)))
+                found.append((cell, near, change(scale, code, near)))
         cells, codes, costs = zip(*found, strict=True) if found else ((), (), ())
         return cls(feature, cells, codes, costs, axis.missing_cell)
 
