@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import factorial, prod
+from typing import Any
 
 __all__ = ["share_below_sum"]
 
 
-def share_below_sum(widths: Sequence[Fraction], limit: Fraction) -> Fraction:
+def share_below_sum(widths: Sequence[Any], limit: Any) -> Fraction:
     """Return the probability that independent uniform variables on [0, width] add up to at most a limit.
 
     Parameters
     ----------
     widths
-        Positive; without any, the sum is 0.
+        Positive Fractions or integers; without any, the sum is 0.
     limit
         What the sum may be.
 
@@ -33,7 +34,7 @@ def share_below_sum(widths: Sequence[Fraction], limit: Fraction) -> Fraction:
         return Fraction(0)
     if limit >= sum(widths):
         return Fraction(1)
-    ordered, k, total = sorted(widths), len(widths), Fraction(0)
+    ordered, k, total = sorted(widths), len(widths), 0
     # Each corner is reached once, by adding widths in order; those beyond one that is too far are too far as well.
     stack = [(0, limit, 1)]
     while stack:
@@ -43,4 +44,4 @@ def share_below_sum(widths: Sequence[Fraction], limit: Fraction) -> Fraction:
             if ordered[j] >= rest:
                 break
             stack.append((j + 1, rest - ordered[j], -sign))
-    return total / (factorial(k) * prod(ordered))
+    return Fraction(total, factorial(k) * prod(ordered))

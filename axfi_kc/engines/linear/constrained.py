@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +87,7 @@ class _Sets:
         while stack:
             n, node, at, chosen = stack.pop()
             self.spend()
-            ups = [sum((max(s.step[k], _ZERO) for s in chosen if s.step), _ZERO) for k in range(len(at))]
+            ups = [sum(max(s.step[k], 0) for s in chosen if s.step) for k in range(len(at))]
             if node == _FALSE or any(a + b + c < 0 for a, b, c in zip(at, ups, rest[n], strict=True)):
                 continue
             if n < len(order):
@@ -142,7 +142,7 @@ class _Sets:
 
     def _parts(self, group: int, k: int, max_size: int) -> list[_Part]:
         """Return the parts of a group that add more to function k than every smaller part of them; first nothing."""
-        found, members = [_Part(0, (_ZERO, 0))], features_of(group)
+        found, members = [_Part(0, (0, 0))], features_of(group)
         for size in range(1, min(len(members), max_size) + 1):
             for chosen in combinations(members, size):
                 self.spend()
@@ -156,7 +156,7 @@ class _Sets:
         self,
         k: int,
         groups: Sequence[Sequence[_Part]],
-        singles: Sequence[tuple[Fraction, int]],
+        singles: Sequence[tuple[Any, int]],
         max_size: int,
         known: set[int],
     ) -> Iterator[int]:
@@ -164,7 +164,7 @@ class _Sets:
         functions = self._around.functions
         best = _suffixes([[max(p.gain for p in parts)[0]] for parts in groups], 1)
         rest = _suffixes([[gain] for gain, _ in singles], 1)
-        stack: list[tuple[int, int, Fraction, int]] = [(0, 0, self._around.start[k], 0)]
+        stack: list[tuple[int, int, Any, int]] = [(0, 0, self._around.start[k], 0)]
         while stack:
             n, mask, value, ends = stack.pop()
             self.spend(sorted(known))
@@ -193,9 +193,9 @@ def around_mask(features: Sequence[int]) -> int:
     return sum(1 << i for i in features)
 
 
-def _suffixes(rows: Sequence[Sequence[Fraction]], width: int) -> list[list[Fraction]]:
+def _suffixes(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     """Return for each row the sum of it and all that follow, and last zeros."""
-    found = [[_ZERO] * width]
+    found: list[list[Any]] = [[0] * width]
     for row in reversed(rows):
         found.append([a + b for a, b in zip(row, found[-1], strict=True)])
     return found[::-1]
@@ -227,7 +227,7 @@ def is_reached(
     """
     moving = [s for s in chosen if s.step is not None]
     rows = [[s.step[k] for s in moving] for k in range(len(at))]  # type: ignore[index]
-    constants, strictness = list(at), list(strict)
+    rows, constants, strictness = [list(map(Fraction, row)) for row in rows], list(map(Fraction, at)), list(strict)
     for j, span in enumerate(moving):
         # To be inside an open end is one more function that must be positive: u, or 1 - u.
         for is_upper in (False, True):
@@ -269,7 +269,7 @@ class _Weigher:
             [[max(s.most(k)[0] for s in row) for k in range(n_functions)] for row in options], n_functions
         )
         lows = _suffixes([[min(s.least(k) for s in row) for k in range(n_functions)] for row in options], n_functions)
-        base = tuple(a - sum((around.own[i][k] for i in free), _ZERO) for k, a in enumerate(around.start))
+        base = tuple(a - sum(around.own[i][k] for i in free) for k, a in enumerate(around.start))
         states: dict[tuple[int, Vector, tuple[Vector, ...]], Fraction] = {
             (around.settled(around.support.root, mask), base, ()): Fraction(1)
         }
@@ -307,13 +307,11 @@ class _Weigher:
             )
         return list(found.values())
 
-    def _verdict(
-        self, at: Vector, steps: Sequence[Vector], low: Sequence[Fraction], high: Sequence[Fraction]
-    ) -> bool | None:
+    def _verdict(self, at: Vector, steps: Sequence[Vector], low: Sequence[Any], high: Sequence[Any]) -> bool | None:
         """Tell whether all points are looked for (True) or none (False), whatever the features left are; None: some."""
         functions = self._functions
-        down = [sum((min(s[k], _ZERO) for s in steps), a) for k, a in enumerate(at)]
-        up = [sum((max(s[k], _ZERO) for s in steps), a) for k, a in enumerate(at)]
+        down = [sum([min(s[k], 0) for s in steps], a) for k, a in enumerate(at)]
+        up = [sum([max(s[k], 0) for s in steps], a) for k, a in enumerate(at)]
         if functions.holds([a + b for a, b in zip(down, low, strict=True)]):
             return True
         return None if functions.holds([a + b for a, b in zip(up, high, strict=True)]) else False
@@ -341,26 +339,26 @@ class _Weigher:
         halves = []
         for k, value in enumerate(at):
             row = [s[k] for s in steps]
-            best = value + sum((x for x in row if x > 0), _ZERO)
+            best = value + sum(x for x in row if x > 0)
             # Where a function does not move a tie counts; elsewhere it has measure 0.
             if not any(row) and self._functions.is_enough(k, (value, 0)):
                 return Fraction(1)
             if any(row) and best > 0:
-                halves.append((best, [-x for x in row]))
+                halves.append((Fraction(best), [-x for x in row]))
         if len(halves) == 1:
             return share_below_sum([abs(x) for x in halves[0][1] if x], halves[0][0])
-        return box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else _ZERO  # type: ignore[arg-type]
+        return box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else _ZERO
 
     def _together(self, at: Vector, steps: Sequence[Vector]) -> Fraction:
         halves = []
         for k, value in enumerate(at):
             row = [s[k] for s in steps]
-            least = value + sum((x for x in row if x < 0), _ZERO)
+            least = value + sum(x for x in row if x < 0)
             if not any(row) and not self._functions.is_enough(k, (value, 0)):
                 return _ZERO
             if any(row) and least < 0:
-                halves.append((-least, row))
-        return 1 - box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else Fraction(1)  # type: ignore[arg-type]
+                halves.append((Fraction(-least), row))
+        return 1 - box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else Fraction(1)
 
 
 class ConstrainedLinearEngine:
@@ -386,7 +384,7 @@ class ConstrainedLinearEngine:
 
     def around(self, code: Sequence[float], output: Hashable) -> Around:
         """Return the possible points around an instance with an output."""
-        return Around(self.cells, *self._known(output), code)
+        return Around(self.cells, *self._known(output), code, scaled=True)
 
     @cached_property
     def constant(self) -> Hashable | None:
@@ -396,7 +394,7 @@ class ConstrainedLinearEngine:
         anywhere, every = [row[0].low for row in self._known(self._first)[1]], (1 << len(self._model.domain)) - 1
         if not self._model.is_regression:
             return next((y for y in self._model.labels if not self._leaves(anywhere, y, every)), None)
-        around = self.around(anywhere, self._first)  # type: ignore[arg-type]
+        around = Around(self.cells, *self._known(self._first), anywhere)  # type: ignore[arg-type]
         side, (down, up) = around.functions.sides[0], around.most(every)
         far = Fraction(side.distance or 0)
         least, most = -(down[0] + far), up[0] + far  # of the score, beyond that of the point

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,8 @@ __all__ = ["Around", "Extreme", "Functions", "PossibleCells", "Span", "Vector", 
 _FALSE, _TRUE = 0, 1
 _ZERO = Fraction(0)
 _MOST_VALUES = 1_000_000  # of an integer feature that are listed
-Vector = tuple[Fraction, ...]  # a number for each function
-Extreme = tuple[Fraction, int]  # a number, and minus how many features are on an open end there
+Vector = tuple[Any, ...]  # an exact number for each function: a Fraction, or an int where all are scaled
+Extreme = tuple[Any, int]  # a number, and minus how many features are on an open end there
 
 
 class Span(NamedTuple):
@@ -68,11 +68,24 @@ class Span(NamedTuple):
         if self.step is None or not self.step[k]:
             return self.at[k], 0
         rises = self.step[k] > 0
-        return self.at[k] + max(self.step[k], _ZERO), -self.is_open[rises]
+        return self.at[k] + max(self.step[k], 0), -self.is_open[rises]
 
-    def least(self, k: int) -> Fraction:
+    def least(self, k: int) -> Any:
         """Return what function k never falls below."""
-        return self.at[k] + (min(self.step[k], _ZERO) if self.step else _ZERO)
+        return self.at[k] + (min(self.step[k], 0) if self.step else 0)
+
+    def denominators(self) -> set[int]:
+        """Return the denominators of all numbers of the functions."""
+        return {x.denominator for x in (*self.at, *(self.step or ()))}
+
+    def scaled(self, factor: int) -> Span:
+        """Return the span with functions that are so many times as large, in integers."""
+        step = None if self.step is None else _scaled(self.step, factor)
+        return self._replace(at=_scaled(self.at, factor), step=step)
+
+
+def _scaled(numbers: Vector, factor: int) -> Vector:
+    return tuple(x.numerator * (factor // x.denominator) for x in numbers)
 
 
 class Functions:
@@ -237,15 +250,30 @@ class Around:
         Per feature, its values.
     codes
         The instance.
+    scaled
+        Whether functions are multiplied by what makes all their numbers integers, which is all that signs, sums and
+        shares of volumes need.
     """
 
     def __init__(
-        self, cells: PossibleCells, functions: Functions, spans: Sequence[Sequence[Span]], codes: Sequence[float]
+        self,
+        cells: PossibleCells,
+        functions: Functions,
+        spans: Sequence[Sequence[Span]],
+        codes: Sequence[float],
+        *,
+        scaled: bool = False,
     ) -> None:
-        self.functions, self.spans, self.codes, self.support = functions, spans, codes, cells.support
+        self.functions, self.codes, self.support = functions, codes, cells.support
         self.cells: list[int] = cells.grid.locate(np.array([codes], dtype=np.float64))[0].tolist()
         self.start = functions.at(codes)
         self.own = [functions.added(i, code) for i, code in enumerate(codes)]
+        self.spans = spans
+        if scaled:
+            whole = math.lcm(*(x.denominator for row in (self.start, *self.own) for x in row))
+            whole = math.lcm(whole, *(d for row in spans for span in row for d in span.denominators()))
+            self.start, self.own = _scaled(self.start, whole), [_scaled(row, whole) for row in self.own]
+            self.spans = [[span.scaled(whole) for span in row] for row in spans]
         self._nodes = self.support.nodes
         self._kept: dict[int, list[Extreme]] = {}
         self._scope = self.support.scope
@@ -302,7 +330,7 @@ class Around:
         found = self._kept[about]
         others = [self.tops[i] for i in range(len(self.tops)) if (free & ~about) >> i & 1]
         return [
-            (sum((row[k][0] for row in others), at + value), ends)
+            (sum([row[k][0] for row in others], at + value), ends)
             for k, (at, (value, ends)) in enumerate(zip(self.start, found, strict=True))
         ]
 
@@ -312,7 +340,7 @@ class Around:
         A path skips features that no longer matter. So what is added up is what each cell lacks to the best one.
         """
         tops = {i: self.tops[i][k] for i in range(len(self.tops)) if free >> i & 1}
-        known: dict[int, Extreme | None] = {_FALSE: None, _TRUE: (_ZERO, 0)}
+        known: dict[int, Extreme | None] = {_FALSE: None, _TRUE: (0, 0)}
         for node in self._nodes.reached(self.support.root):
             i = self.feature_of(node)
             if i not in tops:
@@ -328,7 +356,7 @@ class Around:
         found = known[self.support.root]
         if found is None:
             raise ValueError("expected a possible instance")
-        return sum((v for v, _ in tops.values()), found[0]), sum((e for _, e in tops.values()), found[1])
+        return sum([v for v, _ in tops.values()], found[0]), sum([e for _, e in tops.values()], found[1])
 
     def movable(self) -> Mapping[int, bool]:
         """Return which features can matter: constraints are about them, or a function depends on them."""
