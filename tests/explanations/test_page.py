@@ -312,3 +312,12 @@ def test_many_axps_do_not_stop_a_report(monkeypatch) -> None:
 def test_a_path_that_cannot_be_written(hostile, tmp_path) -> None:
     with pytest.raises(FileWriteError, match="cannot be written"):
         write_report(hostile, tmp_path / "none" / "report.html")
+
+
+def test_under_constraints_a_page_says_what_an_axp_is() -> None:
+    domain = ax.Domain([ax.Integer(name, 0, 1) for name in "abc"])
+    rule = ax.feature("a") == ax.feature("b")
+    pages = [
+        report_html(ax.Explainer(lambda p: p[0], space).explain((1, 1, 0))) for space in (domain, domain.where(rule))
+    ]
+    assert ["one feature may stand in for another that it implies there" in page for page in pages] == [False, True]

@@ -312,6 +312,8 @@ def _axps(explanation: Any, rows: int) -> Markup:
     toward = explanation.toward
     does = "keep the output" if toward is None else f"rule out {name_of(toward, explanation.class_names)},"
     words = f"Each AXp is a smallest set of features that, kept as they are, {does} whatever the others do."
+    if explanation.domain.constraints:
+        words = words[:-1] + " as far as it can exist; one feature may stand in for another that it implies there."
     caption = "Abductive explanations (AXps), smallest first"
     unfinished = "" if complete else note("There are more: the search was stopped after a few seconds.")
     listed = table(caption, ("AXp", "features"), lines)
