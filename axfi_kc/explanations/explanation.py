@@ -173,8 +173,9 @@ class Explanation(Views):
     def axps(self) -> tuple[AXp, ...] | ManyAXps:
         """All abductive explanations, smallest first.
 
-        A tuple; of more than 100,000 a view that counts them, draws some and iterates, smallest first. Under constraints
-        an AXp forces the output among points that can exist, and may hold a feature in place of one that it implies.
+        A tuple; of more than 100,000 a view that counts them, draws some and iterates, smallest first. Under
+        constraints an AXp forces the output among points that can exist, and may hold a feature in place of one that it
+        implies.
 
         Raises
         ------
