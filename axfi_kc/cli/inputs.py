@@ -35,6 +35,7 @@ from axfi_kc.errors import (
     DomainError,
     MissingExtraError,
     ModelFileError,
+    ResultFileError,
     UnsupportedModelError,
 )
 from axfi_kc.json_text import distinct_keys
@@ -456,6 +457,16 @@ def _probability(text: str) -> Fraction:
     return found
 
 
+def _number(text: str) -> Fraction | float:
+    """Return a number of an argument: a decimal is the float that it is in Python, a fraction is exact."""
+    try:
+        return Fraction(text) if "/" in text else float(text)
+    except (ValueError, ZeroDivisionError):
+        raise argparse.ArgumentTypeError(
+            f"expected a number such as 1, 0.5 or 1/2, but {text[:40]!r} was given"
+        ) from None
+
+
 def add_region(command: argparse.ArgumentParser) -> None:
     """Add how far one may go from an instance."""
     group = command.add_argument_group("region", "how far one may go from a row; anywhere, unless said")
@@ -468,7 +479,7 @@ def add_region(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--only-down", nargs="+", action=Listed, default=[], metavar="FEATURE", help="features that may only fall"
     )
-    group.add_argument("--radius", type=float, metavar="R", help="no further than this")
+    group.add_argument("--radius", type=_number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
     group.add_argument("--unit", choices=UNITS, default="value", help="what R is measured in [%(default)s]")
 
@@ -602,12 +613,33 @@ def _distribution_in(path: Path, domain: Domain, code: str | None) -> Any:
 def _rules_in(path: Path) -> list[Constraint]:
     """Return the constraints in a file that ``axfi-kc rules --out`` wrote, or what a person left of it."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=distinct_keys)
-        return [constraint_of(entry["constraint"]) for entry in document["rules"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DomainError(
-            f"{path} holds no rules ({error!r}); make it with axfi-kc rules DATA --out {path}."
-        ) from error
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DomainError(f"There is no file of rules {path}; make it with axfi-kc rules DATA --out {path}.") from error
+    except UnicodeDecodeError as error:
+        raise _no_rules(path, "it is no text in UTF-8") from error
+    try:
+        entries = json.loads(text, object_pairs_hook=distinct_keys)["rules"]
+        documents = [entry["constraint"] for entry in entries]
+    except json.JSONDecodeError as error:
+        raise _no_rules(path, f"it is no JSON from line {error.lineno}, column {error.colno} on") from error
+    except RecursionError as error:
+        raise _no_rules(path, "it is nested too deep") from error
+    except ValueError as error:  # of a key that occurs twice
+        raise _no_rules(path, str(error)) from error
+    except (KeyError, TypeError) as error:
+        raise _no_rules(path, "it has no list 'rules' of objects with a 'constraint' each") from error
+    found = []
+    for k, document in enumerate(documents):
+        try:
+            found.append(constraint_of(document))
+        except (DomainError, ResultFileError) as error:
+            raise _no_rules(path, f"the constraint of rule {k} describes none") from error
+    return found
+
+
+def _no_rules(path: Path, why: str) -> DomainError:
+    return DomainError(f"{path} holds no rules, because {why}; make it with axfi-kc rules DATA --out {path}.")
 
 
 def _region(options: argparse.Namespace) -> Region | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from axfi_kc.domain.constraints import (
@@ -17,13 +18,20 @@ from axfi_kc.domain.constraints import (
     exactly_one,
     feature,
 )
+from axfi_kc.domain.measures import abridged
 from axfi_kc.errors import DomainError
 
 __all__ = ["constraint_from_text"]
 
 
+def _named(*names: Any) -> Term:
+    if len(names) == 1 and isinstance(names[0], str):
+        return feature(names[0])
+    raise _Strange("feature takes one name, as in feature('its name')")
+
+
 _CALLS: dict[str, Callable[..., Any]] = {
-    "feature": feature,
+    "feature": _named,
     "at_most_one": at_most_one,
     "at_least_one": at_least_one,
     "exactly_one": exactly_one,
@@ -41,6 +49,7 @@ _SIGNS: dict[type, Callable[[Any, Any], Any]] = {
     ast.NotIn: lambda a, b: ~a.isin(b),
 }
 _LONGEST = 10_000
+_Side = tuple[ast.expr, Any]  # of a comparison: how it is written, and what that says
 
 
 def constraint_from_text(text: str) -> Constraint:
@@ -64,19 +73,25 @@ def constraint_from_text(text: str) -> Constraint:
         raise DomainError(
             f"A constraint in text has at most {_LONGEST:,} characters, but {len(text):,} were given; give several."
         )
+    if not text.strip():
+        raise DomainError("Expected a constraint, such as age >= 18, but the text is empty; write one.")
     try:
-        tree = ast.parse(text, mode="eval").body
-        found = _read(tree)
+        return _constraint(ast.parse(text.strip(), mode="eval").body)
+    except DomainError:
+        raise
     except SyntaxError as error:
+        # Python counts from 1, says 0 of what should follow the last character, and nothing of NUL.
+        said = {0: "lacks something at its end", None: "is no text"}
+        where = said.get(error.offset, f"stops making sense at character {error.offset}")
+        raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} {where}; correct it.") from error
+    except _Strange as error:
+        raise DomainError(f"Expected a constraint, such as age >= 18, but in {text!r}, {error}; correct it.") from error
+    except (RecursionError, MemoryError) as error:
         raise DomainError(
-            f"Expected a constraint, such as age >= 18, but {text!r} stops making sense at character {error.offset}."
+            f"A constraint in text may be nested some 100 deep, but {abridged(text, 60)!r} is deeper; give several."
         ) from error
-    except (_Strange, RecursionError, TypeError, AttributeError, ValueError, MemoryError) as error:
-        # halves of characters and NUL are no text of Python's, and its parser runs out of memory where texts are deep
-        raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} is none: {error}.") from error
-    if not isinstance(found, Constraint):
-        raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} compares nothing.")
-    return found
+    except ValueError as error:  # halves of characters and NUL are no text of Python's
+        raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} is no text; correct it.") from error
 
 
 class _Strange(Exception):
@@ -89,19 +104,26 @@ def _read(node: ast.expr) -> Any:
         return All(parts) if isinstance(node.op, ast.And) else Some(parts)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
         return Not((_constraint(node.operand),))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        return -ast.literal_eval(node.operand)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift):
         return _constraint(node.left) >> _constraint(node.right)
     if isinstance(node, ast.Compare):
         return _compared(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS and not node.keywords:
         return _CALLS[node.func.id](*map(_argument, node.args))
+    if isinstance(node, ast.Call):
+        raise _Strange(f"{ast.unparse(node.func)} is not one of {', '.join(_CALLS)}, with which texts make do")
     if isinstance(node, ast.Name):
         return feature(node.id)
-    if isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set):
+    if isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.UnaryOp):
+        return _literal(node)
+    raise _Strange(f"{ast.unparse(node)} is no comparison")
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
         return ast.literal_eval(node)
-    raise _Strange(f"{ast.unparse(node)!r} is no comparison")
+    except (ValueError, TypeError):  # of names in a list, or of a list in a set
+        raise _Strange(f"{ast.unparse(node)} should be numbers, or texts in quotes") from None
 
 
 def _argument(node: ast.expr) -> Any:
@@ -113,14 +135,27 @@ def _constraint(node: ast.expr) -> Constraint:
     found = _read(node)
     if isinstance(found, Constraint):
         return found
-    raise _Strange(f"{ast.unparse(node)!r} should be a comparison")
+    raise _Strange(f"{ast.unparse(node)} should be a comparison")
 
 
 def _compared(node: ast.Compare) -> Constraint:
     """Return a comparison, or several in a chain."""
-    values = [_read(part) for part in (node.left, *node.comparators)]
-    found = [_SIGNS[type(sign)](a, b) for sign, a, b in zip(node.ops, values, values[1:], strict=False)]
-    odd = next((part for part in found if not isinstance(part, Constraint)), None)
-    if odd is not None:
-        raise _Strange(f"{ast.unparse(node)!r} compares no feature")
+    sides = [(part, _read(part)) for part in (node.left, *node.comparators)]
+    found = [_one(sign, *pair) for sign, pair in zip(node.ops, pairwise(sides), strict=True)]
     return found[0] if len(found) == 1 else All(tuple(found))
+
+
+def _one(sign: ast.cmpop, left: _Side, right: _Side) -> Constraint:
+    (a_node, a), (b_node, b) = left, right
+    if isinstance(sign, ast.In | ast.NotIn):
+        if not isinstance(a, Term):
+            raise _Strange(f"{ast.unparse(a_node)} should be a feature, as in age in [18, 19]")
+        if not isinstance(b, list | tuple | set):
+            raise _Strange(f"{ast.unparse(b_node)} should be a list, as in {a.name} in [18, 19]")
+    odd = next((node for node, value in (left, right) if isinstance(value, Constraint)), None)
+    if odd is not None:
+        raise _Strange(f"{ast.unparse(odd)} should be a feature or a value")
+    if not isinstance(a, Term) and not isinstance(b, Term):
+        raise _Strange(f"neither of {ast.unparse(a_node)} and {ast.unparse(b_node)} is a feature")
+    made: Constraint = _SIGNS[type(sign)](a, b)
+    return made

@@ -17,16 +17,16 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
-from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, is_frame, quoted
+from axfi_kc.arguments import checked, is_frame, is_hashable, is_listable, quoted
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.measures import abridged, exact, shown
 from axfi_kc.errors import DomainError
@@ -65,6 +65,7 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 }
 _MOST_ROWS = 1_000_000  # combinations of values that a function is asked about, or a table lists
 _LONGEST = 60
+_DEEPEST = 100  # constraints within constraints; each level takes a few of Python's 1,000 calls
 
 
 class Constraint(ABC):
@@ -107,6 +108,26 @@ class Constraint(ABC):
         """Return what holds where one does."""
         return Some((self, as_constraint(other)))
 
+    def __rand__(self, other: Any) -> Constraint:
+        """Return what holds where both do."""
+        return as_constraint(other) & self
+
+    def __ror__(self, other: Any) -> Constraint:
+        """Return what holds where one does."""
+        return as_constraint(other) | self
+
+    def __rrshift__(self, other: Any) -> Constraint:
+        """Return what holds unless the other holds and this does not."""
+        return as_constraint(other) >> self
+
+    def __xor__(self, other: Any) -> NoReturn:
+        """Refuse: what people mean by it differs for three."""
+        raise DomainError(
+            f"Constraints are combined with &, |, ~ and >>, but {self!s} was with ^; write exactly_one(a, b)."
+        )
+
+    __rxor__ = __xor__
+
     def __invert__(self) -> Constraint:
         """Return what holds where this does not."""
         return Not((self,))
@@ -138,7 +159,21 @@ class _Joined(Constraint):
     """Constraints put together."""
 
     parts: tuple[Constraint, ...]
+    _depth: int = field(init=False, repr=False, compare=False)
     _word: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Raise if constraints within constraints are too deep to be gone through."""
+        if self._word:  # "and", "or": what was put together one by one is one list, and not as deep as it is long
+            parts = (part.parts if type(part) is type(self) else (part,) for part in self.parts)
+            object.__setattr__(self, "parts", tuple(chain.from_iterable(parts)))
+        depth = 1 + max((getattr(part, "_depth", 0) for part in self.parts), default=0)
+        if depth > _DEEPEST:
+            raise DomainError(
+                f"Constraints are nested up to {_DEEPEST} deep, but one is deeper; join several with & or |, which lie "
+                "side by side, or give them to where one by one."
+            )
+        object.__setattr__(self, "_depth", depth)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -268,6 +303,16 @@ def _check_cut(value: Fraction, feature: Feature, constraint: Constraint) -> Non
         ) from error
     if isinstance(feature, Real) and Fraction(rounded) != value:
         raise DomainError(f"{constraint} cuts a real feature at a number that is no float64; round it.")
+
+
+def _is_value(feature: Feature, value: Any) -> bool:
+    """Tell whether a discrete feature can have a value; None is a missing one."""
+    if value is None:
+        return bool(feature.missing)
+    if isinstance(feature, Categorical):
+        return value in feature.values
+    is_number = isinstance(value, int | float | Fraction)
+    return is_number and feature.low <= value <= feature.high and value == math.floor(value)
 
 
 def _every_value(feature: Feature) -> Iterable[Bound]:
@@ -405,7 +450,21 @@ class Ordered(Constraint):
         kinds = {isinstance(v, str) for f in pair for v in (f.values if isinstance(f, Categorical) else (0,))}
         if len(kinds) > 1 and self.sign not in ("==", "!="):
             raise DomainError(f"{self} compares words with numbers by size, which means nothing; use == or !=.")
+        self._check_sizes(pair)
         return self
+
+    def _check_sizes(self, pair: Sequence[Feature]) -> None:
+        """Raise unless every value of one feature can be compared with every value of the other."""
+        values = [f.values if isinstance(f, Categorical) else (Fraction(0),) for f in pair]
+        if all(isinstance(v, str | int | float | Fraction) for row in values for v in row):
+            return  # nearly always
+        for a, b in product(*values):
+            try:
+                bool(_SIGNS[self.sign](a, b))
+            except Exception as error:  # of categories that have no order, or foreign code
+                raise DomainError(
+                    f"{self} compares by size, but {quoted(a)} and {quoted(b)} have no order; use == or !=."
+                ) from error
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
         """Tell whether a point meets it."""
@@ -433,19 +492,31 @@ class Listed(Constraint):
     names: tuple[str, ...]
     rows: frozenset[tuple[Any, ...]]
     about: str = ""
+    is_new: bool = field(default=False, repr=False, compare=False)  # its values were not looked at yet
     kind = "listed"
     parts = ()
 
     def settled(self, domain: Domain) -> Constraint:
-        """Return it, with only the rows that the domain has."""
-        for name in self.names:
-            _finite(domain.features[domain.index(name)], str(self))
+        """Return it, if the features are discrete and, as far as a person wrote the rows, know their values."""
+        features = [domain.features[domain.index(name)] for name in self.names]
+        for feature in features:
+            _finite(feature, str(self))
         odd = next((row for row in self.rows if len(row) != len(self.names)), None)
         if odd is not None:
             raise DomainError(
                 f"A table of {len(self.names)} features needs rows of as many values, but {odd!r} is one."
             )
-        return self
+        if not self.is_new:  # of a document, which may be older than this check, or settled before
+            return self
+        for feature, column in zip(features, zip(*self.rows, strict=True), strict=False):
+            for value in dict.fromkeys(column):
+                if not _is_value(feature, value):
+                    raise DomainError(
+                        f"Feature {feature.name!r} must be {feature.describe()}, but a row of values for "
+                        f"({', '.join(self.names)}) has {'a missing one' if value is None else quoted(value)}; correct "
+                        "or leave out the row, or widen the domain."
+                    )
+        return replace(self, is_new=False)
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
         """Tell whether a point meets it."""
@@ -561,6 +632,26 @@ class Term:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _uncompared(self, *_: Any) -> NoReturn:
+        """Refuse: a feature is no constraint before it is compared."""
+        raise DomainError(
+            f"Expected a constraint, but {self!r} is a feature that nothing is compared with; write {self!r} == 1."
+        )
+
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __rshift__ = __rrshift__ = _uncompared
+    __invert__ = __bool__ = _uncompared
+
+    def _calculated(self, *_: Any) -> NoReturn:
+        """Refuse: cells of features cannot hold what is calculated of them."""
+        raise DomainError(
+            f"Features are compared and not calculated with, but {self!r} was; compare it with a number, as in "
+            f"{self!r} <= 3, or use check with a function of several."
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _calculated
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = _calculated
+    __neg__ = __pos__ = __abs__ = _calculated
+
     def isin(self, values: Iterable[Any]) -> Constraint:
         """Return the constraint that the feature has one of `values`."""
         if isinstance(values, str) or not isinstance(values, Iterable):
@@ -594,7 +685,9 @@ def feature(name: str) -> Term:
         raise DomainError(f"The name of a feature is text, but {quoted(name)} was given; give a name.") from error
 
 
-def _flags(given: Sequence[str | Constraint]) -> tuple[Constraint, ...]:
+def _flags(given: Sequence[str | Constraint], what: str) -> tuple[Constraint, ...]:
+    if not given:
+        raise DomainError(f"{what} takes features or constraints, but none were given; name at least one.")
     return tuple(Member(part, (1,)) if isinstance(part, str) else as_constraint(part) for part in given)
 
 
@@ -606,46 +699,76 @@ def at_most_one(*parts: str | Constraint) -> Constraint:
     >>> print(at_most_one("asian", "hispanic"))
     at most 1 of: asian = 1, hispanic = 1
     """
-    return Between(_flags(parts), 0, 1)
+    return Between(_flags(parts, "at_most_one"), 0, 1)
 
 
 def at_least_one(*parts: str | Constraint) -> Constraint:
     """Return the constraint that at least one part holds; a name stands for a feature that is 1."""
-    return Between(_flags(parts), 1, len(parts))
+    return Between(_flags(parts, "at_least_one"), 1, len(parts))
 
 
 def exactly_one(*parts: str | Constraint) -> Constraint:
     """Return the constraint that exactly one part holds; a name stands for a feature that is 1."""
-    return Between(_flags(parts), 1, 1)
+    return Between(_flags(parts, "exactly_one"), 1, 1)
 
 
 @checked("names")
-def allowed(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Constraint:
+def allowed(names: Sequence[str], rows: Any) -> Constraint:
     """Return the constraint that discrete features have the values of one of the rows, in the order of `names`.
+
+    Rows may be a frame, whose columns of these names are taken. Over a domain each value must be one of its feature.
 
     Examples
     --------
     >>> print(allowed(["a", "b"], [(0, 1), (1, 0)]))
     (a, b) is one of 2 allowed combinations
     """
-    try:
-        listed = frozenset(tuple(map(_plain, row)) for row in rows)
-    except Exception as error:  # a row is none, or foreign code
-        raise DomainError(f"allowed takes rows of a value for each of {list(names)}, but: {error}.") from error
-    return Listed(_distinct(names), listed)
+    named = _distinct(names)
+    given = _columns(rows, named, "allowed") if is_frame(rows) else rows
+    return Listed(named, _rows(given, named, "allowed"), is_new=True)
 
 
 @checked("names")
 def observed(X: Any, names: Sequence[str]) -> Constraint:
-    """Return the constraint that features have values that occur together in some row of a frame."""
+    """Return the constraint that features have values that occur together in some row of a frame.
+
+    Over a domain each value must be one of its feature: leave out the rows of the frame that lie outside.
+    """
     if not is_frame(X):
         raise DomainError(f"observed takes a frame with the columns {list(names)}, but {type(X).__name__} was given.")
-    lacking = [name for name in _distinct(names) if name not in X.columns]
-    if lacking:
-        raise DomainError(f"The table has no column {lacking[0]!r}, whose values were to be observed.")
-    columns = [X[name].to_numpy().tolist() for name in names]
-    rows = frozenset(tuple(map(_plain, row)) for row in zip(*columns, strict=True))
-    return Listed(tuple(names), rows, about=f"({', '.join(names)}) as in one of the {len(rows)} combinations observed")
+    named = _distinct(names)
+    rows = _rows(_columns(X, named, "observed"), named, "observed")
+    about = f"({', '.join(named)}) as in one of the {len(rows)} combinations observed"
+    return Listed(named, rows, about=about, is_new=True)
+
+
+def _columns(X: Any, names: Sequence[str], what: str) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of some columns of a frame."""
+    found = list(X.columns)
+    for name in names:
+        if found.count(name) != 1:
+            raise DomainError(
+                f"{what} takes a frame with one column {name!r}, but {found.count(name) or 'none'} were found; name "
+                "its columns so."
+            )
+    return zip(*(X[name].to_numpy().tolist() for name in names), strict=True)
+
+
+def _rows(given: Any, names: Sequence[str], what: str) -> frozenset[tuple[Any, ...]]:
+    """Return rows of values, each once."""
+    expected = f"{what} takes rows of a value for each of {list(names)}"
+    if not is_listable(given) or isinstance(given, Mapping):
+        raise DomainError(f"{expected}, but {quoted(given)} was given; give a list of tuples.")
+    found = set()
+    for row in given:
+        if not is_listable(row) or isinstance(row, Mapping):
+            raise DomainError(f"{expected}, but {quoted(row)} is one; give a list of tuples.")
+        plain = tuple(map(_plain, row))
+        odd = next((value for value in plain if not is_hashable(value)), None)
+        if odd is not None:
+            raise DomainError(f"{expected}, but {quoted(odd)} can be no value; give text or numbers.")
+        found.add(plain)
+    return frozenset(found)
 
 
 @checked("names")

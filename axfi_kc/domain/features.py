@@ -197,20 +197,21 @@ class Categorical:
         # Equal as Python has it: 1, 1.0 and True would be one key when instances are encoded.
         if not items or len(set(items)) != len(items):
             raise DomainError(f"Feature {name!r} needs distinct values, at least one, but {quoted(items)} was given.")
-        if any(v is not None and is_missing(v) for v in items):
-            raise DomainError(f"Feature {name!r} has NaN among its values; give missing values a share, missing=0.1.")
+        nothing = [v for v in items if is_missing(v)]
+        if nothing:
+            raise DomainError(
+                f"Feature {name!r} has {quoted(nothing[0])} among its values, which stands for a missing one; leave "
+                "it out, and give missing values a share, missing=0.1."
+            )
         for value in items:
             if isinstance(value, str):
                 _whole_text(value, f"A value of feature {name!r}")
-        share = _share(name, missing)
-        if share and None in items:
-            raise DomainError(f"Feature {name!r} has None among its values, which stands for missing; leave it out.")
         object.__setattr__(self, "name", _whole_text(str(name), "The name of a feature"))
         object.__setattr__(self, "values", items)
         object.__setattr__(self, "measure", _weights(name, weights, len(items)))
         object.__setattr__(self, "columns", tuple(columns) if columns is not None else (str(name),))
         object.__setattr__(self, "codes", self._codes(columns, codes))
-        object.__setattr__(self, "missing", share)
+        object.__setattr__(self, "missing", _share(name, missing))
 
     def _codes(
         self, columns: Sequence[str] | None, codes: Sequence[Sequence[Number]] | None

@@ -68,6 +68,9 @@ class Region:
     A missing value keeps its place where distances or directions are asked for: it is near to nothing, and a number
     does not become missing there.
 
+    `norm`, `unit` and `weights` say how distances are measured. Without a `radius` nothing is too far, and they
+    change no explanation; what was explained is then measured so by ``critical_radius`` and ``radius_path``.
+
     Examples
     --------
     >>> domain = Domain([Integer("age", 0, 99), Real("income", 0, 10)])
@@ -102,10 +105,8 @@ class Region:
                 raise DomainError(
                     f"{what} must be one of {', '.join(map(repr, known))}, but {quoted(given)} was given."
                 )
-        reach = None if radius is None else exact(radius, "radius")
-        factors = tuple((name, exact(w, f"weight of {name!r}")) for name, w in _mapping(weights, "weights").items())
-        if (reach is not None and reach < 0) or any(w < 0 for _, w in factors):
-            raise DomainError("A radius and weights of features must not be negative; correct them.")
+        reach = None if radius is None else _amount(radius, "radius")
+        factors = tuple((name, _amount(w, f"weight of {name!r}")) for name, w in _mapping(weights, "weights").items())
         fields = {
             "frozen": _names(frozen, "frozen"),
             "ranges": tuple((name, _range(name, values)) for name, values in _mapping(ranges, "ranges").items()),
@@ -199,8 +200,8 @@ class Region:
         return moved or name in (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down)
 
     def __repr__(self) -> str:
-        """Return what was given."""
-        return f"Region({', '.join(f'{name}={value}' for name, value in self._given.items())})"
+        """Return what makes it again."""
+        return f"Region({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
 
     def __str__(self) -> str:
         """Return the region in words."""
@@ -209,17 +210,23 @@ class Region:
         words += [f"{name} only up" for name in self.only_up] + [f"{name} only down" for name in self.only_down]
         if self.radius is not None:
             unit = {"value": "", "range": " of each range", "std": " standard deviations"}[self.unit]
-            words.append(f"within {shown(self.radius)}{unit} ({self.norm})")
+            words.append(f"a distance of at most {shown(self.radius)}{unit} ({self.norm})")
         return "; ".join(words) or "anywhere"
 
     @property
     def _given(self) -> dict[str, Any]:
-        given = {"frozen": list(self.frozen), "ranges": dict(self.ranges), "only_up": list(self.only_up)}
-        given |= {"only_down": list(self.only_down), "weights": {n: shown(w) for n, w in self.weights}}
+        given: dict[str, Any] = {
+            "frozen": list(self.frozen),
+            "ranges": dict(self.ranges),
+            "only_up": list(self.only_up),
+        }
+        given |= {"only_down": list(self.only_down), "weights": {n: _short(w) for n, w in self.weights}}
         kept = {name: value for name, value in given.items() if value}
         if self.radius is not None:
-            kept |= {"radius": shown(self.radius), "norm": repr(self.norm), "unit": repr(self.unit)}
-        return kept
+            kept["radius"] = _short(self.radius)
+        measured = {"norm": (self.norm, NORMS[0]), "unit": (self.unit, UNITS[0])}
+        usual = self.radius is None  # without a radius only what is not as usual is worth a word
+        return kept | {name: said for name, (said, default) in measured.items() if not usual or said != default}
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -392,9 +399,16 @@ def _near_end(axis: Axis, cell: int, own: int) -> tuple[Fraction, bool]:
     return Fraction(cut.value), cut.closed == (cell > own)
 
 
+def _amount(value: Any, what: str) -> Fraction:
+    found = exact(value, what)
+    if found < 0 or isinstance(value, bool):
+        raise DomainError(f"The {what} must be a number from 0 up, but {quoted(value)} was given; correct it.")
+    return found
+
+
 def _range(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, Iterable) and not isinstance(values, str):
-        return tuple(values)
+        return tuple(v.item() if isinstance(v, np.generic) else v for v in values)
     raise DomainError(
         f"The range of {name!r} must be (low, high), or a list of categories, but {quoted(values)} was given."
     )
@@ -433,6 +447,17 @@ def _outside(feature: Feature, own: Any) -> DomainError:
 
 def _is_fixed(feature: Feature) -> bool:
     return feature.size == 1 or (isinstance(feature, Real) and feature.low == feature.high)
+
+
+def _short(number: Fraction) -> int | float | Fraction:
+    """Return the shortest number that equals one; a float only where it does so exactly."""
+    if number.denominator == 1:
+        return int(number)
+    try:
+        near = float(number)
+    except OverflowError:
+        return number
+    return near if near == number else number
 
 
 def _listed(values: Sequence[Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -23,6 +23,7 @@ __all__ = ["Rule", "mine_rules"]
 
 _MOST_VALUES = 32  # of a column that rules are about
 _Item = tuple[int, int]  # a column, and which of its values
+_Excluded = frozenset[frozenset[_Item]]  # what never occurs together, which says what a rule means
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ class Rule:
     constraint
         What to give to ``domain.where``.
     support
-        How many rows it is about: those that an implication speaks of, or those in which an excluded combination would
-        be expected if the features were independent, rounded down.
+        How many rows it is about: those that meet the premise of an implication; for what excludes each other, in how
+        many rows it would be expected together if the features were independent, rounded down.
     """
 
     constraint: Constraint
@@ -57,14 +58,17 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
     max_size
         How many features a rule may be about: 2, or 3 for ``a = 1 and b = 0 imply c = 1`` as well.
     min_support
-        About how many rows a rule must be at least; what is rare may be absent by chance.
+        About how many rows a rule must be at least; what is rare may be absent by chance. For an implication these are
+        the rows that meet its premise; for an exclusion, and for flags put together, those in which independent
+        features would have what never occurs together.
     names
         The names of an array's columns.
 
     Returns
     -------
     list of Rule
-        Flags that exclude each other are put together: at most one of them, or exactly one, holds.
+        Flags that exclude each other are put together: at most one of them, or exactly one, holds. An implication and
+        its contrapositive are one rule, said as the one whose premise more rows meet.
 
     Raises
     ------
@@ -82,7 +86,6 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
     >>> for rule in mine_rules(np.array(rows), names=["a", "b", "c"], min_support=5):
     ...     print(rule)
     if c = 7 then b = 0  (20 rows)
-    if b = 1 then c = 5  (10 rows)
     at most 1 of: a = 1, b = 1  (5 rows)
     """
     if max_size not in (2, 3) or min_support < 1:
@@ -94,7 +97,8 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
     found = [*_groups(table, min_support)]
     grouped = {frozenset(rule.constraint.names) for rule in found}
     covered = [g for g in grouped if len(g) > 1]
-    for rule in (*_implications(table, min_support, max_size), *_exclusions(table, min_support)):
+    implications = _each_once(_implications(table, min_support, max_size))
+    for rule in (*implications, *_exclusions(table, min_support)):
         mentioned = set(rule.constraint.names)
         if not any(mentioned <= group for group in covered):
             found.append(rule)
@@ -181,7 +185,16 @@ def _groups(table: _Table, least: int) -> Iterator[Rule]:
             yield Rule(exactly_one(*names) if always else at_most_one(*names), support)
 
 
-def _implications(table: _Table, least: int, max_size: int) -> Iterator[Rule]:
+def _each_once(rules: Iterable[tuple[_Excluded, Rule]]) -> Iterable[Rule]:
+    """Return of rules that mean the same the one that is about most rows."""
+    found: dict[_Excluded, Rule] = {}
+    for meaning, rule in rules:
+        if meaning not in found or found[meaning].support < rule.support:
+            found[meaning] = rule
+    return found.values()
+
+
+def _implications(table: _Table, least: int, max_size: int) -> Iterator[tuple[_Excluded, Rule]]:
     width = range(len(table.names))
     for i in width:
         for x in range(len(table.values[i])):
@@ -194,8 +207,8 @@ def _implications(table: _Table, least: int, max_size: int) -> Iterator[Rule]:
                 yield from _followed(table, [(i, x), (j, y)], least)
 
 
-def _followed(table: _Table, items: list[_Item], least: int) -> Iterator[Rule]:
-    """Yield what every row with these values has in common and other rows have not."""
+def _followed(table: _Table, items: list[_Item], least: int) -> Iterator[tuple[_Excluded, Rule]]:
+    """Yield what every row with these values has in common and other rows have not, with what that excludes."""
     rows = np.flatnonzero(np.all([table.codes[:, i] == x for i, x in items], axis=0))
     if len(rows) < least:
         return
@@ -207,7 +220,10 @@ def _followed(table: _Table, items: list[_Item], least: int) -> Iterator[Rule]:
         if len(items) > 1 and any(_follows(table, item, k) for item in items):
             continue
         premise = table.member(items[0]) if len(items) == 1 else All(tuple(map(table.member, items)))
-        yield Rule(premise >> table.member((k, int(table.codes[rows[0], k]))), len(rows))
+        value = int(table.codes[rows[0], k])
+        others = (y for y in range(len(table.values[k])) if y != value)
+        excluded = frozenset(frozenset((*items, (k, y))) for y in others)
+        yield excluded, Rule(premise >> table.member((k, value)), len(rows))
 
 
 def _follows(table: _Table, item: _Item, k: int) -> bool:

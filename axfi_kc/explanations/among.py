@@ -98,7 +98,7 @@ def explain_among(
     samples, codes = Samples.of(space, rows, outputs), space.encode_point(x)
     similarity = Similarity.of(samples, delta, toward=toward)
     if output is not None:
-        if not is_hashable(output):
+        if not is_hashable(output) or is_missing(output):
             raise ArgumentError(f"output= takes what a model may answer, but {quoted(output)} was given; give a label.")
         known = next((y for y in samples.outputs if y == output), output)
         samples = replace(samples, told=(codes, known if similarity.delta is None else exact(output, "output")))

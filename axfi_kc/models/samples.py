@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from axfi_kc.arguments import quoted
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import is_missing
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
@@ -81,6 +82,14 @@ class Samples(Model):
             raise DomainError(
                 f"Expected an output for each of {len(codes)} rows, but {given.size} of shape {given.shape} were "
                 "given; predict the rows, and give what comes out."
+            )
+        # Whole numbers, truths and texts are never missing; None is an output like others, NaN does not equal itself.
+        may_lack = given.tolist() if given.dtype.kind not in "iubUS" else []
+        lacking = next((n for n, y in enumerate(may_lack) if y is not None and is_missing(y)), None)
+        if lacking is not None:
+            raise DomainError(
+                f"Expected an output for each of {len(codes)} rows, but that of row {lacking} is missing "
+                f"({given[lacking]}); predict it, or leave the row out."
             )
         return cls(domain, codes, *_numbered(given))
 

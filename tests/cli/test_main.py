@@ -536,3 +536,39 @@ def test_more_cxps_than_can_be_listed(tmp_path) -> None:
     assert {p.name for p in write_pictures(e, tmp_path)} == {
         "banzhaf.png", "cxps.png", "force.png", "forest.dot", "forest.graphml", "shapley.png",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "There is no file of rules"),
+        ("{}", "it has no list 'rules' of objects with a 'constraint' each"),
+        ("[1]", "it has no list 'rules' of objects"),
+        ('{"rules": [3]}', "it has no list 'rules' of objects"),
+        ("{'rules'", "it is no JSON from line 1, column 2 on"),
+        ('{"rules": [], "rules": []}', "the key 'rules' occurs twice"),
+        ('{"rules": [{"constraint": {"kind": "odd"}}]}', "the constraint of rule 0 describes none"),
+        ("\udcff", "it is no text in UTF-8"),
+    ],
+)
+def test_files_of_rules_that_hold_none_are_told_in_a_sentence(
+    files: Path, capsys, tmp_path, text: str | None, said: str
+) -> None:
+    path = tmp_path / "own.json"
+    if text is not None:
+        path.write_bytes(text.encode(errors="surrogateescape"))
+    assert run(files, "explain", "tree.skops", "iris.csv", "--row", "60", "--rules", str(path)) == 1
+    message = capsys.readouterr().err
+    assert said in message
+    assert message.endswith(f"; make it with axfi-kc rules DATA --out {path}.\n")
+    assert not any(leak in message for leak in ("Error", "Errno"))
+
+
+def test_a_radius_may_be_a_fraction(files: Path, capsys) -> None:
+    arguments = ["explain", "tree.skops", "iris.csv", "--row", "60", "--norm", "l1", "--radius"]
+    assert "a distance of at most 0.5 (l1)" in printed(capsys, files, *arguments, "0.5")
+    assert printed(capsys, files, *arguments, "1/2") == printed(capsys, files, *arguments, "0.5")
+    for wrong in ("1/0", "far"):
+        with pytest.raises(SystemExit):
+            run(files, *arguments, wrong)
+        assert f"expected a number such as 1, 0.5 or 1/2, but {wrong!r} was given" in capsys.readouterr().err

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import operator
+import pickle
 from fractions import Fraction
+from functools import reduce
 from itertools import product
 from random import Random
 from typing import Any
@@ -108,9 +111,14 @@ def older(age: int | None, job: str) -> bool:
             "exactly 1 of: flag = 1, other = 1",
         ),
         (
-            allowed(["age", "job"], [(17, "cook"), (None, "none"), (99, "cook")]),
+            allowed(["age", "job"], [(17, "cook"), (None, "none")]),
             lambda a, j, p, f, o: (a, j) in ((17, "cook"), (None, "none")),
-            "(age, job) is one of 3 allowed combinations",
+            "(age, job) is one of 2 allowed combinations",
+        ),
+        (
+            allowed(["job", "age"], pd.DataFrame({"age": [17, 18], "pay": [1, 2], "job": ["cook", "none"]})),
+            lambda a, j, p, f, o: (a, j) in ((17, "cook"), (18, "none")),
+            "(job, age) is one of 2 allowed combinations",
         ),
         (
             observed(pd.DataFrame({"job": ["cook", "none", "cook"], "age": [17.0, np.nan, 17.0]}), ["age", "job"]),
@@ -155,10 +163,108 @@ def test_where_adds_to_what_there_is_and_can_be_taken_away() -> None:
     assert twice == DOMAIN.where(AGE > 17, JOB == "cook", FLAG == 1)
 
 
-def test_no_parts_at_all() -> None:
-    assert meaning(at_most_one()) == set(POINTS)
-    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)]).where(at_most_one())
-    assert len(ax.Explainer(lambda p: p[0], domain).explain((0, 0)).cxps) == 1
+@pytest.mark.parametrize("some", [at_most_one, at_least_one, exactly_one])
+def test_no_parts_at_all(some: Any) -> None:
+    with pytest.raises(
+        DomainError, match=f"{some.__name__} takes features or constraints.*name at least one"
+    ) as caught:
+        some()
+    sentence(caught.value)
+
+
+@pytest.mark.parametrize("sign", ["&", "|"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_constraints_combined_in_a_loop_are_one_list(sign: str, turned: bool) -> None:
+    join = operator.and_ if sign == "&" else operator.or_
+    parts = [~((AGE == 17) & (k % 2 == FLAG)) if sign == "&" else (18 + k % 2 == AGE) for k in range(2_000)]
+    made = reduce((lambda a, b: join(b, a)) if turned else join, parts)
+    assert made.parts == tuple(reversed(parts) if turned else parts)
+    assert str(made) == f" {'and' if sign == '&' else 'or'} ".join(f"({p})" if p.parts else str(p) for p in made.parts)
+    assert repr(made).count("parts=(") == (4_001 if sign == "&" else 1)
+    assert constraint_of(json.loads(json.dumps(made.document()))) == made
+    assert meaning(made) == {p for p in POINTS if (p[0] != 17 if sign == "&" else p[0] in (18, 19))}
+
+
+def test_documents_in_which_chains_are_ladders_are_read_as_one_list() -> None:
+    document = (AGE == 17).document()
+    for k in range(150):
+        document = {"kind": "some", "parts": [document, (k % 2 == FLAG).document()]}
+    assert len(constraint_of(document).parts) == 151
+
+
+def _nested(depth: int, *, implied: bool) -> Constraint:
+    made: Constraint = AGE != 17
+    for _ in range(depth):
+        made = (FLAG == 0) >> made if implied else ~made
+    return made
+
+
+@pytest.mark.parametrize("implied", [False, True])
+def test_what_is_nested_too_deep_is_told_when_it_is_made(implied: bool) -> None:
+    with pytest.raises(DomainError, match="nested up to 100 deep, but one is deeper") as caught:
+        _nested(101, implied=implied)
+    sentence(caught.value)
+    deep = _nested(100, implied=implied)
+    domain = ax.Domain([ax.Integer("age", 16, 20), ax.Integer("flag", 0, 1)]).where(deep)
+
+    def old(point: tuple[Any, ...]) -> int:
+        return int(point[0] > 18)
+
+    e = ax.Explainer(old, domain).explain((16, 0))
+    assert [c.weight for c in e.cxps] == [Fraction(1, 2)]
+    assert ax.verify(e, old).complete
+    assert constraint_of(json.loads(json.dumps(deep.document()))) == pickle.loads(pickle.dumps(deep)) == deep
+
+
+@pytest.mark.parametrize(
+    ("misuse", "match"),
+    [
+        (lambda: ~FLAG, r"write feature\('flag'\) == 1"),
+        (lambda: FLAG & OTHER, r"write feature\('flag'\) == 1"),
+        (lambda: True | FLAG, r"write feature\('flag'\) == 1"),
+        (lambda: FLAG >> (AGE == 17), r"write feature\('flag'\) == 1"),
+        (lambda: not FLAG, r"write feature\('flag'\) == 1"),
+        (lambda: (AGE == 17) & FLAG, "Expected a constraint"),
+        (lambda: True & (AGE == 17), "Expected a constraint.*True was given"),
+        (lambda: 0 | (AGE == 17), "Expected a constraint.*0 was given"),
+        (lambda: 0 >> (AGE == 17), "Expected a constraint.*0 was given"),
+        (lambda: (AGE == 17) ^ (FLAG == 1), r"write exactly_one\(a, b\)"),
+        (lambda: True ^ (FLAG == 1), r"write exactly_one\(a, b\)"),
+        (lambda: AGE + 1, r"not calculated with.*feature\('age'\) <= 3"),
+        (lambda: 2 * AGE <= 30, "not calculated with"),
+        (lambda: -AGE, "not calculated with"),
+    ],
+)
+def test_slips_are_told_what_to_write_instead(misuse: Any, match: str) -> None:
+    with pytest.raises(DomainError, match=match) as caught:
+        misuse()
+    sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "match"),
+    [
+        (lambda: observed(pd.DataFrame({"f": [[0]]}), ["f"]), r"\[0\] can be no value"),
+        (lambda: observed(pd.DataFrame([[0, 1]], columns=["f", "f"]), ["f"]), "one column 'f', but 2 were found"),
+        (lambda: allowed(["f"], pd.DataFrame({"g": [1]})), "one column 'f', but none were found"),
+        (lambda: allowed(["f"], [([0],)]), r"\[0\] can be no value"),
+        (lambda: allowed(["f", "g"], ["ab"]), "rows of a value for each of .*'ab' is one"),
+        (lambda: allowed(["f"], [{"f": 1}]), "rows of a value for each of .*{'f': 1} is one"),
+        (lambda: allowed(["f"], 3), "but 3 was given; give a list of tuples"),
+    ],
+)
+def test_tables_that_are_none(made: Any, match: str) -> None:
+    with pytest.raises(DomainError, match=match) as caught:
+        made()
+    sentence(caught.value)
+
+
+def test_rows_that_a_domain_lacks_are_read_from_documents_that_have_them() -> None:
+    """They were let through once, and mean what they meant."""
+    document = allowed(["age", "job"], [(17, "cook"), (99, "baker")]).document()
+    assert meaning(constraint_of(document)) == {p for p in POINTS if p[:2] == (17, "cook")}
+    settled = DOMAIN.where(allowed(["age"], [(17,)])).constraints[0]
+    assert ax.Domain([ax.Integer("age", 18, 20)]).where(settled).constraints == (settled,)
 
 
 def sentence(error: BaseException) -> str:
@@ -188,6 +294,13 @@ def sentence(error: BaseException) -> str:
         (Fraction(1, 3) >= PAY, "no float64"),
         (Fraction(1, 3) == PAY, "no float64"),
         (allowed(["age", "job"], [(17,)]), "rows of as many values"),
+        (allowed(["job"], [("cook",), ("baker",)]), r"'job' must be one of .* a row of values for \(job\) has 'baker'"),
+        (allowed(["age"], [(99,)]), "must be an integer from 16 to 20, or missing, but .* has 99"),
+        (allowed(["age"], [(17.5,)]), "has 17.5"),
+        (allowed(["flag"], [("0",)]), "has '0'"),
+        (allowed(["flag"], [(None,)]), "has a missing one"),
+        (allowed(["flag"], [(float("inf"),)]), "has inf"),
+        (observed(pd.DataFrame({"age": [17, 99]}), ["age"]), "has 99"),
         ("age > 17", "Expected a constraint"),
         (True, "Expected a constraint"),
     ],
@@ -327,5 +440,13 @@ def test_a_model_that_is_constant_where_points_can_exist() -> None:
         ax.Explainer(lambda p: int(p[0] > 0), domain).explain([0, 1])
 
 
-def test_a_table_of_measurements_has_no_rules() -> None:
-    assert ax.mine_rules(np.arange(300.0).reshape(100, 3)) == []
+def test_sizes_of_categories_without_an_order_are_refused() -> None:
+    domain = ax.Domain(
+        [ax.Integer("age", 0, 9), ax.Categorical("t", [(1, 2), (3,)]), ax.Categorical("u", [(1,), ("a", 2)])]
+    )
+    t, u = feature("t"), feature("u")
+    for constraint in (t < feature("age"), feature("age") >= t, t < u):
+        with pytest.raises(DomainError, match=r"compares by size, but .* and .* have no order; use == or !=\.$"):
+            domain.where(constraint)
+    assert [domain.where(t <= t).constraints[0].holds([0.0, k, 0.0], domain) for k in (0.0, 1.0)] == [True, True]
+    assert domain.where(t == u, t != feature("age")).constraints

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import axfi_kc as ax
@@ -92,8 +93,10 @@ def test_what_does_not_fit_the_domain_is_one_sentence(options: dict, codes: list
     [
         ({"norm": "l2"}, "norm must be one of 'linf', 'l1'"),
         ({"unit": "metres"}, "unit must be one of"),
-        ({"radius": -1}, "must not be negative"),
-        ({"weights": {"age": -1}}, "must not be negative"),
+        ({"radius": -1}, "The radius must be a number from 0 up, but -1 was given"),
+        ({"radius": True}, "The radius must be a number from 0 up, but True was given"),
+        ({"weights": {"job": 1, "age": -1}}, "The weight of 'age' must be a number from 0 up, but -1 was given"),
+        ({"weights": {"age": True}}, "The weight of 'age' must be a number from 0 up, but True was given"),
         ({"frozen": "age"}, "use ['age']"),
     ],
 )
@@ -129,3 +132,23 @@ def test_what_stays_needs_no_probability_in_a_ball_either() -> None:
 def test_a_ball_is_in_words() -> None:
     near = Near(("a", "b"), (1, "x"), (Fraction(1), Fraction(2)), Fraction(3))
     assert str(near) == "(a, b) no further than 3 from the instance"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"radius": Fraction(1, 3), "weights": {"age": Fraction(1, 3), "job": 2, "income": 0.1}},
+        {"radius": 0.1, "norm": "l1"},
+        {"norm": "l1", "unit": "std"},
+        {"frozen": ["age"], "ranges": {"income": np.array([0.5, 2]), "job": ["a", "b"], "age": (Fraction(1, 3), 2)}},
+        {"only_up": ["age"], "only_down": ["income"], "weights": {"age": Fraction(10**400 + 1, 2)}},
+    ],
+)
+def test_a_region_is_shown_as_what_makes_it_again(options: dict) -> None:
+    region = Region(**options)
+    assert eval(repr(region), {"Region": Region, "Fraction": Fraction}) == region
+
+
+def test_a_radius_is_in_words() -> None:
+    assert str(Region(frozen=["a"], radius=2, norm="l1")) == "a frozen; a distance of at most 2 (l1)"

@@ -12,7 +12,7 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.domain.constraints import feature
 from axfi_kc.engines import samples as sample_engine
-from axfi_kc.errors import DomainError, SimilarityError, UnsupportedModelError, WeightError
+from axfi_kc.errors import ArgumentError, DomainError, SimilarityError, UnsupportedModelError, WeightError
 from axfi_kc.explanations.among import explain_among
 from axfi_kc.models.samples import Samples
 from tests.support.oracle import banzhaf, hitting_value, shapley
@@ -173,3 +173,14 @@ def test_outputs_of_any_kind() -> None:
     assert e.prediction == "a"
     assert e.cxps[0].weight == Fraction(2, 4)
     assert explain_among([[0], [1]], [True, False], [1]).prediction is False
+
+
+@pytest.mark.parametrize(
+    "outputs", [[1.0, float("nan"), 0.0], ["a", float("nan"), None], np.array([1, pd.NA, 0], dtype=object)]
+)
+def test_rows_without_an_output_are_named(outputs: Any) -> None:
+    for x in ([0, 0], [0, 1]):
+        with pytest.raises(DomainError, match=r"for each of 3 rows, but that of row 1 is missing \((nan|<NA>)\); "):
+            explain_among([[0, 0], [0, 1], [1, 1]], outputs, x)
+    with pytest.raises(ArgumentError, match="output= takes what a model may answer, but nan was given"):
+        explain_among([[0, 0], [0, 1], [1, 1]], [0, 1, 1], [1, 0], output=float("nan"))

@@ -471,6 +471,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
         "true": lambda: 1,
     },
 }
+for _some in ("at_least_one", "at_most_one", "exactly_one"):
+    _OWN[_some] = {"parts": lambda: "a"}
 for _form in ("Circuit", "Ddnnf", "Mdd", "Obdd", "Sdd"):
     _OWN.setdefault(f"{_form}.to_dd", {})["manager"] = _dd_manager
     _OWN.setdefault(f"{_form}.to_pysdd", {})["manager"] = _pysdd_manager
