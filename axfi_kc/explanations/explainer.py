@@ -34,7 +34,6 @@ from axfi_kc.engines import (
 )
 from axfi_kc.errors import AxfiWarning, BudgetError, ConstantModelError, DomainError, SimilarityError
 from axfi_kc.explanations.answers import (
-    check_other_class,
     label_of,
     named_classes,
     naming_rows,
@@ -303,22 +302,18 @@ class Explainer(Manners):
         others = {name: value for name, value in asked.items() if value is not None}
         if others:
             return Explainer(**{**self.get_params(), **others}).explain(x, progress=progress)
-        codes = self.domain.encode_point(x)[np.newaxis]
-        located = self._located(codes) or self._engine.locate(codes)
-        check_other_class(located[1], self._similarity)
+        problem, located = self._posed(x)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         with self._stopping(), showing_progress(progress):
             try:
-                found = self._find(codes, located)
+                found = self._find(problem.codes[np.newaxis], located)
             except BudgetError:
                 if was_interrupted():  # before anything was complete
                     raise KeyboardInterrupt from None
                 raise
         # After a spent budget it is only made an answer of.
         found.scale(account if self.on_budget == "raise" else Account(None, goal="explanation"))
-        own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
-        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
         nodes, radius = None if found.nodes is None else found.nodes[0], found.radius(0)
         if radius is not None:
@@ -534,13 +529,14 @@ class Explainer(Manners):
         made = (compile_model(self._model, self.domain, output=y, budget=self.budget) for y in self._model.labels)
         return {one.output: one.probability(budget=self.budget) for one in made}
 
-    def _located(self, codes: Codes) -> Located | None:
-        """Return where instances lie, with outputs that agree with the model's own ``predict``; None: not asked."""
-        if self._predict is None:
-            return None
+    def _posed(self, x: Any) -> tuple[Problem, Located]:
+        """Return the problem of one instance, over the whole domain, and where it lies; or say why there is none."""
+        codes = self.domain.encode_point(x)[np.newaxis]
         located = self._engine.locate(codes)
-        check_predictions(self._predict, codes, located[1])  # before any search, which may be long
-        return located
+        if self._predict is not None:
+            check_predictions(self._predict, codes, located[1])  # before any search, which may be long
+        own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
+        return Problem(self._model, codes[0], located[1][0], self._similarity, own, names), located
 
     def _rows(self, X: Any, on_error: str) -> Rows:
         wrong = partial(other_class_errors, similarity=self._similarity)
