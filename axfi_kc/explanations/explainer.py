@@ -286,7 +286,7 @@ class Explainer(Manners):
         Raises
         ------
         DomainError
-            If a value is missing or outside its domain.
+            If a value is missing or outside its domain, or if the instance cannot exist or the region leaves it out.
         RoundingError
             If the model's own ``predict`` gives another output than exact arithmetic.
         BudgetError
@@ -341,9 +341,9 @@ class Explainer(Manners):
         progress
             True: a progress bar. None: one after a second, if there is a terminal or a notebook. False: none.
         on_error
-            What to do about a row with a value outside the domain or of a wrong type, or within the library's rounding
-            of a tie: ``"raise"`` an error that names the row's label, or ``"skip"`` the row; the batch's ``skipped``
-            then says why.
+            What to do about a row with a value outside the domain or of a wrong type, that cannot exist or that the
+            region leaves out, or within the library's rounding of a tie: ``"raise"`` an error that names the row's
+            label, or ``"skip"`` the row; the batch's ``skipped`` then says why.
 
         Notes
         -----
@@ -541,9 +541,8 @@ class Explainer(Manners):
     def _rows(self, X: Any, on_error: str) -> Rows:
         wrong = partial(other_class_errors, similarity=self._similarity)
         is_toward = self._similarity.toward is not None
-        return rows_of(
-            X, self.domain, self._engine, self._predict, on_error=on_error, wrong=wrong if is_toward else None
-        )
+        asked: dict[str, Any] = {"within": self.within, "wrong": wrong if is_toward else None}
+        return rows_of(X, self.domain, self._engine, self._predict, on_error=on_error, **asked)
 
     def _find_rows(self, codes: Codes, located: Located | None, labels: Sequence[Any]) -> Found:
         with naming_rows(labels):
