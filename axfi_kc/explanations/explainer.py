@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from time import perf_counter
@@ -141,6 +142,7 @@ def _shown(value: Any) -> str:
 
 _ROWS_AT_ONCE = 256
 _SHORT = 0.1  # seconds of a block that may become longer
+_NODES_FOR_ONE = 1 << 14  # of the search for one point with another output
 _LEFT_OUT = "Ctrl-C came before it was explained"
 Codes = npt.NDArray[np.float64]
 
@@ -246,6 +248,7 @@ class Explainer(Manners):
         self.toward = toward if others_named(label, self.class_names or {}) else label
         self._similarity = Similarity.of(self._model, delta, toward=label)
         self.within = within
+        self._varies = False  # whether the model is known to have several outputs, or that was asked in vain
         with preparing(self.budget):
             self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
@@ -556,14 +559,37 @@ class Explainer(Manners):
             found = self._engine.explain(codes, located=located, partial=ends, **options)
         self._check_radii(found)
         check_countable(found, self.domain.features)
+        # Outputs of a regression may all be within delta, all of a region alike, and a class never chosen: answers,
+        # and no fault of the model.
+        if self._similarity == Similarity() and self.within is None and not self._varies:
+            self._check_varies(codes, found)
+        return found
+
+    def _check_varies(self, codes: Codes, found: Found) -> None:
+        """Raise if no change of an instance changes its output, as far as that can be told without a long search."""
         # Of what was stopped, nothing is known beyond its radius.
         counts = [c if found.radius(n) is None else None for n, c in enumerate(found.counts)]
-        # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
-        # within delta, all of a region alike, and a class never chosen: answers, and no fault of the model.
-        is_plain = self._similarity == Similarity() and self.within is None
-        if 0 in counts and self.max_size is None and is_plain:
-            raise _constant(found.outputs[counts.index(0)], self.domain)  # a class that nothing can change
-        return found
+        if any(found.counts) or len(set(found.outputs)) > 1:
+            self._varies = True
+        elif 0 in counts and self._is_alone(codes[counts.index(0)]):
+            raise _constant(found.outputs[0], self.domain)  # a class that nothing can change
+
+    def _is_alone(self, code: Codes) -> bool:
+        """Tell whether no change at all changes the output of an instance that has no CXp of at most `max_size`."""
+        if self.max_size is None or self.max_size >= len(self.domain):
+            return True
+        # One question for the model, which only sums of trees search for: these are constant only rarely, and then
+        # it may be long. So it ends after so many nodes, which are the same on every machine.
+        nodes = min(self.budget.nodes or _NODES_FOR_ONE, _NODES_FOR_ONE)
+        self._varies = True  # or not known, and not asked again
+        try:
+            varies = self._engine.is_weak_cxp(
+                code, (1 << len(self.domain)) - 1, budget=replace(self.budget, nodes=nodes)
+            )
+        except BudgetError:
+            return False
+        self._varies = varies
+        return not varies
 
     def _check_radii(self, found: Found) -> None:
         """Raise if a budget ended and that is an error; a Ctrl-C is none where it comes here."""
