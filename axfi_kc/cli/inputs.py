@@ -490,7 +490,8 @@ def add_on_error(command: argparse.ArgumentParser) -> None:
         "--on-error",
         choices=["raise", "skip"],
         default="raise",
-        help="a row outside the domain, of a wrong type or within rounding of a tie: stop, or skip it [%(default)s]",
+        help="a row outside the domain or the region, of a wrong type, that cannot exist or within rounding of a tie: "
+        "stop, or skip it [%(default)s]",
     )
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "constraint_of",
     "exactly_one",
     "feature",
+    "impossible_points",
     "observed",
 ]
 
@@ -851,22 +852,37 @@ def constraint_of(document: Any) -> Constraint:
         ) from error
 
 
-def check_possible(domain: Domain, codes: npt.NDArray[np.float64]) -> None:
-    """Raise unless every point, given by its codes, meets the constraints of its domain.
+def impossible_points(domain: Domain, codes: npt.NDArray[np.float64]) -> dict[int, DomainError]:
+    """Return, by their places, why points, given by their codes, cannot exist: the first constraint that each violates.
 
     Notes
     -----
     Each combination of values that a constraint is about is looked at once.
     """
+    wrong: dict[int, DomainError] = {}
     for constraint in domain.constraints:
         places = [domain.index(name) for name in constraint.names]
-        distinct, first = np.unique(codes[:, places], axis=0, return_index=True)
-        for row, n in zip(distinct.tolist(), first.tolist(), strict=True):
+        distinct, first, which = np.unique(codes[:, places], axis=0, return_index=True, return_inverse=True)
+        violated = []
+        for k, (row, n) in enumerate(zip(distinct.tolist(), first.tolist(), strict=True)):
             point = codes[n].tolist()
             for i, code in zip(places, row, strict=True):
                 point[i] = code
             if not constraint.holds(point, domain):
-                raise DomainError(
-                    f"Row {n} cannot exist, because it violates a constraint of its domain: {constraint}; correct the "
-                    "row, or the constraint."
-                )
+                violated.append(k)
+        if violated:
+            error = DomainError(
+                f"The instance cannot exist, because it violates a constraint of its domain: {constraint}; correct it, "
+                "or the constraint."
+            )
+            bad = np.flatnonzero(np.isin(which.reshape(-1), violated)).tolist()
+            wrong = dict.fromkeys(bad, error) | wrong  # the constraint before this one is the first
+    return wrong
+
+
+def check_possible(domain: Domain, codes: npt.NDArray[np.float64]) -> None:
+    """Raise unless every point, given by its codes, meets the constraints of its domain."""
+    wrong = impossible_points(domain, codes)
+    if wrong:
+        n = min(wrong)
+        raise wrong[n] if len(codes) == 1 else DomainError(f"Row {n}: {wrong[n]}")

@@ -184,7 +184,7 @@ class Region:
         return [Near(names, centres, factors, self.radius)]
 
     def check(self, domain: Domain) -> None:
-        """Raise unless every name is a feature of the domain, and directions are asked of numeric ones."""
+        """Raise unless every name is a feature of the domain, directions are asked of numeric ones, and ranges fit."""
         named = (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down, *dict(self.weights))
         for name in named:
             domain.index(name)
@@ -193,6 +193,8 @@ class Region:
                 raise DomainError(
                     f"Feature {name!r} is categorical and has no up or down; freeze it, or give its range."
                 )
+        for name, values in self.ranges:
+            _check_range(domain.features[domain.index(name)], values)
 
     def _touches(self, feature: Feature) -> bool:
         name = feature.name
@@ -259,9 +261,6 @@ class Region:
     def _categories(self, feature: Categorical, code: float) -> tuple[Any, ...]:
         own = feature.values[int(code)]
         values = list(dict(self.ranges).get(feature.name, feature.values))
-        odd = next((v for v in values if v not in feature.values), None)
-        if odd is not None:
-            raise DomainError(f"Feature {feature.name!r} has no category {odd!r}; it is {feature.describe()}.")
         far = self.radius is not None and self.weight(feature.name) > self.radius
         if feature.name in self.frozen or far:
             values = [v for v in values if v == own]
@@ -274,10 +273,8 @@ class Region:
         low, high = Fraction(feature.low), Fraction(feature.high)
         given = dict(self.ranges).get(feature.name)
         if given is not None:
-            ends = [exact(end, f"number at an end of the range of {feature.name!r}") for end in given]
-            if len(ends) != 2:
-                raise DomainError(f"The range of {feature.name!r} must be (low, high), but {quoted(given)} was given.")
-            low, high = max(low, ends[0]), min(high, ends[1])
+            first, last = _ends(feature, given)
+            low, high = max(low, first), min(high, last)
         weight = self.weight(feature.name)
         if self.radius is not None and weight:
             reach = self.radius * unit_of(feature, self.unit) / weight
@@ -412,6 +409,24 @@ def _range(name: str, values: Any) -> tuple[Any, ...]:
     raise DomainError(
         f"The range of {name!r} must be (low, high), or a list of categories, but {quoted(values)} was given."
     )
+
+
+def _check_range(feature: Feature, given: Sequence[Any]) -> None:
+    """Raise unless a range is one of the feature, whatever the instance."""
+    if not isinstance(feature, Categorical):
+        _ends(feature, given)
+        return
+    odd = [v for v in given if v not in feature.values]
+    if odd:
+        raise DomainError(f"Feature {feature.name!r} has no category {odd[0]!r}; it is {feature.describe()}.")
+
+
+def _ends(feature: Feature, given: Sequence[Any]) -> _Span:
+    """Return the ends of the range of a numeric feature."""
+    ends = [exact(end, f"number at an end of the range of {feature.name!r}") for end in given]
+    if len(ends) != 2:
+        raise DomainError(f"The range of {feature.name!r} must be (low, high), but {quoted(given)} was given.")
+    return ends[0], ends[1]
 
 
 def check_region(given: object) -> Region:

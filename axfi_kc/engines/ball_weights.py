@@ -116,7 +116,8 @@ class BallWeights:
                 f"{_MOST_COMBINATIONS}; take a smaller radius, weights='unit', or norm='linf'."
             )
         rows = np.tile(v, (prod(sizes), 1))
-        rows[:, list(members)] = np.indices(sizes).reshape(len(sizes), -1).T
+        # Of no feature there is one combination, that of v: numpy cannot tell how many from nothing.
+        rows[:, list(members)] = np.indices(sizes).reshape(len(sizes), prod(sizes)).T
         return rows
 
     def _share(

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from time import perf_counter
@@ -34,7 +35,6 @@ from axfi_kc.engines import (
 )
 from axfi_kc.errors import AxfiWarning, BudgetError, ConstantModelError, DomainError, SimilarityError
 from axfi_kc.explanations.answers import (
-    check_other_class,
     label_of,
     named_classes,
     naming_rows,
@@ -142,6 +142,7 @@ def _shown(value: Any) -> str:
 
 _ROWS_AT_ONCE = 256
 _SHORT = 0.1  # seconds of a block that may become longer
+_NODES_FOR_ONE = 1 << 14  # of the search for one point with another output
 _LEFT_OUT = "Ctrl-C came before it was explained"
 Codes = npt.NDArray[np.float64]
 
@@ -247,6 +248,7 @@ class Explainer(Manners):
         self.toward = toward if others_named(label, self.class_names or {}) else label
         self._similarity = Similarity.of(self._model, delta, toward=label)
         self.within = within
+        self._varies = False  # whether the model is known to have several outputs, or that was asked in vain
         with preparing(self.budget):
             self._engine: Engine = self._engine_within(within)
         if self._engine.constant is not None:
@@ -287,7 +289,7 @@ class Explainer(Manners):
         Raises
         ------
         DomainError
-            If a value is missing or outside its domain.
+            If a value is missing or outside its domain, or if the instance cannot exist or the region leaves it out.
         RoundingError
             If the model's own ``predict`` gives another output than exact arithmetic.
         BudgetError
@@ -303,22 +305,18 @@ class Explainer(Manners):
         others = {name: value for name, value in asked.items() if value is not None}
         if others:
             return Explainer(**{**self.get_params(), **others}).explain(x, progress=progress)
-        codes = self.domain.encode_point(x)[np.newaxis]
-        located = self._located(codes) or self._engine.locate(codes)
-        check_other_class(located[1], self._similarity)
+        problem, located = self._posed(x)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")
         with self._stopping(), showing_progress(progress):
             try:
-                found = self._find(codes, located)
+                found = self._find(problem.codes[np.newaxis], located)
             except BudgetError:
                 if was_interrupted():  # before anything was complete
                     raise KeyboardInterrupt from None
                 raise
         # After a spent budget it is only made an answer of.
         found.scale(account if self.on_budget == "raise" else Account(None, goal="explanation"))
-        own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
-        problem = Problem(self._model, codes[0], found.outputs[0], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
         nodes, radius = None if found.nodes is None else found.nodes[0], found.radius(0)
         if radius is not None:
@@ -346,9 +344,9 @@ class Explainer(Manners):
         progress
             True: a progress bar. None: one after a second, if there is a terminal or a notebook. False: none.
         on_error
-            What to do about a row with a value outside the domain or of a wrong type, or within the library's rounding
-            of a tie: ``"raise"`` an error that names the row's label, or ``"skip"`` the row; the batch's ``skipped``
-            then says why.
+            What to do about a row with a value outside the domain or of a wrong type, that cannot exist or that the
+            region leaves out, or within the library's rounding of a tie: ``"raise"`` an error that names the row's
+            label, or ``"skip"`` the row; the batch's ``skipped`` then says why.
 
         Notes
         -----
@@ -534,20 +532,20 @@ class Explainer(Manners):
         made = (compile_model(self._model, self.domain, output=y, budget=self.budget) for y in self._model.labels)
         return {one.output: one.probability(budget=self.budget) for one in made}
 
-    def _located(self, codes: Codes) -> Located | None:
-        """Return where instances lie, with outputs that agree with the model's own ``predict``; None: not asked."""
-        if self._predict is None:
-            return None
+    def _posed(self, x: Any) -> tuple[Problem, Located]:
+        """Return the problem of one instance, over the whole domain, and where it lies; or say why there is none."""
+        codes = self.domain.encode_point(x)[np.newaxis]
         located = self._engine.locate(codes)
-        check_predictions(self._predict, codes, located[1])  # before any search, which may be long
-        return located
+        if self._predict is not None:
+            check_predictions(self._predict, codes, located[1])  # before any search, which may be long
+        own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
+        return Problem(self._model, codes[0], located[1][0], self._similarity, own, names), located
 
     def _rows(self, X: Any, on_error: str) -> Rows:
         wrong = partial(other_class_errors, similarity=self._similarity)
         is_toward = self._similarity.toward is not None
-        return rows_of(
-            X, self.domain, self._engine, self._predict, on_error=on_error, wrong=wrong if is_toward else None
-        )
+        asked: dict[str, Any] = {"within": self.within, "wrong": wrong if is_toward else None}
+        return rows_of(X, self.domain, self._engine, self._predict, on_error=on_error, **asked)
 
     def _find_rows(self, codes: Codes, located: Located | None, labels: Sequence[Any]) -> Found:
         with naming_rows(labels):
@@ -561,14 +559,37 @@ class Explainer(Manners):
             found = self._engine.explain(codes, located=located, partial=ends, **options)
         self._check_radii(found)
         check_countable(found, self.domain.features)
+        # Outputs of a regression may all be within delta, all of a region alike, and a class never chosen: answers,
+        # and no fault of the model.
+        if self._similarity == Similarity() and self.within is None and not self._varies:
+            self._check_varies(codes, found)
+        return found
+
+    def _check_varies(self, codes: Codes, found: Found) -> None:
+        """Raise if no change of an instance changes its output, as far as that can be told without a long search."""
         # Of what was stopped, nothing is known beyond its radius.
         counts = [c if found.radius(n) is None else None for n, c in enumerate(found.counts)]
-        # Without max_size, no CXp means that changing everything changes nothing; outputs of a regression may all be
-        # within delta, all of a region alike, and a class never chosen: answers, and no fault of the model.
-        is_plain = self._similarity == Similarity() and self.within is None
-        if 0 in counts and self.max_size is None and is_plain:
-            raise _constant(found.outputs[counts.index(0)], self.domain)  # a class that nothing can change
-        return found
+        if any(found.counts) or len(set(found.outputs)) > 1:
+            self._varies = True
+        elif 0 in counts and self._is_alone(codes[counts.index(0)]):
+            raise _constant(found.outputs[0], self.domain)  # a class that nothing can change
+
+    def _is_alone(self, code: Codes) -> bool:
+        """Tell whether no change at all changes the output of an instance that has no CXp of at most `max_size`."""
+        if self.max_size is None or self.max_size >= len(self.domain):
+            return True
+        # One question for the model, which only sums of trees search for: these are constant only rarely, and then
+        # it may be long. So it ends after so many nodes, which are the same on every machine.
+        nodes = min(self.budget.nodes or _NODES_FOR_ONE, _NODES_FOR_ONE)
+        self._varies = True  # or not known, and not asked again
+        try:
+            varies = self._engine.is_weak_cxp(
+                code, (1 << len(self.domain)) - 1, budget=replace(self.budget, nodes=nodes)
+            )
+        except BudgetError:
+            return False
+        self._varies = varies
+        return not varies
 
     def _check_radii(self, found: Found) -> None:
         """Raise if a budget ended and that is an error; a Ctrl-C is none where it comes here."""

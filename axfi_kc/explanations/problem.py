@@ -21,7 +21,7 @@ from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, engine_for
 from axfi_kc.engines.regional import within
 from axfi_kc.errors import ArgumentError
-from axfi_kc.explanations.answers import name_of
+from axfi_kc.explanations.answers import check_other_class, name_of
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import Predict, own_predictor
 
@@ -91,12 +91,22 @@ class Problem:
     region: Region | None = None
     whole: Problem | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        """Refuse to ask why the instance has not the class that it has."""
+        check_other_class([self.output], self.similarity)
+
     @classmethod
     @checked("domain", "toward")
     def of(
         cls, model: Any, domain: Domain, x: Any, *, delta: Number | None = None, toward: Hashable | None = None
     ) -> Problem:
-        """Pose the problem of explaining `model` at the point `x` (array, Series or dict)."""
+        """Pose the problem of explaining `model` at the point `x` (array, Series or dict).
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its domain, or the model gives the class `toward` at the point already.
+        """
         form = read_model(model, domain)
         similarity = Similarity.of(form, delta, toward=toward)
         codes = domain.encode_point(x)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, BudgetSpent
 from axfi_kc.domain.measures import Number, amount, exact
 from axfi_kc.domain.region import Reach, Region
@@ -24,7 +24,7 @@ from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.problem import OwnPredict, Problem
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import Reaches, measured, reaches_of, replace_radius
 from axfi_kc.explanations.tables import pandas_for
 from axfi_kc.families.masks import minimal_hitting_sets, sorted_sets
@@ -170,7 +170,8 @@ def radius_path(
     Raises
     ------
     DomainError
-        If the explainer limits the size of CXps, since a path follows all of them, or has a radius of its own.
+        If the explainer limits the size of CXps, since a path follows all of them, or has a radius of its own; if
+        `up_to` is negative; and as for :meth:`axfi_kc.Explainer.explain`.
     BudgetError
         If the budget was spent before anything was known.
 
@@ -201,16 +202,16 @@ def radius_path(
         raise DomainError(
             f"A path goes through all radii, but the explainer has one, {limits}; make one without, and set up_to."
         )
+    last = None if up_to is None else exact(up_to, "radius")
+    if last is not None and last < 0:
+        raise DomainError(f"up_to must not be negative, but {quoted(up_to)} was given; leave it out for any radius.")
     region = measured(limits, norm=norm, unit=unit, weights=weights or {})
     account = Account(
         budget or explainer.budget, goal="path of radii", advice="allow more, or look at smaller radii with up_to"
     )
-    model, codes = explainer._model, explainer.domain.encode_point(x)
-    similarity, own = explainer._similarity, OwnPredict(explainer._predict, explainer._model_name)
-    output, names = model.outputs_at(codes[np.newaxis])[0], explainer.class_names or {}
-    problem = Problem(model, codes, output, similarity, own, names)
+    problem, _ = explainer._posed(x)
     search = _Search(problem, region, explainer.weights, explainer.target, explainer.budget, account)
-    return search.path(None if up_to is None else exact(up_to, "radius"))
+    return search.path(last)
 
 
 @dataclass(frozen=True, eq=False)

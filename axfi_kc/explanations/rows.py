@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import quoted
+from axfi_kc.domain.constraints import impossible_points
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import Engine, Located
 from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.explanations.labelled_rows import LabelledRows
@@ -46,6 +48,7 @@ def rows_of(
     predict: Predict | None,
     *,
     on_error: str,
+    within: Region | None = None,
     wrong: Callable[[Sequence[Any]], Mapping[int, AxfiError]] | None = None,
 ) -> Rows:
     """Return the rows of a table, after comparing the exact outputs there with the model's own.
@@ -60,13 +63,15 @@ def rows_of(
         The model's own predictions; None: nothing to compare with.
     on_error
         ``"raise"``: the first row that is wrong is an error, which says its label. ``"skip"``: it is left out.
+    within
+        The region around each row that it must not leave out; None: everywhere.
     wrong
         Tells what outputs, by their places, cannot be explained, and why; None: all can.
 
     Raises
     ------
     DomainError
-        For the wrong columns, and for a row outside the domain.
+        For the wrong columns, and for a row outside the domain, or one that cannot exist or that its region leaves out.
     RoundingError
         For a row within the library's rounding of a tie.
     """
@@ -75,6 +80,9 @@ def rows_of(
     codes, outside = domain.encode_rows(X, all_rows=on_error == "skip")
     labels = tuple(X.index) if hasattr(X, "iloc") else tuple(range(len(codes)))
     found: dict[int, AxfiError] = dict(outside)
+    _raise_first(found, labels, on_error)
+    # Among values of the domain only: of others a constraint or a region cannot tell.
+    found |= _unreachable(codes, found, domain, within, all_rows=on_error == "skip")
     _raise_first(found, labels, on_error)
     kept = np.setdiff1d(np.arange(len(codes)), list(found)) if found else None
     codes, chosen = (codes, labels) if kept is None else (codes[kept], _chosen(labels, kept))
@@ -89,6 +97,35 @@ def rows_of(
         good = np.setdiff1d(np.arange(len(codes)), list(bad))
         codes, chosen, cells, outputs = codes[good], _chosen(chosen, good), cells[good], list(_chosen(outputs, good))
     return Rows(codes, chosen, (cells, outputs), _reasons(found, labels))
+
+
+def _unreachable(
+    codes: npt.NDArray[np.float64],
+    outside: Mapping[int, AxfiError],
+    domain: Domain,
+    within: Region | None,
+    *,
+    all_rows: bool,
+) -> dict[int, DomainError]:
+    """Return, by their places, why rows of values of the domain cannot exist, or are left out by the region.
+
+    Unless `all_rows` are asked for, the first will do.
+    """
+    if within is None and not domain.constraints:
+        return {}
+    inside = np.setdiff1d(np.arange(len(codes)), list(outside)) if outside else np.arange(len(codes))
+    wrong = {int(inside[k]): error for k, error in impossible_points(domain, codes[inside]).items()}
+    if within is None:
+        return wrong
+    for n in inside.tolist():
+        if wrong and not all_rows and n >= min(wrong):
+            break
+        try:
+            # Made again when the row is explained, which takes some twenty times as long.
+            within.around(domain, codes[n])
+        except DomainError as error:
+            wrong.setdefault(n, error)
+    return wrong
 
 
 def _raise_first(wrong: Mapping[int, AxfiError], labels: Sequence[Any], on_error: str) -> None:

@@ -141,6 +141,23 @@ def test_rows_are_skipped_by_choice(saved, capsys, cancer) -> None:
         assert list(json.loads(capsys.readouterr().out)["skipped"]) == ["2", "4"]
 
 
+def test_rows_that_cannot_exist_are_skipped_by_choice(saved, capsys, cancer) -> None:
+    cancer.data.head(6).to_csv(saved / "few.csv", index=False)
+    files = [str(saved / "tree.skops"), str(saved / "few.csv"), "--domain", str(saved / "data.csv")]
+    files += ["--where", f"feature('mean radius') != {cancer.data['mean radius'][2]}"]
+    for command in (
+        ["batch"],
+        ["batch", "--out", str(saved / "out.jsonl")],
+        ["report", "--out", str(saved / "r.html")],
+    ):
+        assert main([command[0], *files, *command[1:]]) == 1
+        assert "axfi-kc: Row 2: The instance cannot exist, because it violates" in capsys.readouterr().err
+        assert main([command[0], *files, *command[1:], "--on-error", "skip"]) == 0
+        assert "2    The instance cannot exist, because it violates a constraint" in capsys.readouterr().out
+        assert main([command[0], *files, *command[1:], "--on-error", "skip", "--json"]) == 0
+        assert list(json.loads(capsys.readouterr().out)["skipped"]) == ["2"]
+
+
 def test_changes_of_so_few_features(saved, capsys) -> None:
     files = [str(saved / "tree.skops"), str(saved / "data.csv"), "--target", "diagnosis", "--max-size", "1"]
     assert main(["explain", *files, "--row", "3"]) == 0

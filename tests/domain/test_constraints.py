@@ -26,6 +26,7 @@ from axfi_kc.domain.constraints import (
     constraint_of,
     exactly_one,
     feature,
+    impossible_points,
     observed,
 )
 from axfi_kc.errors import ConstantModelError, DomainError, UnknownFeatureError
@@ -364,12 +365,23 @@ def test_an_instance_outside_names_the_violated_constraint() -> None:
         feature("a") <= feature("b"), feature("b") < 3
     )
     explainer = ax.Explainer(lambda p: p[0] > 0, domain)
-    with pytest.raises(DomainError, match=r"Row 0 cannot exist.*a <= b") as caught:
+    with pytest.raises(DomainError, match=r"^The instance cannot exist.*a <= b") as caught:
         explainer.explain((2, 1))
     sentence(caught.value)
-    with pytest.raises(DomainError, match=r"Row 1 cannot exist.*b < 3"):
+    with pytest.raises(DomainError, match=r"^Row 1: The instance cannot exist.*b < 3"):
         explainer.explain_batch([(0, 1), (1, 3)], progress=False)
     check_possible(domain, np.array([[0.0, 1.0], [1.0, 1.0]]))
+    check_possible(domain, np.empty((0, 2)))
+    codes = np.array([[0.0, 1.0], [2.0, 1.0], [2.0, 3.0], [3.0, 3.0], [2.0, 1.0], [3.0, 1.0]])
+    assert [(n, str(e).partition(": ")[2][:6]) for n, e in sorted(impossible_points(domain, codes).items())] == [
+        (1, "a <= b"),
+        (2, "b < 3;"),
+        (3, "b < 3;"),
+        (4, "a <= b"),
+        (5, "a <= b"),
+    ]
+    with pytest.raises(DomainError, match=r"^Row 1: The instance cannot exist.*a <= b"):
+        check_possible(domain, codes)
 
 
 def test_a_function_has_no_document_until_it_is_tabulated() -> None:

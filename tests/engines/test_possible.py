@@ -9,10 +9,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 import axfi_kc as ax
 from axfi_kc.domain.constraints import at_most_one, feature
-from axfi_kc.errors import ConstantModelError, DomainError, IncompleteError, UnsupportedModelError
+from axfi_kc.errors import ConstantModelError, DomainError, IncompleteError
 from axfi_kc.models import LinearModel, Positive
 from benchmarks import soak
 from tests.support.random_constraints import random_constrained
@@ -102,9 +103,40 @@ def test_a_model_that_is_constant_among_possible_points_has_nothing_to_explain(t
         ax.Explainer(lambda p: p[0], domain, target=target).explain((0, 1))
 
 
-def test_linear_models_over_reals_are_refused_in_a_sentence() -> None:
+@pytest.mark.parametrize("max_size", [None, 1, 2, 3])
+@pytest.mark.parametrize("target", soak.TARGETS)
+def test_a_limit_of_sizes_makes_no_answer_of_a_constant_model(target: str, max_size: int | None) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)])
+    rows, outputs = list(product((0, 1), repeat=2)), [1, 0, 0, 1]
+    forest = RandomForestClassifier(3, bootstrap=False, random_state=0).fit(rows, outputs)
+    for model in (lambda p: int(p[0] == p[1]), forest):
+        same = domain.where(feature("a") == feature("b"))
+        for space in (same, same.with_distribution(ax.Product.of(same))):
+            explainer = ax.Explainer(model, space, target=target, max_size=max_size)
+            with pytest.raises(ConstantModelError, match="gives 1 at every point that can exist"):
+                explainer.explain((1, 1))
+            with pytest.raises(ConstantModelError, match="gives 1 at every point that can exist"):
+                explainer.explain_batch([(1, 1), (0, 0)])
+        around = ax.Explainer(model, same, target=target, max_size=max_size, within=ax.Region(radius=1))
+        assert around.explain((1, 1)).cxp_count == 0  # all of a region alike, and that is an answer
+
+
+@pytest.mark.parametrize("target", soak.TARGETS)
+def test_no_small_cxp_does_not_make_a_model_constant(target: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 2)]).where(feature("a") == feature("b"))
+    explainer = ax.Explainer(lambda p: p[0] > 1, domain, target=target, max_size=1)
+    for _ in range(2):
+        assert explainer.explain((0, 0)).cxps == ()
+        assert explainer.explain_batch([(0, 0), (1, 1)]).cxp_counts == [0, 0]
+    assert [c.features for c in ax.Explainer(lambda p: p[0] > 1, domain, target=target).explain((0, 0)).cxps] == [
+        ("a", "b")
+    ]
+
+
+def test_no_target_holds_a_linear_model_over_reals() -> None:
     domain = ax.Domain([ax.Real("r", 0, 1), ax.Integer("a", 0, 1)])
     model = LinearModel.of_columns(domain, [[2, 1]], intercepts=[-1], rule=Positive((0, 1)))
-    for target in soak.TARGETS:
-        with pytest.raises(UnsupportedModelError, match=r"linear model over the real feature 'r'.*under constraints"):
-            ax.Explainer(model, domain.where((feature("r") < 0.5) | (feature("a") == 1)), target=target)
+    possible = domain.where((feature("r") < 0.5) | (feature("a") == 1))
+    for target in soak.TARGETS[1:]:
+        with pytest.raises(DomainError, match="Feature 'r' is real and has no list of values"):
+            ax.Explainer(model, possible, target=target).explain((0.25, 0))

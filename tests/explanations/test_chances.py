@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc import ChowLiu, Domain, Integer, Product, Real, Region
@@ -143,8 +144,6 @@ def test_random_counterfactuals_lie_where_reals_do() -> None:
 
 
 def _step(domain: Domain) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
     return DecisionTreeClassifier().fit([[0.5, 0.0], [9.0, 30.0], [1.0, 30.0]], [0, 1, 0])
 
 
@@ -217,3 +216,15 @@ def test_results_give_back_the_distribution(tmp_path: Any) -> None:
         ax.Explainer(lambda p: int(p[0] + p[2] > 1), domain).explain_to(tmp_path / "a.jsonl", np.array(rows))
     shared = explainer.explain_batch(np.array(rows), n_jobs=2)
     assert [e.scores() for e in shared] == [e.scores() for e in batch]
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_nothing_is_free_within_a_ball(joint: bool) -> None:
+    tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [0, 4], [4, 0], [4, 4]], [0, 0, 1, 1])
+    domain = ax.Domain([ax.Real("a", 0, 4), ax.Real("b", 0, 4)])
+    if joint:
+        domain = domain.with_distribution(ChowLiu.fit([(k / 5, k / 5) for k in range(20)], domain, bins=2))
+    e = ax.Explainer(tree, domain).explain([1.0, 1.0], within=ax.Region(radius=2, norm="l1"))
+    assert e.precision(["a", "b"]) == e.precision(["a"]) == 1 > e.precision(["b"]) > 0
+    assert e.paxp(1).features == ("a",)
+    assert [p.features for p in e.paxps(1)] == [("a",)]

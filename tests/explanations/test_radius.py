@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.constraints import feature
 from axfi_kc.domain.region import Region
-from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, UnknownFeatureError, WeightError
+from axfi_kc.errors import AxfiError, BudgetError, ConstantModelError, DomainError, UnknownFeatureError, WeightError
 from axfi_kc.explanations.counterfactuals import find_counterfactual
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import critical_radius, reaches_of, replace_radius
@@ -311,6 +312,27 @@ def test_bad_paths_are_refused_in_one_sentence() -> None:
         radius_path(ax.Explainer(model, domain, within=Region(radius=1)), (0,))
     with pytest.raises(DomainError, match="norm must be one of"):
         radius_path(ax.Explainer(model, domain), (0,), norm="l2")
+    for up_to in (-1, Fraction(-1, 3), -0.5):
+        with pytest.raises(DomainError, match=r"^up_to must not be negative, but .* was given; leave it out"):
+            radius_path(ax.Explainer(model, domain), (0,), up_to=up_to)
+    assert len(radius_path(ax.Explainer(model, domain), (0,), up_to=0)) == 1
+
+
+def test_a_path_asks_of_an_instance_what_an_explanation_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)]).where(feature("b") < 3)
+    tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [3, 0]], [0, 1])
+    made = ax.Explainer(tree, domain)
+    monkeypatch.setattr(made, "_predict", lambda codes: [1 - y for y in made._model.outputs_at(codes)])
+    for explainer, x in (
+        (ax.Explainer(tree, domain, toward=1), (3, 0)),  # which has that class
+        (ax.Explainer(tree, domain), (0, 3)),  # which cannot exist
+        (made, (0, 0)),  # within rounding of a tie, as far as anybody can tell
+    ):
+        with pytest.raises(AxfiError) as alone:
+            explainer.explain(x)
+        with pytest.raises(type(alone.value)) as along:
+            radius_path(explainer, x)
+        assert str(along.value) == str(alone.value)
 
 
 @pytest.mark.parametrize("norm", ["linf", "l1"])

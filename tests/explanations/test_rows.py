@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -129,6 +130,107 @@ def test_wrong_rows_are_skipped(tmp_path: Path, suffix: str) -> None:
     for found in (batch, saved):
         assert "takes numbers, but &#x27;old&#x27; was found" in report_html(found)
     assert "Skipped rows" not in report_html(right)
+
+
+RULED = pd.DataFrame(
+    {"age": [30, 99, 40, 20, 30, 60], "fare": [5.0, 5.0, 60.0, 5.0, 60.0, 5.0]},
+    index=["anna", "bert", "carl", "dora", "emil", "fred"],
+)
+REASONS = {
+    "bert": "Feature 'age' must be an integer from 18 to 89",
+    "carl": "The instance cannot exist, because it violates a constraint of its domain: if age >= 40 then fare < 50; ",
+    "dora": "The region leaves out the instance itself, whose 'age' is 20; widen its range",
+}
+
+
+def ruled(**options: Any) -> ax.Explainer:
+    """Return what explains points that can exist, within a region: all rows above but three."""
+    domain = ax.Domain([ax.Integer("age", 18, 89), ax.Real("fare", 0, 100)])
+    possible = domain.where((ax.feature("age") >= 40) >> (ax.feature("fare") < 50))
+    return ax.Explainer(TREE, possible, within=ax.Region(ranges={"age": (25, 70)}), **options)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_rows_that_cannot_exist_or_are_left_out_are_skipped(tmp_path: Path, suffix: str, n_jobs: int) -> None:
+    made, path = ruled(), tmp_path / f"out.{suffix}"
+    batch = made.explain_batch(RULED, on_error="skip", n_jobs=n_jobs)
+    right = made.explain_batch(RULED.drop(index=list(REASONS)))
+    assert batch.rows == ("anna", "emil", "fred")
+    assert list(batch.skipped) == list(REASONS)
+    assert all(batch.skipped[label].startswith(why) for label, why in REASONS.items())
+    pd.testing.assert_frame_equal(batch.to_frame(exact=True), right.to_frame(exact=True))
+    saved = made.explain_to(path, RULED, on_error="skip", n_jobs=n_jobs)
+    assert (saved.skipped, saved.rows, saved.n_rows) == (batch.skipped, batch.rows, 3)
+    pd.testing.assert_frame_equal(saved.scores(), batch.scores())
+    assert made.explain_to(path, RULED, on_error="skip", n_jobs=n_jobs).skipped == batch.skipped  # goes on
+    for found in (batch, saved):
+        assert "3 rows skipped" in repr(found)
+        assert "widen its range" in report_html(found)
+
+
+def test_rows_that_cannot_exist_or_are_left_out_are_named(tmp_path: Path) -> None:
+    made = ruled()
+    for label in REASONS:
+        row, why = RULED.drop(index=[other for other in REASONS if other != label]), REASONS[label]
+        with pytest.raises(DomainError) as told:
+            made.explain_batch(row)
+        assert str(told.value).startswith(f"Row {label!r}: {why}")
+        with pytest.raises(DomainError) as told:
+            made.explain_to(tmp_path / "out.jsonl", row)
+        assert str(told.value).startswith(f"Row {label!r}: {why}")
+        with pytest.raises(DomainError) as told:
+            made.explain(RULED.loc[[label]])  # which is one, and needs no name
+        assert str(told.value).startswith(why)
+    with pytest.raises(DomainError, match="Row 'carl'"):
+        made.explain_batch(RULED.drop(index="bert"))  # the first of two
+    with pytest.raises(DomainError, match="Row 'dora'"):
+        made.explain_batch(RULED.loc[["anna", "dora", "carl"]])
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_rows_may_be_left_out(tmp_path: Path) -> None:
+    batch = ruled().explain_batch(RULED.loc[list(REASONS)], on_error="skip")
+    assert (len(batch), list(batch.skipped)) == (0, list(REASONS))
+    saved = ruled().explain_to(tmp_path / "out.jsonl", RULED.loc[list(REASONS)], on_error="skip")
+    assert (len(saved), saved.skipped) == (0, batch.skipped)
+
+
+KINDS_OF_RULES = {
+    "function": lambda p: p[0] > 3,
+    "forest": RandomForestClassifier(5, random_state=0).fit([[k, k % 5] for k in range(10)], [0] * 4 + [1] * 6),
+    "linear": LogisticRegression().fit([[k, k % 5] for k in range(10)], [0] * 4 + [1] * 6),
+}
+
+
+@pytest.mark.parametrize("name", KINDS_OF_RULES)
+@pytest.mark.parametrize("space", ["discrete", "real", "distributed", "categories"])
+def test_impossible_rows_are_skipped_by_every_engine(name: str, space: str) -> None:
+    first = ax.Real("a", 0, 9) if space == "real" and name != "function" else ax.Integer("a", 0, 9)
+    domain = ax.Domain([first, ax.Integer("b", 0, 9), ax.Categorical("c", ["x", "y", "z"])])
+    model: Any = KINDS_OF_RULES[name]
+    if name != "function":
+        domain = ax.Domain(domain.features[:2])
+    elif space == "categories":
+        domain = domain.where(ax.feature("c") != "z")
+    domain = domain.where(ax.feature("a") != 5 if space != "real" else ax.feature("a") < 5)
+    if space == "distributed":
+        domain = domain.with_distribution(ax.Product.of(domain))
+    rows = [(4, 1, "x"), (5, 1, "y"), (1, 2, "x"), (5, 3, "z")]
+    rows = rows if name == "function" else [row[:2] for row in rows]
+    made = ax.Explainer(model, domain)
+    batch = made.explain_batch(rows, on_error="skip")
+    assert (batch.rows, list(batch.skipped)) == ((0, 2), [1, 3])
+    assert [e.cxps for e in batch] == [made.explain(rows[n]).cxps for n in (0, 2)]
+    with pytest.raises(DomainError, match=r"^Row 1: The instance cannot exist"):
+        made.explain_batch(rows)
+
+
+def test_a_region_that_fits_no_row_is_no_fault_of_the_rows() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 9), ax.Categorical("c", ["x", "y"])])
+    for ranges, said in (({"c": ["w"]}, "no category 'w'"), ({"a": (1, 2, 3)}, r"must be \(low, high\)")):
+        with pytest.raises(DomainError, match=said):
+            ax.Explainer(lambda p: p[0] > 3, domain, within=ax.Region(ranges=ranges))
 
 
 def test_all_rows_may_be_wrong() -> None:

@@ -21,6 +21,7 @@ from axfi_kc.cli.main import main
 from axfi_kc.engines.linear.programs import can_all_be_positive
 from axfi_kc.errors import DomainError, ResultFileError, SimilarityError, UnsupportedModelError
 from axfi_kc.explanations.page import report_html
+from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import Argmax
 from axfi_kc.verification.linear_proofs import solution
 from axfi_kc.verification.report import Allowance
@@ -229,6 +230,12 @@ def test_bad_questions() -> None:
         ax.Explainer(lambda p: p[0], domain, delta=1, toward=2)
     with pytest.raises(DomainError, match="ask toward another class"):
         ax.Explainer(lambda p: "xyz"[min(p[0], 2)], domain, toward="x").explain([0])
+    with pytest.raises(DomainError, match="ask toward another class"):
+        ax.radius_path(ax.Explainer(lambda p: "xyz"[min(p[0], 2)], domain, toward="x"), [0])
+    with pytest.raises(DomainError, match="ask toward another class"):
+        ax.Explainer(lambda p: "xyz"[min(p[0], 2)], domain).explain([0], toward="x", within=ax.Region(radius=1))
+    with pytest.raises(DomainError, match="ask toward another class"):
+        Problem.of(lambda p: "xyz"[min(p[0], 2)], domain, [0], toward="x")  # and so no critical radius of it
     e = iris("linear").explain(X.iloc[[0]], toward=1)
     with pytest.raises(UnsupportedModelError, match="Toward one class of several"):
         e.counterfactual()
