@@ -79,7 +79,7 @@ class PossibleEngine:
         masks, rows = masks_of_words(found.words), cells.tolist()
         owner = np.repeat(np.arange(len(found)), np.diff(found.starts)).tolist()
         pairs = zip(owner, masks, strict=True)
-        shares = [positive_share(self._support.share(rows[n], mask)) for n, mask in pairs]
+        shares = [positive_share(self._support.share(rows[n], mask), self._domain.names_of(mask)) for n, mask in pairs]
         divisors = found.divisors or [1] * len(masks)
         totals = np.empty(len(masks), dtype=object)
         totals[:] = [t * s.denominator for t, s in zip(found.listed_totals, shares, strict=True)]

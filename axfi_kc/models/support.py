@@ -222,12 +222,16 @@ def possible_share(grid: Grid, fixed: Mapping[int, int] | None = None) -> Fracti
     return positive_share(support.share(cells, free))
 
 
-def positive_share(share: Fraction) -> Fraction:
-    """Return the probability of possible points that others are divided by; DomainError if it is 0."""
+def positive_share(share: Fraction, names: Sequence[str] = ()) -> Fraction:
+    """Return the probability of possible points that others are divided by; DomainError if it is 0.
+
+    `names` are those of the features that change, if not all do.
+    """
     if not share:
+        where = f", where only {', '.join(map(repr, names))} may change," if names else ""
         raise DomainError(
-            "The points that the constraints leave have probability 0, so that nothing has a probability among them; "
-            "give their values a measure, or use weights='count' or weights='unit'."
+            f"The points that the constraints leave{where} have probability 0, so that nothing has a probability among "
+            "them; give their values a measure, or use weights='count' or weights='unit'."
         )
     return share
 

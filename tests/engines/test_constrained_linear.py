@@ -184,3 +184,9 @@ def test_three_classes_share_what_half_spaces_overlap() -> None:
     model = LinearModel.of_columns(domain, rows, intercepts=[1, 0, 0], rule=Argmax(("a", "b", "c")))
     e = ax.Explainer(model, domain.where((feature("x") <= 0.75) | (feature("y") <= 0.75))).explain((0, 0))
     assert {c.features: c.weight for c in e.cxps} == {("x",): Fraction(1, 2), ("y",): Fraction(1, 2)}
+
+
+def test_a_cxp_without_a_probability_around_it_is_named() -> None:
+    domain = REALS.where(feature("r").isin([0.25, 1]))
+    with pytest.raises(DomainError, match="where only 'r' may change, have probability 0"):
+        ax.Explainer(SUM, domain).explain((0.25, 0, 0.25))

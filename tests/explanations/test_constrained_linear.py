@@ -138,3 +138,40 @@ def test_a_ball_of_norm_l1_is_refused_in_one_sentence() -> None:
 def test_an_instance_that_cannot_exist_is_refused() -> None:
     with pytest.raises(DomainError, match="violates a constraint of its domain"):
         ax.Explainer(MODEL, HIGH).explain((0.75, 0, 0.25))
+
+
+def test_words_are_not_cut_by_a_rule_that_says_nothing_there() -> None:
+    domain = ax.Domain([ax.Real("age", 18, 90), ax.Real("income", 0, 10)])
+    model = LinearModel.of_columns(domain, [[0, 1]], intercepts=[-5], rule=Positive((0, 1)))
+    explainer = ax.Explainer(model, domain.where((feature("age") <= 25) >> (feature("income") <= 4)))
+    assert explainer.explain({"age": 50, "income": 8}).counterfactual(("income",)).words == "income <= 5"
+
+
+def test_words_keep_to_a_rule_next_to_an_end_that_is_no_float() -> None:
+    """Beyond the last float of the domain there is one more number, and the rule excludes it."""
+    domain = ax.Domain([ax.Real("x", 0, Fraction(4, 3)), ax.Real("y", 0, 1)])
+    model = LinearModel.of_columns(domain, [[1, 1]], intercepts=[-1], rule=Positive((0, 1)))
+    possible = domain.where((feature("x") <= float(Fraction(4, 3))) | (feature("y") > 0.5))
+    assert (
+        ax.Explainer(model, possible).explain((0.25, 0.25)).counterfactual(("x",)).words == "x >= 0.76 and x <= 1.333"
+    )
+
+
+def test_examples_are_drawn_from_small_boxes_at_once() -> None:
+    """The examples lie in a corner of a millionth of the box."""
+    a, b, c = map(feature, "abc")
+    domain = ax.Domain([ax.Real(name, 0, 1) for name in "abc"])
+    rule = ((a <= 0.5) & (b <= 0.5) & (c <= 0.5)) | ((a >= 0.995) & (b >= 0.995) & (c >= 0.995))
+    model = LinearModel.of_columns(domain, [[1, 1, 1]], intercepts=[-2], rule=Positive((0, 1)))
+    e = ax.Explainer(model, domain.where(rule)).explain((0.25, 0.25, 0.25))
+    assert all(min(e.counterfactual(e.cxps[0], seed=seed).point.values()) >= 0.995 for seed in range(5))
+
+
+def test_draws_are_even_over_what_is_possible_and_dissimilar() -> None:
+    domain = ax.Domain([ax.Real("x", 0, 1), ax.Real("y", 0, 1)]).where((feature("x") <= 0.5) | (feature("x") >= 0.75))
+    model = LinearModel.of_columns(domain.unconstrained, [[1, 1]], intercepts=[Fraction(-1, 2)], rule=Positive((0, 1)))
+    e = ax.Explainer(model, domain).explain((0.125, 0.25))
+    # Above 1/4: a quarter up to 1/2, and a quarter from 3/4 on.
+    drawn = [e.counterfactual(("x",), seed=seed).point["x"] for seed in range(400)]
+    assert min(drawn) > 0.25
+    assert 140 < sum(x >= 0.75 for x in drawn) < 260

@@ -255,7 +255,8 @@ class _Weigher:
         total = self._total(features_of(mask))
         if self._kind == "count":
             return total
-        return total / positive_share(self._around.support.share(self._around.cells, mask))
+        names = [self._features[i].name for i in features_of(mask)]
+        return total / positive_share(self._around.support.share(self._around.cells, mask), names)
 
     def _worth(self, span: Span) -> Fraction:
         return Fraction(span.number) if self._kind == "count" else span.share
@@ -295,6 +296,47 @@ class _Weigher:
         for (_, at, steps), worth in self._account.paced(states.items(), at_once=1):
             total += worth * self._share(at, steps)
         return total
+
+    def boxes(self, free: Sequence[int]) -> Iterator[tuple[Fraction, dict[int, tuple[Any, Any]]]]:
+        """Yield boxes with what is looked for: its probability, and the ends of the smallest box around it."""
+        around, mask, order = self._around, around_mask(free), self._around.ordered(free)
+        every = range(len(self._functions))
+        highs = _suffixes([[max(s.most(k)[0] for s in around.spans[i]) for k in every] for i in order], len(every))
+        base = tuple(a - sum(around.own[i][k] for i in free) for k, a in enumerate(around.start))
+        stack: list[tuple[int, Fraction, tuple[Span, ...]]] = [
+            (around.settled(around.support.root, mask), Fraction(1), ())
+        ]
+        while stack:
+            node, share, chosen = stack.pop()
+            self._account.look()
+            up = [sum([s.most(k)[0] for s in chosen], base[k] + highs[len(chosen)][k]) for k in every]
+            if not self._functions.holds(up):
+                continue
+            if len(chosen) < len(order):
+                i = order[len(chosen)]
+                for span in around.spans[i]:
+                    below = around.settled(around.child(node, i, span.cell), mask)
+                    if below != _FALSE and span.share:
+                        stack.append((below, share * span.share, (*chosen, span)))
+                continue
+            at = tuple(base[k] + sum(s.at[k] for s in chosen) for k in every)
+            worth = share * self._share(at, [s.step for s in chosen if s.step is not None])
+            if worth:
+                yield worth, {i: self._ends(up, span) for i, span in zip(order, chosen, strict=True)}
+
+    def _ends(self, up: Sequence[Any], span: Span) -> tuple[Any, Any]:
+        """Return the ends of what can be looked for along a span, where the functions are at most `up`."""
+        if span.step is None or self._functions.together:
+            return span.low, span.high
+        low, high = Fraction(1), _ZERO
+        for most, step in zip(up, span.step, strict=True):
+            if most > 0:
+                # From the end where a function is largest on, as far as it stays positive.
+                room = min(Fraction(most) / abs(step), Fraction(1)) if step else Fraction(1)
+                low = min(low, 1 - room if step > 0 else _ZERO)
+                high = max(high, room if step < 0 else Fraction(1))
+        width = Fraction(span.high) - Fraction(span.low)
+        return Fraction(span.low) + low * width, Fraction(span.low) + high * width
 
     def _options(self, i: int) -> list[Span]:
         """Return the values of feature i; those in one cell that no function tells apart count as one."""
@@ -482,7 +524,12 @@ class ConstrainedLinearEngine:
         except BudgetSpent:
             raise unfinished([], self._model.domain, meter) from None
 
-    def weight(self, code: Codes, mask: int, kind: str, account: Account) -> Fraction:
-        """Return the weight of one CXp."""
+    def boxes(
+        self, code: Codes, free: Sequence[int], account: Account
+    ) -> Iterator[tuple[Fraction, dict[int, tuple[Any, Any]]]]:
+        """Yield boxes that together hold what is looked for where only some features change: a probability, and ends.
+
+        The probability is that of what is looked for within the box; its ends are as close to that as they can be.
+        """
         _, (output,) = self.locate(code[np.newaxis])
-        return _Weigher(self.around(code.tolist(), self._key(output)), kind, account).weight(mask)
+        yield from _Weigher(self.around(code.tolist(), self._key(output)), "ratio", account).boxes(free)

@@ -341,19 +341,20 @@ class Around:
         """
         tops = {i: self.tops[i][k] for i in range(len(self.tops)) if free >> i & 1}
         known: dict[int, Extreme | None] = {_FALSE: None, _TRUE: (0, 0)}
-        for node in self._nodes.reached(self.support.root):
-            i = self.feature_of(node)
-            if i not in tops:
-                known[node] = known[self.support._child(node, self.cells[i])]
-                continue
-            best: Extreme | None = None
-            for cell, (value, ends) in self._tops[i][k].items():
-                below = known[self.support._child(node, cell)]
-                if below is not None:
-                    at = below[0] + value - tops[i][0], below[1] + ends - tops[i][1]
-                    best = at if best is None else max(best, at)
-            known[node] = best
-        found = known[self.support.root]
+
+        def longest(node: int) -> Extreme | None:
+            # Only nodes that the instance's own cells lead to: few, as long as few features are free.
+            if node not in known:
+                i, best = self.feature_of(node), None
+                for cell, (value, ends) in self._tops[i][k].items():
+                    below = longest(self.settled(self.support._child(node, cell), free))
+                    if below is not None:
+                        at = below[0] + value - tops[i][0], below[1] + ends - tops[i][1]
+                        best = at if best is None else max(best, at)
+                known[node] = best
+            return known[node]
+
+        found = longest(self.settled(self.support.root, free))
         if found is None:
             raise ValueError("expected a possible instance")
         return sum([v for v, _ in tops.values()], found[0]), sum([e for _, e in tops.values()], found[1])

@@ -26,12 +26,11 @@ from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.from_tables import FeatureNames, feature_names
 from axfi_kc.domain.measures import Number, exact, shown
-from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine
 from axfi_kc.errors import AxfiError, DomainError, UnsupportedModelError
 from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.chances import has_cells, plausibility_at
-from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
-from axfi_kc.explanations.counterfactuals.drawing import draw_region, no_mass
+from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch, draw_in_boxes
+from axfi_kc.explanations.counterfactuals.drawing import draw_region
 from axfi_kc.explanations.counterfactuals.joint_drawing import PlausibleRegion, draw_jointly
 from axfi_kc.explanations.counterfactuals.linear import (
     draw_linear,
@@ -454,7 +453,7 @@ def _codes_of_linear(
     if model.domain.constraints:
         small = renumbered(model)
         if small is None and has_reals(model):  # boxes that half-spaces cut
-            return _codes_in_boxes(model, problem, members, seed, account)
+            return _codes_in_boxes(problem, members, seed, account)
         if small is None:  # they cut the half-space: a value of each feature is a cell
             return _codes_on_cells(model, problem, members, seed, account)
         found = _codes_of_linear(small.model, renumbered_problem(problem, small), members, seed, account)
@@ -465,23 +464,12 @@ def _codes_of_linear(
 
 
 def _codes_in_boxes(
-    model: LinearModel, problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+    problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
 ) -> list[float] | None:
     """Return the codes of an adversarial example of a linear model over real features under constraints."""
     if seed is None:
         return ConstrainedSearch(problem, account).nearest(members)
-    mask = sum(1 << i for i in members)
-    try:
-        has_mass = ConstrainedLinearEngine(model, problem.similarity).weight(problem.codes, mask, "ratio", account) > 0
-    except DomainError:  # not even what is possible has a probability
-        has_mass = False
-    if not has_mass:
-        raise no_mass()
-
-    def accepts(codes: npt.NDArray[np.float64]) -> bool:
-        return is_possible(problem.domain, codes.tolist())
-
-    return draw_linear(model, problem, members, random=Random(seed), account=account, accepts=accepts)  # noqa: S311
+    return draw_in_boxes(problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
 
 
 @_codes.register

@@ -11,25 +11,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import islice
+from random import Random
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from axfi_kc.budget import Account
-from axfi_kc.domain.features import Categorical, Real
+from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.domain.region import Reach
-from axfi_kc.engines.linear.constrained import is_reached
+from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine, is_reached
 from axfi_kc.engines.linear.possible_cells import Around, PossibleCells, Span
+from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
-from axfi_kc.explanations.counterfactuals.printed import Condition, reach_of, unit_of
-from axfi_kc.explanations.counterfactuals.regions import cell_ends, change
+from axfi_kc.explanations.counterfactuals.drawing import draw_index, no_mass
+from axfi_kc.explanations.counterfactuals.printed import Condition, is_possible, reach_of, unit_of
+from axfi_kc.explanations.counterfactuals.regions import cell_ends, change, float_ends
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.models import LinearModel
 
-__all__ = ["ConstrainedSearch"]
+__all__ = ["ConstrainedSearch", "draw_in_boxes"]
 
 
 _ZERO = Fraction(0)
+_MOST_BOXES = 100_000
+_TRIES = 2_000_000
+_BITS = 64
 
 
 class _Option(NamedTuple):
@@ -57,6 +64,42 @@ class _Option(NamedTuple):
 
 
 Leaf = tuple[_Option, ...]
+
+
+def draw_in_boxes(problem: Problem, free: Sequence[int], *, random: Random, account: Account) -> list[float]:
+    """Return the codes of a random adversarial example, one per feature of the CXp.
+
+    A box is drawn by the probability of the examples in it, which is known exactly, and then points of the smallest box
+    around them until one is an example: for k real features one in k! is.
+
+    Raises
+    ------
+    WeightError, BudgetError
+        If the examples have probability 0; or if there are too many boxes, or none came up in two million draws.
+    """
+    engine = ConstrainedLinearEngine(cast(LinearModel, problem.model), problem.similarity)
+    boxes = list(islice(engine.boxes(problem.codes, free, account), _MOST_BOXES + 1))
+    if len(boxes) > _MOST_BOXES:
+        raise BudgetError(f"There are more than {_MOST_BOXES} boxes to draw from; ask for the nearest one.")
+    if not boxes:
+        raise no_mass()
+    whole = math.lcm(*(worth.denominator for worth, _ in boxes))
+    _, box = boxes[draw_index([int(worth * whole) for worth, _ in boxes], random)]
+    for _ in account.paced(range(_TRIES)):
+        point = problem.codes.copy()
+        for i, (low, high) in box.items():
+            point[i] = _between(low, high, problem.domain.features[i], random) if low < high else low
+        output = problem.model.outputs_at(point[np.newaxis])[0]
+        if problem.is_dissimilar(output) and is_possible(problem.domain, point.tolist()):
+            return point[list(free)].tolist()
+    raise BudgetError(f"None of {_TRIES} points drawn was an adversarial example; ask for the nearest one.")
+
+
+def _between(low: Fraction, high: Fraction, feature: Feature, random: Random) -> float:
+    """Return a random float of an interval of a real feature."""
+    found = float(low + (high - low) * Fraction(random.getrandbits(_BITS), 1 << _BITS))
+    least, most = float_ends(cast(Real, feature))
+    return min(max(found, least), most)  # rounded, a value may fall just outside
 
 
 class ConstrainedSearch:
@@ -258,36 +301,60 @@ class ConstrainedSearch:
     def conditions(self, free: Sequence[int], codes: Sequence[float]) -> list[Condition]:
         """Return short conditions around an adversarial example, one per feature of the CXp.
 
-        A feature may go on in its own cell, the way that helps: then nothing becomes impossible, and nothing similar.
+        A feature may go on, the way that helps, as far as all of the cells on its way are possible together with those
+        of the others: then nothing becomes impossible, and nothing similar.
         """
         at = dict(zip(free, codes, strict=True))
         k = next((k for k in range(len(self._around.functions)) if self._is_enough(k, free, at)), None)
-        return [
-            Condition.exactly(self._features[i], code) if k is None else self._condition(k, i, code)
-            for i, code in at.items()
-        ]
+        if k is None:
+            return [Condition.exactly(self._features[i], code) for i, code in at.items()]
+        ranges = self._ranges(k, at)
+        return [self._condition(k, i, code, ranges[i]) for i, code in at.items()]
 
-    def _condition(self, k: int, i: int, code: float) -> Condition:
-        feature, own = self._features[i], self._around.codes[i]
-        if not isinstance(feature, Real) or math.isnan(code):
+    def _ranges(self, k: int, at: Mapping[int, float]) -> dict[int, tuple[int, int]]:
+        """Return the first and the last cell to which each feature may go on."""
+        cells = [(c, c) for c in self._around.cells]
+        for i, code in at.items():
+            cells[i] = (int(self._axes[i].locate(np.array([code]))[0]),) * 2
+        for i, code in at.items():
+            if isinstance(self._features[i], Real) and not math.isnan(code):
+                last = self._axes[i].n_cells - 1 - (self._axes[i].missing_cell is not None)
+                for move in (-1, 1):
+                    while 0 <= (end := cells[i][move > 0] + move) <= last and self._helps(k, i, move):
+                        wider = [*cells]
+                        wider[i] = (end, cells[i][1]) if move < 0 else (cells[i][0], end)
+                        if not self._around.support.verdict([range(a, b + 1) for a, b in wider])[1]:
+                            break
+                        cells = wider
+        return {i: cells[i] for i in at}
+
+    def _helps(self, k: int, i: int, move: int) -> bool:
+        """Tell whether to go up, or down, does not take function k away."""
+        return self._slope(k, i) * move >= 0
+
+    def _slope(self, k: int, i: int) -> Fraction:
+        """Return the sign of the slope of real feature i, or 0."""
+        steps = (s.step[k] for s in self._around.spans[i] if s.step is not None)
+        return next(steps, _ZERO)
+
+    def _condition(self, k: int, i: int, code: float, cells: tuple[int, int]) -> Condition:
+        feature, own, axis = self._features[i], self._around.codes[i], self._axes[i]
+        low, high = cell_ends(axis, cells[0])[0], cell_ends(axis, cells[1])[1]
+        if not isinstance(feature, Real) or math.isnan(code) or low == high:
             return Condition.exactly(feature, code)
-        cell = int(self._axes[i].locate(np.array([code]))[0])
-        span = next(s for s in self._around.spans[i] if s.cell == cell)
-        if span.step is None:
-            return Condition.exactly(feature, code)
-        low, high = cell_ends(self._axes[i], cell)
-        rises, flat = span.step[k] > 0, not span.step[k]
-        first, last = (low if flat or not rises else code), (high if flat or rises else code)
+        falls, rises = self._helps(k, i, -1), self._helps(k, i, 1)
+        first, last = (low if falls else code), (high if rises else code)
         # On the other side of the instance's own value it would be another change.
-        first = max(first, min(code, own)) if code >= own else first
-        last = min(last, max(code, own)) if code <= own else last
+        first = max(first, own) if code >= own else first
+        last = min(last, own) if code <= own else last
         short = _shortened(feature, code, first, last, own)
-        ends = float(feature.low), float(feature.high)
-        first = _outer(feature, first, short) if first < short and (flat or not rises) else short
-        last = _outer(feature, last, short) if last > short and (flat or rises) else short
-        return Condition(
-            feature, short, -math.inf if first <= ends[0] else first, math.inf if last >= ends[1] else last
-        )
+        bounds = [short, short]
+        if falls and first < short:
+            bounds[0] = -math.inf if first == low and not cells[0] else _outer(feature, first, short)
+        if rises and last > short:
+            numbers = axis.n_cells - (axis.missing_cell is not None)
+            bounds[1] = math.inf if last == high and cells[1] == numbers - 1 else _outer(feature, last, short)
+        return Condition(feature, short, *bounds)
 
 
 def _shortened(feature: Real, code: float, first: float, last: float, own: float) -> float:
@@ -300,8 +367,6 @@ def _shortened(feature: Real, code: float, first: float, last: float, own: float
 
 def _outer(feature: Real, end: float, code: float) -> float:
     """Return a short decimal close to an end of what is allowed, on the way to a value inside."""
-    if end in (float(feature.low), float(feature.high)):
-        return end
     inner = Fraction(end) + (1 if code > end else -1) * min(
         abs(Fraction(code) - Fraction(end)), reach_of(feature, Fraction(0))
     )

@@ -10,7 +10,7 @@ instance is missing: then the number that loses most is as near as any.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
@@ -18,7 +18,6 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from axfi_kc.budget import Account
 from axfi_kc.domain.features import Feature, Integer, Real
@@ -365,15 +364,9 @@ def _short_code(way: Way, i: int, code: float, need: Fraction) -> float:
 
 
 def draw_linear(
-    model: LinearModel,
-    problem: Problem,
-    free: tuple[int, ...],
-    *,
-    random: Random,
-    account: Account,
-    accepts: Callable[[npt.NDArray[np.float64]], bool] | None = None,
+    model: LinearModel, problem: Problem, free: tuple[int, ...], *, random: Random, account: Account
 ) -> list[float]:
-    """Return the codes of a random dissimilar point, one per feature of the CXp, and one that `accepts` takes.
+    """Return the codes of a random dissimilar point, one per feature of the CXp.
 
     Points are drawn from the smallest box that holds the dissimilar ones, each feature being given
     what the others cannot lose for it, until one is dissimilar: for k real features one in k! is.
@@ -390,7 +383,7 @@ def draw_linear(
         # Features that are not in the CXp keep the instance's codes.
         points[:, list(free)] = [[_draw(span, random) for span in spans] for _ in range(size)]
         for point, output in zip(points, model.outputs_at(points), strict=True):
-            if problem.is_dissimilar(output) and (accepts is None or accepts(point)):
+            if problem.is_dissimilar(output):
                 return point[list(free)].tolist()
         # A few first, in case most points are dissimilar; then more at a time, which is cheaper each.
         tried, size = tried + size, min(2 * size, _MOST_AT_ONCE)
