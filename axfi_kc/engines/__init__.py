@@ -43,9 +43,8 @@ from axfi_kc.engines.found import (
     nearest_floats,
 )
 from axfi_kc.engines.joint import BoxedEngine, JointEngine
-from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine
+from axfi_kc.engines.linear.boxed import BoxedLinearEngine
 from axfi_kc.engines.linear.engine import LinearEngine
-from axfi_kc.engines.linear.one_class import LinearClassEngine
 from axfi_kc.engines.linear.renumbered import RenumberedEngine
 from axfi_kc.engines.possible import PossibleEngine
 from axfi_kc.engines.regional import RegionEngine
@@ -125,7 +124,7 @@ def _of_linear(model: LinearModel, similarity: Similarity) -> Engine:
     if not similarity.is_one_of_several(model.labels):
         return LinearEngine(model, similarity)
     if any(isinstance(f, Real) for f in model.domain.features):
-        return LinearClassEngine(model, similarity)
+        return BoxedLinearEngine(model, similarity)
     return DiagramEngine(model, similarity)
 
 
@@ -175,7 +174,7 @@ def engine_for(model: Any, similarity: Similarity) -> Engine:
         return RenumberedEngine(model, similarity, small)
     if isinstance(model, LinearModel) and any(isinstance(f, Real) for f in model.domain.features):
         _check_no_ball(model)
-        return ConstrainedLinearEngine(model, similarity)
+        return BoxedLinearEngine(model, similarity)
     return PossibleEngine(DiagramEngine(model, similarity, at_once=LISTED), model)
 
 

@@ -16,6 +16,7 @@ from axfi_kc.domain.from_tables import as_table, one_row
 from axfi_kc.domain.measures import Number, exact
 from axfi_kc.engines import check_weights, engine_for
 from axfi_kc.errors import ArgumentError
+from axfi_kc.explanations.answers import check_other_class
 from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
@@ -102,6 +103,7 @@ def explain_among(
         known = next((y for y in samples.outputs if y == output), output)
         samples = replace(samples, told=(codes, known if similarity.delta is None else exact(output, "output")))
     problem = Problem(samples, codes, samples.outputs_at(codes[np.newaxis])[0], similarity)
+    check_other_class([problem.output], similarity)
     engine = engine_for(samples, similarity)
     located = codes[np.newaxis], [problem.output]  # known already: to look for it is a way through all rows
     found = engine.explain(codes[np.newaxis], weights=weights, max_size=max_size, budget=budget, located=located)

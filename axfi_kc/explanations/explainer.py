@@ -35,6 +35,7 @@ from axfi_kc.engines import (
 )
 from axfi_kc.errors import AxfiWarning, BudgetError, ConstantModelError, DomainError, SimilarityError
 from axfi_kc.explanations.answers import (
+    check_other_class,
     label_of,
     named_classes,
     naming_rows,
@@ -538,6 +539,7 @@ class Explainer(Manners):
         located = self._engine.locate(codes)
         if self._predict is not None:
             check_predictions(self._predict, codes, located[1])  # before any search, which may be long
+        check_other_class(located[1], self._similarity)
         own, names = OwnPredict(self._predict, self._model_name), self.class_names or {}
         return Problem(self._model, codes[0], located[1][0], self._similarity, own, names), located
 

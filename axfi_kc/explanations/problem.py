@@ -91,10 +91,6 @@ class Problem:
     region: Region | None = None
     whole: Problem | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        """Refuse to ask why the instance has not the class that it has."""
-        check_other_class([self.output], self.similarity)
-
     @classmethod
     @checked("domain", "toward")
     def of(
@@ -110,8 +106,9 @@ class Problem:
         form = read_model(model, domain)
         similarity = Similarity.of(form, delta, toward=toward)
         codes = domain.encode_point(x)
-        own = OwnPredict(own_predictor(model, domain))
-        return cls(form, codes, form.outputs_at(codes[np.newaxis])[0], similarity, own)
+        outputs, own = form.outputs_at(codes[np.newaxis]), OwnPredict(own_predictor(model, domain))
+        check_other_class(outputs, similarity)
+        return cls(form, codes, outputs[0], similarity, own)
 
     @checked("region")
     def within(self, region: Region) -> Problem:

@@ -41,6 +41,7 @@ __all__ = [
     "possible_points",
     "possible_share",
     "support_of",
+    "unlimited",
 ]
 
 
@@ -196,6 +197,12 @@ def support_of(grid: Grid, *, budget: Budget | None = None) -> Support | None:
             )
     nodes.charge(Account(None, goal="diagram"))  # whoever asks more of them later
     return Support(grid, nodes, root, roots)
+
+
+def unlimited(grid: Grid) -> Support:
+    """Return the possible points of a grid where all are, whatever its domain says."""
+    order = list(range(len(grid.axes)))
+    return Support(grid, MddNodes(grid, order, account=Account(None, goal="diagram")), _TRUE, ())
 
 
 def possible_share(grid: Grid, fixed: Mapping[int, int] | None = None) -> Fraction:

@@ -11,8 +11,8 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.domain.constraints import feature
 from axfi_kc.engines import engine_for
-from axfi_kc.engines.linear import constrained
-from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine
+from axfi_kc.engines.linear import boxed
+from axfi_kc.engines.linear.boxed import BoxedLinearEngine
 from axfi_kc.errors import BudgetError, ConstantModelError, DomainError
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, Similarity
 from axfi_kc.models.restriction import restricted
@@ -89,7 +89,7 @@ def test_ties_at_the_ends_of_cells_are_decided_as_another_judge_does(toward: boo
 
 
 def test_many_features_tied_to_each_other_go_by_duality(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(constrained, "_MOST_PARTS", 0)
+    monkeypatch.setattr(boxed, "_MOST_PARTS", 0)
     found = sum(check_judge(random_judge(Random(f"duality {n}"))) for n in range(75))
     assert found > 40
 
@@ -172,7 +172,7 @@ def test_a_spent_budget_says_so() -> None:
 def test_the_engine_is_asked_for_single_sets_and_weights() -> None:
     judge = random_judge(Random("asked for sets"))
     engine = engine_for(restricted(judge.model, judge.domain), Similarity.of(judge.model, judge.delta))
-    assert isinstance(engine, ConstrainedLinearEngine)
+    assert isinstance(engine, BoxedLinearEngine)
     codes = judge.domain.encode([judge.v])[0]
     for mask in range(1 << len(judge.v)):
         assert engine.is_weak_cxp(codes, mask) == judge.is_wcxp([i for i in range(len(judge.v)) if mask >> i & 1])

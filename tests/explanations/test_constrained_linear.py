@@ -12,7 +12,7 @@ import axfi_kc as ax
 from axfi_kc.budget import Account
 from axfi_kc.domain.constraints import feature
 from axfi_kc.domain.region import Region, factor_of
-from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine
+from axfi_kc.engines.linear.boxed import BoxedLinearEngine
 from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError, WeightError
 from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
 from axfi_kc.explanations.radius import reaches_of
@@ -31,7 +31,7 @@ def cases(name: str, number: int) -> Iterator[tuple[ConstrainedJudge, ax.Explana
         except ConstantModelError:
             continue
         e = explainer.explain(dict(zip(judge.domain.names, judge.v, strict=True)))
-        if isinstance(e.problem.engine, ConstrainedLinearEngine):
+        if isinstance(e.problem.engine, BoxedLinearEngine):
             yield judge, e, rng
 
 

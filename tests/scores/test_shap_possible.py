@@ -74,7 +74,7 @@ def test_scores_add_up_and_a_mapping_of_circuits_is_a_weighted_sum() -> None:
 def test_what_cannot_be_answered_is_refused_in_a_sentence() -> None:
     domain = BITS.where(at_most_one("a", "b"))
     compiled = ax.compile_model(lambda p: p[2], domain)
-    with pytest.raises(DomainError, match=r"Row 0 cannot exist.*at most 1 of: a = 1, b = 1"):
+    with pytest.raises(DomainError, match=r"The instance cannot exist.*at most 1 of: a = 1, b = 1"):
         shap_scores(compiled, (1, 1, 0))
     with pytest.raises(CircuitError, match="conditioned"):
         shap_scores(compiled.condition({"a": 0}), (0, 1, 0))

@@ -25,7 +25,7 @@ from axfi_kc.domain.measures import Weights
 from axfi_kc.engines.linear.half_spaces import Piece, Side, pieces, sides_of
 from axfi_kc.errors import DomainError
 from axfi_kc.models import LinearModel, Similarity
-from axfi_kc.models.support import Support, support_of
+from axfi_kc.models.support import Support, support_of, unlimited
 
 __all__ = ["Around", "Extreme", "Functions", "PossibleCells", "Span", "Vector", "interval"]
 
@@ -144,15 +144,12 @@ class Functions:
 
 
 class PossibleCells:
-    """The boxes of possible points of a linear model, and what functions are on them."""
+    """The boxes of possible points of a linear model, and what functions are on them; one box without constraints."""
 
     def __init__(self, model: LinearModel, similarity: Similarity) -> None:
         self.model, self._similarity = model, similarity
         self.grid = Grid.of(model.domain, [()] * len(model.domain))
-        found = support_of(self.grid)
-        if found is None:
-            raise ValueError("expected a domain with constraints")
-        self.support: Support = found
+        self.support: Support = support_of(self.grid) or unlimited(self.grid)
 
     def functions(self, output: object) -> Functions:
         """Return what is looked for from an output."""

@@ -20,7 +20,7 @@ import numpy as np
 from axfi_kc.budget import Account
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.domain.region import Reach
-from axfi_kc.engines.linear.constrained import ConstrainedLinearEngine, is_reached
+from axfi_kc.engines.linear.boxed import BoxedLinearEngine, is_reached
 from axfi_kc.engines.linear.possible_cells import Around, PossibleCells, Span
 from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
@@ -77,7 +77,7 @@ def draw_in_boxes(problem: Problem, free: Sequence[int], *, random: Random, acco
     WeightError, BudgetError
         If the examples have probability 0; or if there are too many boxes, or none came up in two million draws.
     """
-    engine = ConstrainedLinearEngine(cast(LinearModel, problem.model), problem.similarity)
+    engine = BoxedLinearEngine(cast(LinearModel, problem.model), problem.similarity)
     boxes = list(islice(engine.boxes(problem.codes, free, account), _MOST_BOXES + 1))
     if len(boxes) > _MOST_BOXES:
         raise BudgetError(f"There are more than {_MOST_BOXES} boxes to draw from; ask for the nearest one.")

@@ -1,9 +1,11 @@
-"""Explains linear models over real features under constraints.
+"""Explains linear models over real features in boxes: under constraints, or toward one class of several.
 
-Whether changing some features is enough is a longest path through the diagram of the constraints, for each way out.
-What features gain adds up, but for those that constraints tie to each other: the CXps are unions of parts of such
-groups, each of which gains more than every smaller part of it, and of single features. A weight is added up over the
-boxes of possible points that the half-spaces cut, each with its exact volume.
+Constraints leave boxes, of which half-spaces cut off what is dissimilar: a union of half-spaces, or, where points of
+one class among several are looked for, an intersection. For a union, whether changing some features is enough is a
+longest path through the diagram of the constraints, for each way out; what features gain adds up, but for those that
+constraints tie to each other: the CXps are unions of parts of such groups, each of which gains more than every smaller
+part of it, and of single features. For an intersection it is a linear program for each box that bounds leave open, and
+the CXps come by duality. A weight is added up over the boxes that half-spaces cut, each with its exact volume.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import LinearModel, Similarity
 from axfi_kc.models.support import positive_share
 
-__all__ = ["ConstrainedLinearEngine", "is_reached"]
+__all__ = ["BoxedLinearEngine", "is_reached"]
 
 
 _SMALL = 3  # up to so many features, all sets are asked for
@@ -403,8 +405,8 @@ class _Weigher:
         return 1 - box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else Fraction(1)
 
 
-class ConstrainedLinearEngine:
-    """Explains instances of a linear model among the points that constraints leave.
+class BoxedLinearEngine:
+    """Explains instances of a linear model among the points that constraints leave, if there are any.
 
     Notes
     -----
@@ -420,23 +422,28 @@ class ConstrainedLinearEngine:
         self.cells = PossibleCells(model, similarity)
         self._known = PerOutput(self._made)
 
-    def _made(self, output: Hashable, _: Budget | None) -> tuple[Functions, list[list[Span]]]:
+    def _made(self, asked: tuple[Hashable, bool], _: Budget | None) -> tuple[Functions, list[list[Span]]]:
+        output, measured = asked
         functions = self.cells.functions(output)
-        return functions, [self.cells.spans(functions, i) for i in range(len(self._model.domain))]
+        features = range(len(self._model.domain))
+        return functions, [self.cells.spans(functions, i, measured=measured) for i in features]
 
-    def around(self, code: Sequence[float], output: Hashable) -> Around:
-        """Return the possible points around an instance with an output."""
-        return Around(self.cells, *self._known(output), code, scaled=True)
+    def _around(self, code: Sequence[float], output: Hashable, *, measured: bool = False) -> Around:
+        """Return the possible points around an instance; if `measured`, cut where a measure changes."""
+        return Around(self.cells, *self._known((output, measured)), code, scaled=True)
 
     @cached_property
     def constant(self) -> Hashable | None:
         """The one output of a model that is constant among possible points; None otherwise."""
         if self._similarity.is_one_of_several(self._model.labels):
             return None  # a class that is never chosen has no CXps, and that is an answer
-        anywhere, every = [row[0].low for row in self._known(self._first)[1]], (1 << len(self._model.domain)) - 1
+        anywhere, every = (
+            [row[0].low for row in self._known((self._first, False))[1]],
+            (1 << len(self._model.domain)) - 1,
+        )
         if not self._model.is_regression:
             return next((y for y in self._model.labels if not self._leaves(anywhere, y, every)), None)
-        around = Around(self.cells, *self._known(self._first), anywhere)  # type: ignore[arg-type]
+        around = Around(self.cells, *self._known((self._first, False)), anywhere)  # type: ignore[arg-type]
         side, (down, up) = around.functions.sides[0], around.most(every)
         far = Fraction(side.distance or 0)
         least, most = -(down[0] + far), up[0] + far  # of the score, beyond that of the point
@@ -450,7 +457,7 @@ class ConstrainedLinearEngine:
         return self._model.labels[0] if self._model.labels else 0
 
     def _leaves(self, anywhere: Sequence[float | Fraction], output: Hashable, every: int) -> bool:
-        around = self.around(anywhere, output)  # type: ignore[arg-type]
+        around = self._around(anywhere, output)  # type: ignore[arg-type]
         return any(around.functions.is_enough(k, extreme) for k, extreme in enumerate(around.most(every)))
 
     def locate(self, codes: Codes) -> Located:
@@ -501,13 +508,13 @@ class ConstrainedLinearEngine:
     def _weighed(
         self, code: list[float], output: Hashable, kind: str, limit: int, meter: Meter
     ) -> Iterator[tuple[int, Fraction]]:
-        around = self.around(code, self._key(output))
+        key = self._key(output)
         try:
-            masks = _Sets(around, self.cells.groups, meter).cxps(limit)
+            masks = _Sets(self._around(code, key), self.cells.groups, meter).cxps(limit)
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
         account = Account(meter.rest(), goal="explanation", advice="allow more, or ask for small CXps with max_size")
-        weigher = _Weigher(around, kind, account)
+        weigher = _Weigher(self._around(code, key, measured=True), kind, account)
         for mask in masks:
             yield mask, Fraction(1) if kind == "unit" else weigher.weight(mask)
 
@@ -520,7 +527,7 @@ class ConstrainedLinearEngine:
         _, (output,) = self.locate(code[np.newaxis])
         meter = Meter(budget)
         try:
-            return _Sets(self.around(code.tolist(), self._key(output)), self.cells.groups, meter).is_weak(mask)
+            return _Sets(self._around(code.tolist(), self._key(output)), self.cells.groups, meter).is_weak(mask)
         except BudgetSpent:
             raise unfinished([], self._model.domain, meter) from None
 
@@ -532,4 +539,5 @@ class ConstrainedLinearEngine:
         The probability is that of what is looked for within the box; its ends are as close to that as they can be.
         """
         _, (output,) = self.locate(code[np.newaxis])
-        yield from _Weigher(self.around(code.tolist(), self._key(output)), "ratio", account).boxes(free)
+        around = self._around(code.tolist(), self._key(output), measured=True)
+        yield from _Weigher(around, "ratio", account).boxes(free)
