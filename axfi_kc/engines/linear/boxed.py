@@ -63,7 +63,7 @@ class _Sets:
     @cached_property
     def all(self) -> int:
         """The set of all features that may matter."""
-        return around_mask(self._single) | sum(self._groups)
+        return _mask_of(self._single) | sum(self._groups)
 
     def spend(self, found: Sequence[int] = ()) -> None:
         """Count a step; BudgetSpent with what was found if there are no more."""
@@ -80,7 +80,7 @@ class _Sets:
 
     def _meet(self, free: Sequence[int]) -> bool:
         """Tell whether all functions can be positive at once: a linear program for each box that bounds leave open."""
-        around, mask = self._around, around_mask(free)
+        around, mask = self._around, _mask_of(free)
         order = around.ordered(free)
         rest = _suffixes([[value for value, _ in around.tops[i]] for i in order], len(around.functions))
         stack: list[tuple[int, int, Vector, tuple[Span, ...]]] = [
@@ -148,7 +148,7 @@ class _Sets:
         for size in range(1, min(len(members), max_size) + 1):
             for chosen in combinations(members, size):
                 self.spend()
-                mask = around_mask(chosen)
+                mask = _mask_of(chosen)
                 gain = self._gain(mask, k)
                 if all(self._gain(mask & ~(1 << i), k) < gain for i in chosen):
                     found.append(_Part(mask, gain))
@@ -190,7 +190,7 @@ class _Sets:
                 stack.append((len(groups) + j + 1, mask | bit, value + gain, ends))
 
 
-def around_mask(features: Sequence[int]) -> int:
+def _mask_of(features: Sequence[int]) -> int:
     """Return features as a mask."""
     return sum(1 << i for i in features)
 
@@ -265,7 +265,7 @@ class _Weigher:
 
     def _total(self, free: Sequence[int]) -> Fraction:
         """Return what the points looked for weigh together: feature by feature, equal prospects joined."""
-        around, mask, n_functions = self._around, around_mask(free), len(self._functions)
+        around, mask, n_functions = self._around, _mask_of(free), len(self._functions)
         order = around.ordered(free)
         options = [self._options(i) for i in order]
         highs = _suffixes(
@@ -301,7 +301,7 @@ class _Weigher:
 
     def boxes(self, free: Sequence[int]) -> Iterator[tuple[Fraction, dict[int, tuple[Any, Any]]]]:
         """Yield boxes with what is looked for: its probability, and the ends of the smallest box around it."""
-        around, mask, order = self._around, around_mask(free), self._around.ordered(free)
+        around, mask, order = self._around, _mask_of(free), self._around.ordered(free)
         every = range(len(self._functions))
         highs = _suffixes([[max(s.most(k)[0] for s in around.spans[i]) for k in every] for i in order], len(every))
         base = tuple(a - sum(around.own[i][k] for i in free) for k, a in enumerate(around.start))
