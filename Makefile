@@ -62,7 +62,7 @@ versions:
 	$(PYTHON) .ci/versions --python $(VERSIONS)
 
 benchmarks: $(STAMP)
-	$(BIN)/python -m pip install --quiet ".[benchmarks]"
+	$(BIN)/python -m pip install --quiet --editable ".[benchmarks]"
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/boosted.py
 	$(BIN)/python benchmarks/references.py
