@@ -158,9 +158,12 @@ def supported() -> list[str]:
 
 @_read.register
 def _already_neutral(model: Model, domain: Domain) -> Model:
-    if not _is_over(model, domain):
-        raise UnsupportedModelError("This neutral model was read over another domain; read it again over this one.")
-    return model if model.domain.distribution == domain.distribution else restricted(model, domain)
+    own = model.domain
+    if own.features != domain.features:
+        raise UnsupportedModelError(
+            "The model was read over a domain with other features, or other values; read it again over this one."
+        )
+    return model if _is_over(model, domain) and own.distribution == domain.distribution else restricted(model, domain)
 
 
 def _is_over(model: Any, domain: Domain) -> bool:

@@ -33,6 +33,14 @@ def test_a_constrained_domain_has_rows_with_and_without() -> None:
     assert names[:2] == ["mdd, given, with constraints", "mdd, given, without constraints"]
 
 
+def test_what_was_read_under_constraints_is_measured_without_them_too() -> None:
+    possible = DOMAIN.where(at_most_one("a", "b", "c"))
+    options = {"targets": ["mdd"], "orders": ["given"]}
+    frame = ax.compare_sizes(ax.read_model(decide, possible), possible, **options)
+    assert frame["count"].tolist() == [3, 11]
+    assert frame["agrees"].all()
+
+
 def test_without_constraints_there_is_one_row_each() -> None:
     frame = ax.compare_sizes(decide, DOMAIN, targets=["mdd"], orders=["given"])
     assert len(frame) == 1

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import axfi_kc as ax
+from axfi_kc.compilers import read_model
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import UnsupportedModelError
@@ -65,6 +66,20 @@ def test_every_form_predicts_as_before_on_part_of_its_domain(kind: str) -> None:
         constrained = truth.domain.where(random_rule(rng, truth.domain, truth.values).constraint)
         total += checked(truth, restricted(truth.model, constrained), constrained)
     assert total > 500
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_form_can_be_asked_under_other_constraints_than_it_was_read_under(kind: str) -> None:
+    rng = Random(f"constraints of {kind}")
+    for _ in range(20):
+        truth = random_truth(rng, kind, n_instances=1)
+        whole = ax.Domain(truth.domain.features)
+        rules = [random_rule(rng, whole, truth.values).constraint for _ in range(2)]
+        spaces = [*(whole.where(rule) for rule in rules), whole]
+        for domain in spaces:
+            model = read_model(restricted(truth.model, spaces[0]), domain)
+            assert model.domain == domain
+            assert checked(truth, model, domain)
 
 
 def test_a_circuit_moves_to_another_grid_by_name() -> None:
