@@ -152,11 +152,13 @@ def cover_sets(
         rounds = _STRETCH if meter.rest().nodes is None else 1  # few, where nodes are counted
         while not all(part.ended for part in parts):
             before, most = sum(part.nodes for part in parts), meter.allowance()
-            if pool is None:
+            # The clock may have run out since it was looked at last, and threads would then do nothing for ever.
+            is_left = most > 0 and not meter.is_spent
+            if is_left and pool is None:
                 parts[0].run(most)
-            elif most:
+            elif is_left:
                 in_threads(pool, lambda part, ends: part.run_rounds(rounds, ends), parts, lambda: meter.is_spent)
-            if not most or not meter.spend(sum(part.nodes for part in parts) - before):
+            if not is_left or not meter.spend(sum(part.nodes for part in parts) - before):
                 raise BudgetSpent([sum(1 << i for i in Y) for Y in sets])
     return _dealt_back(parts)
 
