@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import quoted
+from axfi_kc.arguments import checked, is_listable, quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Grid
@@ -110,6 +110,7 @@ class LinearModel(Model):
     column_error: Fraction = Fraction(0)
 
     @classmethod
+    @checked("domain", "parts", "base", "rule")
     def of(
         cls, domain: Domain, parts: Sequence[Part], *, base: Sequence[Any], rule: Argmax | Positive | Score
     ) -> LinearModel:
@@ -127,6 +128,7 @@ class LinearModel(Model):
         )
 
     @classmethod
+    @checked("domain", "intercepts", "rule")
     def of_columns(
         cls, domain: Domain, coefficients: Any, *, intercepts: Sequence[Any], rule: Argmax | Positive | Score
     ) -> LinearModel:
@@ -143,9 +145,11 @@ class LinearModel(Model):
         ------
         UnsupportedModelError
             If a value may be missing: a coefficient times nothing is nothing.
+        DomainError
+            If a row has not as many coefficients as the features have columns.
         """
         check_never_missing(domain)
-        rows = [[exact(c, "coefficient") for c in row] for row in coefficients]
+        rows = _rows(coefficients, domain)
         parts, start = [], 0
         for feature in domain.features:
             width = len(feature.columns)
@@ -332,6 +336,24 @@ def part_values(parts: Sequence[Part], score: int, points: Dyadic) -> Integers:
     return values
 
 
+def _rows(coefficients: Any, domain: Domain) -> list[list[Fraction]]:
+    """Return the coefficients, a row per score and a number per column of the model."""
+    rows = list(coefficients) if is_listable(coefficients) else []
+    if not rows or not all(map(is_listable, rows)):
+        raise DomainError(
+            f"Coefficients are a row for each score, as [[1, 2]], but {quoted(coefficients)} was given; give them so."
+        )
+    found = [[exact(c, "coefficient") for c in row] for row in rows]
+    odd = next((row for row in found if len(row) != len(domain.columns)), None)
+    if odd is not None:
+        raise DomainError(
+            f"The features have {counted(len(domain.columns), 'column')}, but a row of "
+            f"{counted(len(odd), 'coefficient')} was given; give one for each column, of which a one-hot feature has "
+            "several: Categorical(..., columns=...)."
+        )
+    return found
+
+
 def _part(feature: Feature, coefficients: Sequence[Sequence[Fraction]]) -> Part:
     """Return what `feature` adds to each score, given the coefficients of its columns."""
     if not isinstance(feature, Categorical):
@@ -357,7 +379,9 @@ def _number(feature: Categorical, code: object) -> Fraction:
 def _check_shape(domain: Domain, parts: Sequence[Part], n_scores: int, rule: Argmax | Positive | Score) -> None:
     wanted = len(rule.labels) if isinstance(rule, Argmax) else 1
     if n_scores != wanted:
-        raise UnsupportedModelError(f"The rule {type(rule).__name__} needs {wanted} scores, but {n_scores} were given.")
+        raise UnsupportedModelError(
+            f"The rule {type(rule).__name__} needs {counted(wanted, 'score')}, but {n_scores} constants were given."
+        )
     if isinstance(rule, Positive) and rule.closed:
         raise UnsupportedModelError(
             "A linear model gives its second class above zero only, but a closed rule was given; negate the scores and "
@@ -366,17 +390,29 @@ def _check_shape(domain: Domain, parts: Sequence[Part], n_scores: int, rule: Arg
     if len(parts) != len(domain):
         raise DomainError(f"The domain has {len(domain)} features, but {len(parts)} parts were given; give one each.")
     for feature, part in zip(domain.features, parts, strict=True):
-        if isinstance(part, Slope):
-            fits = not isinstance(feature, Categorical) and len(part.factors) == n_scores
-            fits = fits and (part.missing is not None) == bool(feature.missing)
-            fits = fits and (part.missing is None or len(part.missing) == n_scores)
-        else:
-            fits = len(part.rows) == n_scores and all(len(row) == feature.size for row in part.rows)
-        if not fits:
+        if not _fits(part, feature, n_scores):
             raise DomainError(
                 f"Feature {feature.name!r} ({feature.describe()}) needs {_needs(feature)} per score, "
-                f"for {n_scores} scores, but {quoted(part)} was given."
+                f"for {counted(n_scores, 'score')}, but {quoted(part)} was given; give it so."
             )
+
+
+def _fits(part: Part, feature: Feature, n_scores: int) -> bool:
+    """Tell whether a part says of each value of a feature what it adds to each score."""
+    if isinstance(part, Lookup):
+        is_first = part.first in (0, _first(feature))
+        return is_first and _is_row(part.rows, n_scores) and all(_is_row(row, feature.size) for row in part.rows)
+    absent = part.missing is None if not feature.missing else _is_row(part.missing, n_scores)
+    return not isinstance(feature, Categorical) and absent and _is_row(part.factors, n_scores)
+
+
+def _is_row(row: Any, length: int | None) -> bool:
+    return is_listable(row) and len(row) == length
+
+
+def _first(feature: Feature) -> int:
+    """Return the code of the first entry of a table of a discrete feature."""
+    return feature.low if isinstance(feature, Integer) else 0
 
 
 def _needs(feature: Feature) -> str:
@@ -391,8 +427,7 @@ def _exact_part(part: Part, feature: Feature) -> Part:
     if isinstance(part, Slope):
         absent = None if part.missing is None else tuple(exact(n, "coefficient") for n in part.missing)
         return Slope(tuple(exact(f, "coefficient") for f in part.factors), absent)
-    first = feature.low if isinstance(feature, Integer) else 0
-    return Lookup(tuple(tuple(exact(n, "coefficient") for n in row) for row in part.rows), first)
+    return Lookup(tuple(tuple(exact(n, "coefficient") for n in row) for row in part.rows), _first(feature))
 
 
 def _numbers(part: Part) -> Iterable[Fraction]:

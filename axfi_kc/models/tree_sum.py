@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,10 +20,11 @@ from typing import Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from axfi_kc.arguments import is_hashable, is_listable, quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.domain.grid import Cut, Grid, Holed, Split
-from axfi_kc.domain.measures import counted
+from axfi_kc.domain.measures import counted, exact
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error, check_never_missing
 
@@ -175,6 +177,10 @@ class Argmax:
 
     labels: tuple[Hashable, ...]
 
+    def __post_init__(self) -> None:
+        """Check the labels."""
+        _check_labels(self.labels)
+
     def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
         """Return the scores before any summand with those for `label` better by `by`."""
         own = self.labels.index(label)
@@ -188,6 +194,15 @@ class Positive:
     labels: tuple[Hashable, Hashable]
     closed: bool = False
 
+    def __post_init__(self) -> None:
+        """Check the labels."""
+        _check_labels(self.labels)
+        if len(self.labels) != 2:
+            raise UnsupportedModelError(
+                f"The sign of a score tells two classes apart, but {quoted(self.labels)} was given; use Argmax, with a "
+                "score for each class."
+            )
+
     def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
         """Return the score before any summand with that for `label` better by `by`."""
         return (base[0] + by if label == self.labels[1] else base[0] - by,)
@@ -198,6 +213,23 @@ class Score:
     """The output is the one score itself, times `scale`: a regression."""
 
     scale: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        """Take a scale of any kind, a float for the rational that it denotes."""
+        object.__setattr__(self, "scale", exact(self.scale, "scale"))
+
+
+def _check_labels(labels: Any) -> None:
+    """Refuse labels by which classes cannot be told apart."""
+    if not (isinstance(labels, str) or is_listable(labels)) or not all(map(is_hashable, labels)):
+        raise UnsupportedModelError(
+            f"A class has a label, such as a number or a word, but {quoted(labels)} was given; give one for each."
+        )
+    twice = next((y for y, k in Counter(labels).items() if k > 1), None)
+    if twice is not None:
+        raise UnsupportedModelError(
+            f"Each class needs a label of its own, but {quoted(twice)} occurs twice; rename one."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
