@@ -20,10 +20,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Integer, Problem, Real
+from axfi_kc.domain.grid import Cut
 from axfi_kc.errors import AxfiError, BudgetError, DomainError, IncompleteError, WeightError
 from axfi_kc.explanations import counterfactuals
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
-from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope
+from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
 from tests.support import random_problems, strategies
 from tests.support.oracle import Judge, box, space_of
 
@@ -412,3 +413,36 @@ def test_a_region_does_not_change_what_is_nearest() -> None:
     assert near.counterfactual().changes == anywhere.changes == {"i": (0, 1)}
     assert near.counterfactual().distance == anywhere.distance == Fraction(1, 9)
     assert ax.verify(near, lambda p: int(p[0] == 2 or p[1] >= 1)).ok
+
+
+NARROW = ax.Domain([ax.Real("a", 0, 4), ax.Real("b", 0, 4)])
+STUMP = TreeNodes(
+    np.array([0, -1, -1]), [Cut(2.0, closed=False), None, None], np.array([1, -1, -1]), np.array([2, -1, -1]),
+    np.array([[0.0], [1.0], [-1.0]]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("n_trees", [1, 2])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda e: e.counterfactual(),
+        lambda e: e.counterfactual(("a",)),
+        lambda e: e.counterfactual(seed=1),
+        lambda e: list(e.counterfactuals()),
+    ],
+)
+def test_examples_between_two_neighbouring_floats_exist_but_cannot_be_given(n_trees: int, asked: Any) -> None:
+    model = TreeSum.of(NARROW, [STUMP] * n_trees, rule=Positive((0, 1)))
+    near = ax.Region(radius=Fraction(1, 2**60))
+    e = ax.Explainer(model, NARROW, weights="unit", within=near).explain((2.0, 1.0))
+    assert [c.features for c in e.cxps] == [("a",)]
+    with pytest.raises(DomainError, match=r"No float64 point .* of \['a'\].* between two neighbouring floats"):
+        asked(e)
+
+
+@pytest.mark.parametrize("least", [-1, 1.5])
+def test_a_plausibility_is_a_probability(least: float) -> None:
+    e = ax.Explainer(lambda p: sum(p), ax.Domain([ax.Integer("a", 0, 1), ax.Integer("b", 0, 1)])).explain((0, 0))
+    with pytest.raises(DomainError, match=r"from 0 to 1, but .* was given"):
+        e.counterfactual(min_plausibility=least)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked
+from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Categorical
@@ -220,7 +220,7 @@ def counterfactual_of(
     Best bound first, see :mod:`axfi_kc.explanations.counterfactuals.nearest`. For ensembles as costly as the weights of
     the CXps at most. Unless the budget limits nodes, 500,000 boxes of one CXp, and 20,000,000 of all.
     """
-    least = exact(min_plausibility, "least plausibility")
+    least = _plausible(min_plausibility)
     if least and seed is not None:
         raise DomainError("A random counterfactual is as plausible as it comes; give a seed or min_plausibility.")
     account = search_account(budget)
@@ -258,7 +258,7 @@ def nearest_counterfactual(
         If the budget was spent.
     """
     account = search_account(budget)
-    least = exact(min_plausibility, "least plausibility")
+    least = _plausible(min_plausibility)
     found = list(islice(_improving(problem, cxps, account, least), 1 if first else None))
     if not found and not least:
         raise _no_floats(problem, features_of(cxps[0]))
@@ -275,9 +275,11 @@ def improving_counterfactuals(
     BudgetError
         If the budget was spent before that one was certain; what was yielded before stands.
     """
-    account = search_account(budget)
+    account, example = search_account(budget), None
     for example in _improving(problem, cxps, account):
         yield _made(problem, example, account)
+    if example is None and cxps:
+        raise _no_floats(problem, features_of(cxps[0]))
 
 
 def _improving(problem: Problem, cxps: Sequence[int], account: Account, least: Fraction = _ZERO) -> Iterator[Example]:
@@ -293,6 +295,14 @@ def _improving(problem: Problem, cxps: Sequence[int], account: Account, least: F
     on_cells = not isinstance(problem.model, LinearModel | Samples)  # a hyperplane cuts through them, rows have none
     # The nearest point of a box need not be plausible.
     yield from improving_examples(problem, every, find, has_cells=on_cells, in_boxes=not least, account=account)
+
+
+def _plausible(least: Number) -> Fraction:
+    """Return how plausible a counterfactual has to be: a probability."""
+    found = exact(least, "least plausibility")
+    if not 0 <= found <= 1:
+        raise DomainError(f"A plausibility is a probability, from 0 to 1, but {quoted(least)} was given; choose one.")
+    return found
 
 
 def _checked(example: Example | None, names: Sequence[str]) -> Example:
@@ -355,8 +365,8 @@ def _found(
 def _no_floats(problem: Problem, members: tuple[int, ...]) -> DomainError:
     names = problem.domain.names_of(sum(1 << i for i in members))
     return DomainError(
-        f"No float64 point is an adversarial example of {list(names)}: "
-        "the change needs an end of the domain that is no float64; round the domain's bounds."
+        f"No float64 point is an adversarial example of {list(names)}: those that are lie between two neighbouring "
+        "floats, at an end of the domain or of the region; round its bounds, or widen it."
     )
 
 
@@ -380,6 +390,8 @@ def _plausible_codes(
             "out."
         )
     ordered = [choice.by_cost() for choice in _choices(problem, members)]
+    if not _are_any(ordered):
+        return None
     region = PlausibleRegion(region_of(model, problem, ordered), problem, ordered, least)
     found = nearest_corner(region, ordered, account=account, most=most)
     return None if found is None else [choice.codes[k] for choice, k in zip(ordered, found, strict=True)]
@@ -392,6 +404,8 @@ def _codes_drawn_jointly(problem: Problem, members: tuple[int, ...], seed: int, 
         alone = replace(problem, model=restricted(problem.model, plain))
         return _codes(alone.model, alone, members, seed, account)
     model, choices = problem.model, _choices(problem, members)
+    if not _are_any(choices):
+        return None
     chosen = Random(seed)  # noqa: S311 - no secret
 
     def accepts(codes: Sequence[float]) -> bool:
@@ -426,6 +440,8 @@ def _codes_on_cells(
 ) -> list[float] | None:
     """Return the codes of an adversarial example for any model on cells."""
     choices = _choices(problem, members)
+    if not _are_any(choices):
+        return None
     if seed is not None:
         axes, region = [model.grid.axes[i] for i in members], region_of(model, problem, choices)
         chosen = Random(seed)  # noqa: S311 - no secret
@@ -453,7 +469,7 @@ def _codes_of_linear(
     if model.domain.constraints:
         small = renumbered(model)
         if small is None and has_reals(model):  # boxes that half-spaces cut
-            return _codes_in_boxes(problem, members, seed, account)
+            return _codes_in_boxes(problem, members, seed, account, most)
         if small is None:  # they cut the half-space: a value of each feature is a cell
             return _codes_on_cells(model, problem, members, seed, account)
         found = _codes_of_linear(small.model, renumbered_problem(problem, small), members, seed, account)
@@ -464,11 +480,11 @@ def _codes_of_linear(
 
 
 def _codes_in_boxes(
-    problem: Problem, members: tuple[int, ...], seed: int | None, account: Account
+    problem: Problem, members: tuple[int, ...], seed: int | None, account: Account, most: Fraction | None
 ) -> list[float] | None:
     """Return the codes of an adversarial example of a linear model over real features under constraints."""
     if seed is None:
-        return ConstrainedSearch(problem, account).nearest(members)
+        return ConstrainedSearch(problem, account).nearest(members, most=most)
     return draw_in_boxes(problem, members, random=Random(seed), account=account)  # noqa: S311 - no secret
 
 
@@ -496,6 +512,11 @@ def _choices(problem: Problem, members: Sequence[int]) -> list[Choices]:
     axes, own = problem.model.grid.axes, problem.cells
     scale = problem.scale
     return [Choices.of(i, axes[i], float(problem.codes[i]), int(own[i]), scale=scale[i]) for i in members]
+
+
+def _are_any(choices: Sequence[Choices]) -> bool:
+    """Tell whether each feature can change: what is between two neighbouring floats has no choices."""
+    return all(choice.cells for choice in choices)
 
 
 def _made(problem: Problem, example: Example, account: Account) -> Counterfactual:

@@ -123,8 +123,11 @@ class ConstrainedSearch:
         self._axes, self._features, self._account = cells.grid.axes, problem.domain.features, account
         self._scale = problem.scale
 
-    def nearest(self, free: Sequence[int]) -> list[float] | None:
-        """Return the codes of the nearest adversarial example, one per feature of a CXp; None if no float is one."""
+    def nearest(self, free: Sequence[int], *, most: Fraction | None = None) -> list[float] | None:
+        """Return the codes of the nearest adversarial example, one per feature of a CXp.
+
+        None if no float is one, or none that is no further than `most`.
+        """
         best: tuple[Fraction, list[float]] | None = None
 
         def met(k: int, order: Sequence[int], leaf: Leaf) -> Fraction | None:
@@ -133,9 +136,13 @@ class ConstrainedSearch:
             if codes is not None:
                 found = sum((self._change(i, codes[i]) for i in order), _ZERO), [codes[i] for i in free]
                 best = found if best is None else min(best, found, key=lambda a: a[0])
-            return None if best is None else best[0]
+            return most if best is None else best[0]
 
-        self._search(free, lambda i: self._options(i, 1 / self._width(i), is_move=True), sum_of, met)
+        def options(i: int) -> list[_Option]:
+            return self._options(i, 1 / self._width(i), is_move=True)
+
+        # What is just as near may be of a CXp that comes first.
+        self._search(free, options, sum_of, met, limit=most, equal=most is not None)
         return None if best is None else best[1]
 
     def reach(self, free: Sequence[int], factors: Mapping[int, Fraction], *, norm: str) -> Reach | None:
@@ -163,13 +170,13 @@ class ConstrainedSearch:
         total: Callable[[Sequence[Fraction]], Fraction],
         met: Callable[[int, Sequence[int], Leaf], Fraction | None],
         *,
+        limit: Fraction | None = None,
         equal: bool = False,
     ) -> None:
-        """Go through all boxes that may hold something nearer; with `equal`, also as near."""
+        """Go through all boxes that may hold something nearer than a limit; with `equal`, also as near."""
         around = self._around
         order, mask = around.ordered(free), sum(1 << i for i in free)
         rows = {i: options(i) for i in order}
-        limit: Fraction | None = None
         for k in range(len(around.functions)):
             most = _sums([max((o.span.most(k)[0] for o in rows[i]), default=None) for i in order])
             if most is None:
