@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice
 from random import Random
 from typing import NamedTuple, cast
@@ -19,6 +20,7 @@ import numpy as np
 
 from axfi_kc.budget import Account
 from axfi_kc.domain.features import Categorical, Feature, Real
+from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.region import Reach
 from axfi_kc.engines.linear.boxed import BoxedLinearEngine, is_reached
 from axfi_kc.engines.linear.possible_cells import Around, PossibleCells, Span
@@ -49,10 +51,13 @@ class _Option(NamedTuple):
     def near(self) -> Fraction:
         return min(self.far)
 
+    def ends(self, k: int) -> list[tuple[Fraction, Fraction]]:
+        """Return function k at either end, and how far that is."""
+        return [(self.span.at[k] + share, far) for far, share in zip(self.far, self._shares(k), strict=True)]
+
     def nearest(self, k: int) -> Fraction:
         """Return function k at the nearest end; the larger one if both are as near."""
-        ends = [(far, -self.span.at[k] - share) for far, share in zip(self.far, self._shares(k), strict=True)]
-        return -min(ends)[1]
+        return -min((far, -value) for value, far in self.ends(k))[1]
 
     def _shares(self, k: int) -> tuple[Fraction, Fraction]:
         return _ZERO, self.span.step[k] if self.span.step else _ZERO
@@ -102,6 +107,17 @@ def _between(low: Fraction, high: Fraction, feature: Feature, random: Random) ->
     return min(max(found, least), most)  # rounded, a value may fall just outside
 
 
+@lru_cache(maxsize=8)
+def _points_around(problem: Problem) -> tuple[Around, Sequence[Axis]]:
+    """Return the possible points around an instance, which all of its CXps share."""
+    if not isinstance(problem.model, LinearModel):
+        raise TypeError("expected a linear model")
+    cells = PossibleCells(problem.model, problem.similarity)
+    functions = cells.functions(problem.output)
+    spans = [cells.spans(functions, i, measured=False) for i in range(len(problem.domain))]
+    return Around(cells, functions, spans, problem.codes.tolist()), cells.grid.axes
+
+
 class ConstrainedSearch:
     """Looks for the nearest adversarial examples of one instance of a linear model.
 
@@ -114,13 +130,8 @@ class ConstrainedSearch:
     """
 
     def __init__(self, problem: Problem, account: Account) -> None:
-        if not isinstance(problem.model, LinearModel):
-            raise TypeError("expected a linear model")
-        cells = PossibleCells(problem.model, problem.similarity)
-        functions = cells.functions(problem.output)
-        spans = [cells.spans(functions, i, measured=False) for i in range(len(problem.domain))]
-        self._around = Around(cells, functions, spans, problem.codes.tolist())
-        self._axes, self._features, self._account = cells.grid.axes, problem.domain.features, account
+        self._around, self._axes = _points_around(problem)
+        self._features, self._account = problem.domain.features, account
         self._scale = problem.scale
 
     def nearest(self, free: Sequence[int], *, most: Fraction | None = None) -> list[float] | None:
@@ -142,7 +153,7 @@ class ConstrainedSearch:
             return self._options(i, 1 / self._width(i), is_move=True)
 
         # What is just as near may be of a CXp that comes first.
-        self._search(free, options, sum_of, met, limit=most, equal=most is not None)
+        self._search(free, options, sum_of, met, floor=self._floor, limit=most, equal=most is not None)
         return None if best is None else best[1]
 
     def reach(self, free: Sequence[int], factors: Mapping[int, Fraction], *, norm: str) -> Reach | None:
@@ -170,16 +181,20 @@ class ConstrainedSearch:
         total: Callable[[Sequence[Fraction]], Fraction],
         met: Callable[[int, Sequence[int], Leaf], Fraction | None],
         *,
+        floor: Callable[[int, Mapping[int, list[_Option]]], Fraction] = lambda *_: _ZERO,
         limit: Fraction | None = None,
         equal: bool = False,
     ) -> None:
-        """Go through all boxes that may hold something nearer than a limit; with `equal`, also as near."""
+        """Go through all boxes that may hold something nearer than a limit; with `equal`, also as near.
+
+        `floor` tells below what distance function k is negative, whatever is possible.
+        """
         around = self._around
         order, mask = around.ordered(free), sum(1 << i for i in free)
         rows = {i: options(i) for i in order}
         for k in range(len(around.functions)):
             most = _sums([max((o.span.most(k)[0] for o in rows[i]), default=None) for i in order])
-            if most is None:
+            if most is None or (limit is not None and floor(k, rows) > limit):
                 continue
             least = [total([rows[i][0].near for i in order[n:]]) for n in range(len(order) + 1)]
             stack: list[tuple[int, Leaf]] = [(around.settled(around.support.root, mask), ())]
@@ -201,6 +216,20 @@ class ConstrainedSearch:
                     below = around.settled(around.child(node, i, option.span.cell), mask)
                     if below:
                         stack.append((below, (*leaf, option)))
+
+    def _floor(self, k: int, rows: Mapping[int, list[_Option]]) -> Fraction:
+        """Return a sum of distances below which function k is negative: each feature at the rate of its best end."""
+        cost, lack, gains = _ZERO, -self._around.start[k], []
+        for i, row in rows.items():
+            ends = [(value - self._around.own[i][k], far) for o in row for value, far in o.ends(k)]
+            lack -= max((gain for gain, far in ends if not far), default=_ZERO)
+            rates = [gain / far for gain, far in ends if far]
+            gains.append((max(rates, default=_ZERO), max((gain for gain, _ in ends), default=_ZERO)))
+        for rate, gain in sorted(gains, reverse=True):
+            if lack <= 0 or rate <= 0:
+                break
+            cost, lack = cost + min(lack, gain) / rate, lack - gain
+        return cost
 
     def _start(self, k: int, free: Sequence[int]) -> Fraction:
         """Return function k at the instance, without what the free features add."""
