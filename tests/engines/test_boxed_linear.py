@@ -13,6 +13,7 @@ from axfi_kc.domain.constraints import feature
 from axfi_kc.engines import engine_for
 from axfi_kc.engines.linear import boxed
 from axfi_kc.engines.linear.boxed import BoxedLinearEngine
+from axfi_kc.engines.linear.possible_cells import PossibleCells
 from axfi_kc.errors import BudgetError, ConstantModelError, DomainError
 from axfi_kc.models import Argmax, LinearModel, Positive, Score, Similarity
 from axfi_kc.models.restriction import restricted
@@ -190,3 +191,24 @@ def test_a_cxp_without_a_probability_around_it_is_named() -> None:
     domain = REALS.where(feature("r").isin([0.25, 1]))
     with pytest.raises(DomainError, match="where only 'r' may change, have probability 0"):
         ax.Explainer(SUM, domain).explain((0.25, 0, 0.25))
+
+
+def test_integers_of_many_values_take_no_time_that_nobody_gave() -> None:
+    most = 900_000
+    names = [ax.Integer("k", 0, most), ax.Real("x", 0, 1), ax.Integer("j", 0, most)]
+    domain = ax.Domain(names).where((ax.feature("k") >= most // 4) | (ax.feature("x") <= 0.5))
+    model = LinearModel.of_columns(domain, [[1, most, 1]], intercepts=[-2 * most], rule=Positive((0, 1)))
+    at = {"k": most // 2, "x": 0.25, "j": most // 2}
+    listed = PossibleCells.spans
+
+    def spans(*arguments: Any, **options: Any) -> list[Any]:
+        found = listed(*arguments, **options)
+        assert len(found) < 10  # two of each cell
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PossibleCells, "spans", spans)
+        e = ax.Explainer(model, domain, weights="unit").explain(at)
+    assert [c.features for c in e.cxps] == [("k", "x"), ("k", "j"), ("x", "j")]
+    with pytest.raises(BudgetError, match="budget was spent"):
+        ax.Explainer(model, domain, budget=ax.Budget(seconds=0.05)).explain(at)

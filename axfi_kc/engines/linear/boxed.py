@@ -405,6 +405,10 @@ class _Weigher:
         return 1 - box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else Fraction(1)
 
 
+def _account(budget: Budget | None) -> Account:
+    return Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
+
+
 class BoxedLinearEngine:
     """Explains instances of a linear model among the points that constraints leave, if there are any.
 
@@ -422,15 +426,20 @@ class BoxedLinearEngine:
         self.cells = PossibleCells(model, similarity)
         self._known = PerOutput(self._made)
 
-    def _made(self, asked: tuple[Hashable, bool], _: Budget | None) -> tuple[Functions, list[list[Span]]]:
+    def _made(self, asked: tuple[Hashable, bool], budget: Budget | None) -> tuple[Functions, list[list[Span]]]:
         output, measured = asked
-        functions = self.cells.functions(output)
+        functions, account = self.cells.functions(output), _account(budget)
+        # What one function can be at most is all that matters of values that nobody weighs.
+        options: dict[str, Any] = {"measured": measured, "only_ends": not (measured or functions.together)}
         features = range(len(self._model.domain))
-        return functions, [self.cells.spans(functions, i, measured=measured) for i in features]
+        return functions, [self.cells.spans(functions, i, account=account, **options) for i in features]
 
-    def _around(self, code: Sequence[float], output: Hashable, *, measured: bool = False) -> Around:
+    def _around(
+        self, code: Sequence[float], output: Hashable, *, measured: bool = False, account: Account | None = None
+    ) -> Around:
         """Return the possible points around an instance; if `measured`, cut where a measure changes."""
-        return Around(self.cells, *self._known((output, measured)), code, scaled=True)
+        known = self._known((output, measured), None if account is None else account.rest())
+        return Around(self.cells, *known, code, scaled=True, account=account)
 
     @cached_property
     def constant(self) -> Hashable | None:
@@ -510,13 +519,16 @@ class BoxedLinearEngine:
     ) -> Iterator[tuple[int, Fraction]]:
         key = self._key(output)
         try:
-            masks = _Sets(self._around(code, key), self.cells.groups, meter).cxps(limit)
+            masks = _Sets(self._around(code, key, account=_account(meter.rest())), self.cells.groups, meter).cxps(limit)
         except BudgetSpent as spent:
             raise unfinished(spent.found, self._model.domain, meter) from None
-        account = Account(meter.rest(), goal="explanation", advice="allow more, or ask for small CXps with max_size")
-        weigher = _Weigher(self._around(code, key, measured=True), kind, account)
+        if kind == "unit":
+            yield from ((mask, Fraction(1)) for mask in masks)
+            return
+        account = _account(meter.rest())
+        weigher = _Weigher(self._around(code, key, measured=True, account=account), kind, account)
         for mask in masks:
-            yield mask, Fraction(1) if kind == "unit" else weigher.weight(mask)
+            yield mask, weigher.weight(mask)
 
     def _key(self, output: Hashable) -> Hashable:
         """Return what stands for an output: a regression's ways out are the same from each."""
@@ -539,5 +551,5 @@ class BoxedLinearEngine:
         The probability is that of what is looked for within the box; its ends are as close to that as they can be.
         """
         _, (output,) = self.locate(code[np.newaxis])
-        around = self._around(code.tolist(), self._key(output), measured=True)
+        around = self._around(code.tolist(), self._key(output), measured=True, account=account)
         yield from _Weigher(around, "ratio", account).boxes(free)

@@ -12,19 +12,20 @@ have to be on an open end for it. It is attained iff none would.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from axfi_kc.budget import Account, paced
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.grid import Axis, Grid
 from axfi_kc.domain.measures import Weights
 from axfi_kc.engines.linear.half_spaces import Piece, Side, pieces, sides_of
 from axfi_kc.errors import DomainError
-from axfi_kc.models import LinearModel, Similarity
+from axfi_kc.models import LinearModel, Similarity, Slope
 from axfi_kc.models.support import Support, support_of, unlimited
 
 __all__ = ["Around", "Extreme", "Functions", "PossibleCells", "Span", "Vector", "interval"]
@@ -168,19 +169,32 @@ class PossibleCells:
                 found.append(mask | sum(near))  # groups have no feature in common, so that this is their union
         return found
 
-    def spans(self, functions: Functions, i: int, *, measured: bool = True) -> list[Span]:
-        """Return the values of feature i, cell by cell; if `measured`, cut where its measure changes."""
+    def spans(
+        self,
+        functions: Functions,
+        i: int,
+        *,
+        measured: bool = True,
+        only_ends: bool = False,
+        account: Account | None = None,
+    ) -> list[Span]:
+        """Return the values of feature i, cell by cell.
+
+        If `measured`, cut where its measure changes; if `only_ends`, of many integers those that can be the best ones
+        of their cell for some function.
+        """
         axis, feature = self.grid.axes[i], self.grid.axes[i].feature
         found = list[Span]()
         for cell in range(axis.n_cells):
             if cell == axis.missing_cell:
-                values = [(math.nan, feature.missing)]
+                values: Iterable[tuple[float, Fraction]] = [(math.nan, feature.missing)]
             elif isinstance(feature, Real):
                 found += self._intervals(functions, i, axis, cell, measured)
                 continue
             else:
-                values = list(_values(axis, cell))
-            for code, share in values:
+                is_even = only_ends and isinstance(self.model.parts[i], Slope)
+                values = _values(axis, cell, only_ends=is_even)
+            for code, share in paced(values, account):
                 found.append(Span(cell, code, code, (False, False), functions.added(i, code), None, share, 1))
         return found
 
@@ -212,8 +226,8 @@ def interval(axis: Axis, cell: int) -> tuple[Fraction, Fraction, tuple[bool, boo
     return low, high, is_open
 
 
-def _values(axis: Axis, cell: int) -> Iterator[tuple[float, Fraction]]:
-    """Yield the codes of a cell of a discrete feature, with their probabilities."""
+def _values(axis: Axis, cell: int, *, only_ends: bool = False) -> Iterator[tuple[float, Fraction]]:
+    """Yield the codes of a cell of a discrete feature, with their probabilities; perhaps the first and the last."""
     feature, present = axis.feature, 1 - axis.feature.missing
     size = (feature.size or 0) - bool(feature.missing)
     if size > _MOST_VALUES:
@@ -222,7 +236,8 @@ def _values(axis: Axis, cell: int) -> Iterator[tuple[float, Fraction]]:
             "declare it real."
         )
     shares = feature.measure.shares if isinstance(feature.measure, Weights) else None
-    for place in _places(axis, cell, feature):
+    places = _places(axis, cell, feature)
+    for place in sorted({places[0], places[-1]}) if only_ends and places else places:
         code = place + (feature.low if isinstance(feature, Integer) else 0)
         yield float(code), present * (shares[place] if shares is not None else Fraction(1, size))
 
@@ -250,6 +265,8 @@ class Around:
     scaled
         Whether functions are multiplied by what makes all their numbers integers, which is all that signs, sums and
         shares of volumes need.
+    account
+        What that may cost, where values are many.
     """
 
     def __init__(
@@ -260,6 +277,7 @@ class Around:
         codes: Sequence[float],
         *,
         scaled: bool = False,
+        account: Account | None = None,
     ) -> None:
         self.functions, self.codes, self.support = functions, codes, cells.support
         self.cells: list[int] = cells.grid.locate(np.array([codes], dtype=np.float64))[0].tolist()
@@ -268,9 +286,10 @@ class Around:
         self.spans = spans
         if scaled:
             whole = math.lcm(*(x.denominator for row in (self.start, *self.own) for x in row))
-            whole = math.lcm(whole, *(d for row in spans for span in row for d in span.denominators()))
+            for row in spans:
+                whole = math.lcm(whole, *{d for span in paced(row, account) for d in span.denominators()})
             self.start, self.own = _scaled(self.start, whole), [_scaled(row, whole) for row in self.own]
-            self.spans = [[span.scaled(whole) for span in row] for row in spans]
+            self.spans = [[span.scaled(whole) for span in paced(row, account)] for row in spans]
         self._nodes = self.support.nodes
         self._kept: dict[int, list[Extreme]] = {}
         self._scope = self.support.scope
