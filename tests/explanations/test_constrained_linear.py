@@ -14,6 +14,7 @@ from axfi_kc.domain.constraints import feature
 from axfi_kc.domain.region import Region, factor_of
 from axfi_kc.engines.linear.boxed import BoxedLinearEngine
 from axfi_kc.errors import ConstantModelError, DomainError, UnsupportedModelError, WeightError
+from axfi_kc.explanations.counterfactuals import constrained_linear
 from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
 from axfi_kc.explanations.radius import reaches_of
 from axfi_kc.models import LinearModel, Positive
@@ -175,3 +176,30 @@ def test_draws_are_even_over_what_is_possible_and_dissimilar() -> None:
     drawn = [e.counterfactual(("x",), seed=seed).point["x"] for seed in range(400)]
     assert min(drawn) > 0.25
     assert 140 < sum(x >= 0.75 for x in drawn) < 260
+
+
+def test_boxes_are_halved_until_drawing_is_likely_to_succeed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constrained_linear, "_ENOUGH", Fraction(9, 10))
+    names = ["x", "y", "z"]
+    domain = ax.Domain([ax.Real(name, 0, 1) for name in names]).where(feature("x") >= 0.125)
+    model = LinearModel.of_columns(domain, [[1, 1, 1]], intercepts=[-2.5], rule=Positive((0, 1)))
+    e = ax.Explainer(model, domain).explain([0.5, 0.5, 0.5])
+    assert [c.features for c in e.cxps] == [("x", "y", "z")]
+    points = [e.counterfactual(seed=seed).point for seed in range(500)]
+    assert all(sum(p.values()) > 2.5 for p in points)
+    # The corner that the plane cuts off is a simplex of size 1/2: its points are 1/8 from each side on average, with a
+    # standard deviation of sqrt(3/80)/2,
+    # and within 1/10 of a side with probability 1 - 0.8^3.
+    for name in names:
+        away = [1 - p[name] for p in points]
+        assert abs(sum(away) / len(away) - 1 / 8) < 5 * (3 / 80) ** 0.5 / 2 / len(away) ** 0.5
+        assert abs(sum(a < 0.1 for a in away) / len(away) - (1 - 0.8**3)) < 5 * 0.5 / len(away) ** 0.5
+
+
+def test_ten_real_features_are_drawn_in_no_time() -> None:
+    names = [f"x{i}" for i in range(10)]
+    domain = ax.Domain([ax.Real(name, 0, 1) for name in names]).where(feature("x0") >= 0.125)
+    model = LinearModel.of_columns(domain, [[1] * 10], intercepts=[-9.5], rule=Positive((0, 1)))
+    e = ax.Explainer(model, domain, budget=ax.Budget(seconds=60)).explain([0.5] * 10)
+    assert e.cxp_count == 1
+    assert sum(e.counterfactual(seed=1).point.values()) > 9.5

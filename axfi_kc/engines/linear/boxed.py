@@ -36,7 +36,7 @@ from axfi_kc.families.masks import features_of, sorted_sets
 from axfi_kc.models import LinearModel, Similarity
 from axfi_kc.models.support import positive_share
 
-__all__ = ["BoxedLinearEngine", "is_reached"]
+__all__ = ["BoxedLinearEngine", "is_reached", "share_reached"]
 
 
 _SMALL = 3  # up to so many features, all sets are asked for
@@ -296,7 +296,7 @@ class _Weigher:
                         following[key] = following.get(key, _ZERO) + own
             states = following
         for (_, at, steps), worth in self._account.paced(states.items(), at_once=1):
-            total += worth * self._share(at, steps)
+            total += worth * share_reached(self._functions, at, steps, self._account)
         return total
 
     def boxes(self, free: Sequence[int]) -> Iterator[tuple[Fraction, dict[int, tuple[Any, Any]]]]:
@@ -322,7 +322,9 @@ class _Weigher:
                         stack.append((below, share * span.share, (*chosen, span)))
                 continue
             at = tuple(base[k] + sum(s.at[k] for s in chosen) for k in every)
-            worth = share * self._share(at, [s.step for s in chosen if s.step is not None])
+            worth = share * share_reached(
+                self._functions, at, [s.step for s in chosen if s.step is not None], self._account
+            )
             if worth:
                 yield worth, {i: self._ends(up, span) for i, span in zip(order, chosen, strict=True)}
 
@@ -373,36 +375,51 @@ class _Weigher:
             states = following
         return sum(states.values(), _ZERO)
 
-    def _share(self, at: Vector, steps: Sequence[Vector]) -> Fraction:
-        """Return the part of a unit cube that is looked for."""
-        if not steps:
-            return Fraction(self._functions.holds(at))
-        return self._together(at, steps) if self._functions.together else self._union(at, steps)
 
-    def _union(self, at: Vector, steps: Sequence[Vector]) -> Fraction:
-        halves = []
-        for k, value in enumerate(at):
-            row = [s[k] for s in steps]
-            best = value + sum(x for x in row if x > 0)
-            # Where a function does not move a tie counts; elsewhere it has measure 0.
-            if not any(row) and self._functions.is_enough(k, (value, 0)):
-                return Fraction(1)
-            if any(row) and best > 0:
-                halves.append((Fraction(best), [-x for x in row]))
-        if len(halves) == 1:
-            return share_below_sum([abs(x) for x in halves[0][1] if x], halves[0][0])
-        return box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else _ZERO
+def share_reached(functions: Functions, at: Vector, steps: Sequence[Vector], account: Account) -> Fraction:
+    """Return the part of a unit cube that is looked for.
 
-    def _together(self, at: Vector, steps: Sequence[Vector]) -> Fraction:
-        halves = []
-        for k, value in enumerate(at):
-            row = [s[k] for s in steps]
-            least = value + sum(x for x in row if x < 0)
-            if not any(row) and not self._functions.is_enough(k, (value, 0)):
-                return _ZERO
-            if any(row) and least < 0:
-                halves.append((Fraction(-least), row))
-        return 1 - box_share(halves, [Fraction(1)] * len(steps), account=self._account) if halves else Fraction(1)
+    Parameters
+    ----------
+    functions
+        Which are positive there: one of them, or all.
+    at
+        The functions at the lower ends of all sides.
+    steps
+        Per side, by how much they grow to the upper end.
+    account
+        What it may cost.
+    """
+    if not steps:
+        return Fraction(functions.holds(at))
+    return (_share_of_all if functions.together else _share_of_any)(functions, at, steps, account)
+
+
+def _share_of_any(functions: Functions, at: Vector, steps: Sequence[Vector], account: Account) -> Fraction:
+    halves = []
+    for k, value in enumerate(at):
+        row = [s[k] for s in steps]
+        best = value + sum(x for x in row if x > 0)
+        # Where a function does not move a tie counts; elsewhere it has measure 0.
+        if not any(row) and functions.is_enough(k, (value, 0)):
+            return Fraction(1)
+        if any(row) and best > 0:
+            halves.append((Fraction(best), [-x for x in row]))
+    if len(halves) == 1:
+        return share_below_sum([abs(x) for x in halves[0][1] if x], halves[0][0])
+    return box_share(halves, [Fraction(1)] * len(steps), account=account) if halves else _ZERO
+
+
+def _share_of_all(functions: Functions, at: Vector, steps: Sequence[Vector], account: Account) -> Fraction:
+    halves = []
+    for k, value in enumerate(at):
+        row = [s[k] for s in steps]
+        least = value + sum(x for x in row if x < 0)
+        if not any(row) and not functions.is_enough(k, (value, 0)):
+            return _ZERO
+        if any(row) and least < 0:
+            halves.append((Fraction(-least), row))
+    return 1 - box_share(halves, [Fraction(1)] * len(steps), account=account) if halves else Fraction(1)
 
 
 def _account(budget: Budget | None) -> Account:

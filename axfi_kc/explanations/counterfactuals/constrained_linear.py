@@ -22,8 +22,8 @@ from axfi_kc.budget import Account
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.region import Reach
-from axfi_kc.engines.linear.boxed import BoxedLinearEngine, is_reached
-from axfi_kc.engines.linear.possible_cells import Around, PossibleCells, Span
+from axfi_kc.engines.linear.boxed import BoxedLinearEngine, is_reached, share_reached
+from axfi_kc.engines.linear.possible_cells import Around, Functions, PossibleCells, Span, Vector
 from axfi_kc.errors import BudgetError
 from axfi_kc.explanations.counterfactuals.decimals import shortest
 from axfi_kc.explanations.counterfactuals.drawing import draw_index, no_mass
@@ -38,6 +38,7 @@ __all__ = ["ConstrainedSearch", "draw_in_boxes"]
 _ZERO = Fraction(0)
 _MOST_BOXES = 100_000
 _TRIES = 2_000_000
+_ENOUGH = Fraction(1, 1000)  # of the points of a box, to draw until one is an example
 _BITS = 64
 
 
@@ -74,8 +75,9 @@ Leaf = tuple[_Option, ...]
 def draw_in_boxes(problem: Problem, free: Sequence[int], *, random: Random, account: Account) -> list[float]:
     """Return the codes of a random adversarial example, one per feature of the CXp.
 
-    A box is drawn by the probability of the examples in it, which is known exactly, and then points of the smallest box
-    around them until one is an example: for k real features one in k! is.
+    A box is drawn by the probability of the examples in it, which is known exactly. The smallest box around them is cut
+    in halves, of which one is drawn in the same way, until one of a thousand points is an example. Then points are
+    drawn until one is.
 
     Raises
     ------
@@ -89,7 +91,8 @@ def draw_in_boxes(problem: Problem, free: Sequence[int], *, random: Random, acco
     if not boxes:
         raise no_mass()
     whole = math.lcm(*(worth.denominator for worth, _ in boxes))
-    _, box = boxes[draw_index([int(worth * whole) for worth, _ in boxes], random)]
+    _, whole_box = boxes[draw_index([int(worth * whole) for worth, _ in boxes], random)]
+    box = _narrowed(problem, whole_box, random, account)
     for _ in account.paced(range(_TRIES)):
         point = problem.codes.copy()
         for i, (low, high) in box.items():
@@ -98,6 +101,41 @@ def draw_in_boxes(problem: Problem, free: Sequence[int], *, random: Random, acco
         if problem.is_dissimilar(output) and is_possible(problem.domain, point.tolist()):
             return point[list(free)].tolist()
     raise BudgetError(f"None of {_TRIES} points drawn was an adversarial example; ask for the nearest one.")
+
+
+_Ends = Mapping[int, tuple[Fraction, Fraction]]
+
+
+def _narrowed(problem: Problem, box: _Ends, random: Random, account: Account) -> _Ends:
+    """Return a part of a box with enough examples, drawn by how many it has."""
+    around, _ = _points_around(problem)
+    functions, worth = around.functions, _share(around, box, account)
+    while worth < _ENOUGH:
+        wide = [i for i, (low, high) in box.items() if low < high]
+        i = max(wide, key=lambda i: max(map(abs, _step(functions, i, *box[i]))))
+        low, high = box[i]
+        halves = [{**box, i: part} for part in ((low, (low + high) / 2), ((low + high) / 2, high))]
+        first = _share(around, halves[0], account)
+        shares = first, 2 * worth - first
+        whole = math.lcm(*(s.denominator for s in shares))
+        chosen = draw_index([int(s * whole) for s in shares], random)
+        box, worth = halves[chosen], shares[chosen]
+    return box
+
+
+def _share(around: Around, box: _Ends, account: Account) -> Fraction:
+    """Return the part of a box that is looked for; the other features are as in the instance."""
+    account.look()
+    functions = around.functions
+    moved = [(functions.added(i, low), around.own[i]) for i, (low, _) in box.items()]
+    at = tuple(a + sum((new[k] - old[k] for new, old in moved), _ZERO) for k, a in enumerate(around.start))
+    steps = [_step(functions, i, low, high) for i, (low, high) in box.items() if low < high]
+    return share_reached(functions, at, steps, account)
+
+
+def _step(functions: Functions, i: int, low: Fraction, high: Fraction) -> Vector:
+    """Return by how much functions grow along feature i."""
+    return tuple(b - a for a, b in zip(functions.added(i, low), functions.added(i, high), strict=True))
 
 
 def _between(low: Fraction, high: Fraction, feature: Feature, random: Random) -> float:
