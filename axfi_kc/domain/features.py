@@ -53,7 +53,8 @@ def _first(values: npt.NDArray[Any], wrong: npt.NDArray[np.bool_]) -> object:
 def _as_floats(name: str, column: npt.NDArray[Any], missing: Fraction) -> Codes:
     """Return `column` as float64, refusing what is not a number; NaN, or what stands for it, only if it may miss."""
     if column.dtype.kind == "O":
-        column = np.array([math.nan if is_missing(value) else value for value in column.tolist()], dtype=object)
+        # One by one: an array of lists would have two dimensions.
+        column = np.fromiter((math.nan if is_missing(value) else value for value in column), object, len(column))
     try:
         numbers = np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -95,7 +95,7 @@ class CXpForest:
                 raise unknown(strange, names)
             mask = sum(1 << position[n] for n in set(cxp))
             # Names in another order are the same set, and n counts sets: one tree, with both weights.
-            masks[mask] = masks.get(mask, Fraction(0)) + Fraction(weight)
+            masks[mask] = masks.get(mask, Fraction(0)) + exact(weight, "weight of a CXp")
         ordered = sorted_sets(masks)
         denominator = lcm(*(masks[m].denominator for m in ordered)) if ordered else 1
         numerators = tuple(int(masks[m] * denominator) for m in ordered)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -149,3 +150,10 @@ def test_whole_numbers_are_encoded_from_whole_arrays() -> None:
     assert domain.encode(table.astype(np.uint8)[1:]).tolist() == [[3, 3]]
     with pytest.raises(DomainError, match=r"'a' must be an integer from 0 to 3, but 4.0 was found"):
         domain.encode(table + 1)
+
+
+@pytest.mark.parametrize("point", [([], 1), ([1, 2], 1), ({"a": 1}, 1), {"a": [1, 2], "b": 1}])
+def test_a_list_is_no_number_of_a_point(point: Any) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])
+    with pytest.raises(DomainError, match="'a' takes numbers, but"):
+        domain.encode_point(point)

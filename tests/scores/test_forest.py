@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -11,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
-from axfi_kc.errors import UnknownFeatureError, WeightError
+from axfi_kc.errors import AxfiError, UnknownFeatureError, WeightError
 from axfi_kc.scores import SCORES, register_score
 from tests.support.oracle import banzhaf, hitting_value, shapley
 
@@ -104,3 +105,9 @@ def test_penalties_that_mean_nothing_are_refused() -> None:
         forest.with_penalties({("z",): 1})
     with pytest.raises(WeightError, match="at least one feature"):
         forest.with_penalties({(): 1})
+
+
+@pytest.mark.parametrize("weight", ["x", None, [], 1j, float("nan"), float("inf")])
+def test_a_weight_is_a_number(weight: Any) -> None:
+    with pytest.raises(AxfiError, match="weight of a CXp must be"):
+        ax.CXpForest.of({("a",): weight}, features=["a"])
