@@ -162,7 +162,7 @@ def constraints_in(given: object) -> Iterable[Constraint]:
 
     Examples
     --------
-    >>> list(map(str, constraints_in([feature("age") >= 18, [feature("married") == "no"]])))
+    >>> list(map(str, constraints_in([feature("age") >= 18, feature("married") == "no"])))
     ['age >= 18', "married = 'no'"]
     """
     return (as_constraint(given),)
@@ -171,7 +171,10 @@ def constraints_in(given: object) -> Iterable[Constraint]:
 @constraints_in.register(list)
 @constraints_in.register(tuple)
 def _(given: Iterable[object]) -> Iterable[Constraint]:
-    return chain.from_iterable(map(constraints_in, given))
+    # A list within a list is refused as what it is: one that holds itself would have no end.
+    return [
+        c for one in given for c in ((as_constraint(one),) if isinstance(one, list | tuple) else constraints_in(one))
+    ]
 
 
 @dataclass(frozen=True, slots=True)

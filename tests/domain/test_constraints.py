@@ -329,7 +329,8 @@ def sentence(error: BaseException) -> str:
         (allowed(["flag"], [(float("inf"),)]), "has inf"),
         (observed(pd.DataFrame({"age": [17, 99]}), ["age"]), "has 99"),
         ("age > 17 older", "Expected a constraint"),
-        ([[AGE > 17, 3]], "Expected a constraint.* but 3 was given"),
+        ([AGE > 17, 3], "Expected a constraint.* but 3 was given"),
+        ([AGE > 17, [AGE > 18]], r"Expected a constraint.* but \[Compared.* was given"),
         (True, "Expected a constraint"),
     ],
     ids=lambda given: "" if callable(given) else str(given),  # functions are printed with their address
@@ -386,7 +387,7 @@ def test_documents_of_before_mean_what_they_meant() -> None:
 
 def test_where_takes_texts_rules_and_lists() -> None:
     rules = [ax.Rule(AGE > 17, 3), ax.Rule(FLAG == 1)]
-    domain = DOMAIN.where(*rules, rules, ("pay <= 5", [JOB == "cook"]))
+    domain = DOMAIN.where(*rules, rules, ("pay <= 5", JOB == "cook"))
     assert domain.constraints == (AGE > 17, FLAG == 1, AGE > 17, FLAG == 1, feature("pay") <= 5, JOB == "cook")
     assert ax.Domain(DOMAIN.features, ["age > 17"]) == DOMAIN.where("age > 17")
 

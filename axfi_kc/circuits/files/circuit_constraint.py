@@ -123,7 +123,10 @@ def _read(document: Mapping[str, Any]) -> Constraint:
             made.append((build.conjunction if kind == AND else build.disjunction)(below))
         else:
             made.append(build.true if kind == TRUE else build.false)
-    return CircuitConstraint(build.circuit(made[-1]), str(document.get("about", "")))
+    about = document.get("about", "")
+    if not isinstance(about, str):
+        raise TypeError("about should be text")
+    return CircuitConstraint(build.circuit(made[-1]), about)
 
 
 CONSTRAINTS[CircuitConstraint.kind] = _read
