@@ -38,7 +38,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights
 from axfi_kc.domain.region import Region
-from axfi_kc.domain.rules import Rule, mine_rules
+from axfi_kc.domain.rules import Rule, load_rules, mine_rules, save_rules
 from axfi_kc.errors import AxfiError, AxfiWarning
 from axfi_kc.explanations import axioms
 from axfi_kc.explanations.among import explain_among
@@ -269,6 +269,7 @@ __all__ = [
     "is_waxp",
     "is_wcxp",
     "load_circuit",
+    "load_rules",
     "mine_rules",
     "mutual_information",
     "observed",
@@ -294,6 +295,7 @@ __all__ = [
     "report_html",
     "robustness",
     "save_circuit",
+    "save_rules",
     "sensitivity",
     "shap_interactions",
     "shap_scores",

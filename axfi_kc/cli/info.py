@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -52,6 +53,7 @@ _PACKAGES = {
     "Orange3": "models; axfi-kc[orange]",
     "problog": "the compiler dsharp; axfi-kc[dsharp]",
 }
+_MOST_RULES = 10  # that are shown
 _OTHER_NAMES = {"PySDD": "pysdd", "xgboost": "xgboost-cpu"}  # of distributions
 
 
@@ -59,7 +61,7 @@ def add_info(commands: Any) -> None:
     """Add the command."""
     about = "say what is installed, and what a file holds"
     command = add_command(commands, "info", _run, about=about, examples=_EXAMPLES)
-    command.add_argument("model", type=file_path, nargs="?", help="a model, results, or a table")
+    command.add_argument("model", type=file_path, nargs="?", help="a model, results, rules, or a table")
     add_json(command)
 
 
@@ -103,16 +105,17 @@ def model_facts(path: Path) -> dict[str, Any]:
 
 
 def _kind(path: Path) -> str:
-    """Return what a file holds: a kind of model, or "results", "explanation", "table" or "unknown"."""
+    """Return what a file holds: a kind of model, or "results", "explanation", "rules", "table" or "unknown"."""
     if path.suffix in SUFFIXES and (path.is_dir() or (path.is_file() and path.suffix not in PARQUET)):
         return "results"
+    if path.suffix == ".json" and path.is_file() and _RULES.match(_beginning(path)):
+        return "rules"
     kind = file_kind(path)
     if kind not in ("pickle", "xgboost"):
         return kind
     if set(path.suffixes[-2:]) & {".csv", *PARQUET}:
         return "table"
-    with path.open("rb") as file:
-        head = file.read(4096)
+    head = _beginning(path)
     if b'"axfi-kc explanation"' in head:
         return "explanation"
     if kind == "xgboost":
@@ -120,6 +123,12 @@ def _kind(path: Path) -> str:
     return "pickle" if head.startswith(_PICKLES) else "unknown"
 
 
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4096)
+
+
+_RULES = re.compile(rb'\s*\{\s*("rules"\s*:|"format"\s*:\s*"axfi-kc rules")')  # before anything that rules may hold
 _PACKED = (b"x\x01", b"x\x9c", b"x\xda", b"x^", b"\x1f\x8b", b"BZ", b"\xfd7zXZ", b"]\x00", b"\x04\x22\x4d\x18")
 _PICKLES = (b"\x80", *_PACKED)  # of protocols 2 to 5, and as joblib packs them: zlib, gzip, bz2, xz, lzma, lz4
 
@@ -151,6 +160,15 @@ def _explanation(path: Path) -> dict[str, Any]:
 def _table(path: Path) -> dict[str, Any]:
     found = read_table(path)
     return {"rows": len(found), "columns": found.shape[1], "column names": [str(name) for name in found.columns][:50]}
+
+
+def _rules(path: Path) -> dict[str, Any]:
+    from axfi_kc.domain.rules import load_rules
+
+    rules = load_rules(path)
+    names = list(dict.fromkeys(name for rule in rules for name in rule.constraint.names))
+    words = [str(rule) for rule in rules[:_MOST_RULES]]
+    return {"rules": len(rules), "first rules": words, "columns": len(names), "column names": names[:50]}
 
 
 def _unknown(path: Path) -> dict[str, Any]:
@@ -248,6 +266,7 @@ _FACTS = {
     "pickle": _pickle,
     "results": _results,
     "explanation": _explanation,
+    "rules": _rules,
     "table": _table,
     "unknown": _unknown,
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import bz2
 import gzip
-import json
 import lzma
 import math
 import zlib
@@ -19,26 +18,24 @@ from zipfile import BadZipFile, ZipFile
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
+from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets import CODES
 from axfi_kc.cli.outputs import file_path
 from axfi_kc.cli.skops_files import load_skops, most_bytes
 from axfi_kc.domain.chow_liu import ChowLiu
-from axfi_kc.domain.constraint_text import constraint_from_text
-from axfi_kc.domain.constraints import Constraint, constraint_of
 from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
+from axfi_kc.domain.rules import load_rules
 from axfi_kc.errors import (
     CircuitError,
     DomainError,
     MissingExtraError,
     ModelFileError,
-    ResultFileError,
     UnsupportedModelError,
 )
-from axfi_kc.json_text import distinct_keys
 from axfi_kc.scores import DEFAULT_SCORES, SCORES
 from axfi_kc.scores.interactions import INTERACTIONS
 
@@ -88,6 +85,7 @@ def read_table(path: Path) -> Any:
     if path.suffix in PARQUET:
         return _read_parquet(pd, path)
     _check_unpacked(path)
+    _check_no_json(path)
     try:
         # "round_trip" rounds decimals once; pandas' own conversions are off by a digit, and crash on a huge exponent
         table = pd.read_csv(path, float_precision="round_trip")
@@ -97,6 +95,15 @@ def read_table(path: Path) -> Any:
         ) from error
     _check_numbers(path, table)
     return table
+
+
+def _check_no_json(path: Path) -> None:
+    """Raise if a file holds JSON, of which each line would be read as a row."""
+    if path.suffix not in (".json", ".jsonl", ".ubj") or not path.is_file():
+        return
+    with path.open("rb") as file:
+        if file.read(_HEAD).lstrip()[:1] in (b"{", b"["):
+            raise DomainError(f"{path} is JSON and no table; give a comma-separated table with a header, or Parquet.")
 
 
 def _zipped(path: Path) -> Any:
@@ -575,13 +582,21 @@ def _domain(table: Any, options: argparse.Namespace) -> Domain:
 
 def _constrained(domain: Domain, options: argparse.Namespace) -> Domain:
     """Return the domain with the constraints that were given as text, or in a file of rules or a circuit."""
-    rules: list[Any] = [constraint_from_text(text) for text in options.where]
-    for path in options.rules:
-        if path.suffix == ".json":
-            rules += _rules_in(path)
-        else:
-            rules.append(load_circuit(path, domain.unconstrained))
+    rules = [*options.where, *(_rules_in(path, domain) for path in options.rules)]
     return domain.where(*rules) if rules else domain
+
+
+def _rules_in(path: Path, domain: Domain) -> Any:
+    """Return the constraints in a file: rules, or a circuit over features of the domain."""
+    if path.suffix == ".json":
+        return load_rules(path)
+    if path.suffix not in FORMATS:
+        raise DomainError(
+            f"--rules takes rules in JSON, or a circuit ({', '.join(s for s in FORMATS if s != '.json')}), but "
+            f"{path.name} is neither; rules of a table are mined with axfi-kc rules {path.name} --out rules.json."
+        )
+    what = "clauses" if path.suffix == ".cnf" else "circuit"
+    return CircuitConstraint(_circuit(path, lambda: domain.unconstrained, None), f"the {what} of {path.name}")
 
 
 def _distributed(domain: Domain, table: Any, options: argparse.Namespace) -> Domain:
@@ -609,38 +624,6 @@ def _distribution_in(path: Path, domain: Domain, code: str | None) -> Any:
 
         return read_psdd(path, domain, code=code or "direct")
     return read_distribution(path)
-
-
-def _rules_in(path: Path) -> list[Constraint]:
-    """Return the constraints in a file that ``axfi-kc rules --out`` wrote, or what a person left of it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise DomainError(f"There is no file of rules {path}; make it with axfi-kc rules DATA --out {path}.") from error
-    except UnicodeDecodeError as error:
-        raise _no_rules(path, "it is no text in UTF-8") from error
-    try:
-        entries = json.loads(text, object_pairs_hook=distinct_keys)["rules"]
-        documents = [entry["constraint"] for entry in entries]
-    except json.JSONDecodeError as error:
-        raise _no_rules(path, f"it is no JSON from line {error.lineno}, column {error.colno} on") from error
-    except RecursionError as error:
-        raise _no_rules(path, "it is nested too deep") from error
-    except ValueError as error:  # of a key that occurs twice
-        raise _no_rules(path, str(error)) from error
-    except (KeyError, TypeError) as error:
-        raise _no_rules(path, "it has no list 'rules' of objects with a 'constraint' each") from error
-    found = []
-    for k, document in enumerate(documents):
-        try:
-            found.append(constraint_of(document))
-        except (DomainError, ResultFileError) as error:
-            raise _no_rules(path, f"the constraint of rule {k} describes none") from error
-    return found
-
-
-def _no_rules(path: Path, why: str) -> DomainError:
-    return DomainError(f"{path} holds no rules, because {why}; make it with axfi-kc rules DATA --out {path}.")
 
 
 def _region(options: argparse.Namespace) -> Region | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from axfi_kc.cli.inputs import add_command, add_json, read_table
 from axfi_kc.cli.outputs import add_output, file_path, writable
 from axfi_kc.cli.text import print_json, text_table
-from axfi_kc.domain.measures import amount
-from axfi_kc.durable_files import write_whole
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 
 __all__ = ["add_rules"]
@@ -36,26 +34,30 @@ def add_rules(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from axfi_kc.domain.rules import mine_rules
+    from axfi_kc.domain.rules import mine_rules, rules_document, save_rules
 
     table = read_table(options.data)
     if options.target is not None and options.target not in table.columns:
         raise DomainError(f"{options.data} has no column {options.target!r}; --target must name one of its columns.")
     features = table if options.target is None else table.drop(columns=options.target)
     rules = mine_rules(features, max_size=options.max_size, min_support=options.min_support)
-    document = {
-        "rules": [
-            {"words": str(r.constraint), "support": r.support, "constraint": r.constraint.document()} for r in rules
-        ]
-    }
     if options.out is not None:
-        write_whole(
-            writable(options.out, "rules", options), json.dumps(document, indent=1) + "\n", what="The list of rules"
-        )
+        save_rules(rules, writable(options.out, "rules", options))
     if options.json:
-        print_json(document, "rules")
+        print_json(rules_document(rules), "rules")
+        return
+    if not rules:
+        print(_none_found(options))
         return
     rows = [(amount(rule.support), str(rule.constraint)) for rule in rules]
     print(
         "\n".join(text_table(("rows", "rule that no row violates; seen, which is not proved"), rows, total=len(rows)))
+    )
+
+
+def _none_found(options: argparse.Namespace) -> str:
+    ways = ["lower --min-support"] * (options.min_support > 1) + ["try --max-size 3"] * (options.max_size < 3)
+    return (
+        f"no rule about at least {counted(options.min_support, 'row')} holds in every row of {options.data}; "
+        f"{' or '.join(ways) or 'give more columns of few values'}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -15,6 +16,7 @@ from axfi_kc.domain.constraints import (
     Term,
     at_least_one,
     at_most_one,
+    constraints_in,
     exactly_one,
     feature,
 )
@@ -55,7 +57,9 @@ _Side = tuple[ast.expr, Any]  # of a comparison: how it is written, and what tha
 def constraint_from_text(text: str) -> Constraint:
     """Return the constraint that a text says, in the words of Python: comparisons, and, or, not, in; nothing is run.
 
-    A feature is written by its name, or ``feature('its name')`` where that is no single word; ``>>`` implies.
+    A feature is written by its name, or ``feature('its name')`` where that is no single word; ``>>`` implies. What a
+    constraint prints is read as well, as far as it is made of comparisons of such names: ``=``, ``if ... then ...`` and
+    ``at most 1 of: ...``. Numbers are printed to six digits, and are read as they are printed.
 
     Raises
     ------
@@ -68,6 +72,8 @@ def constraint_from_text(text: str) -> Constraint:
     age >= 18 or married = 'no'
     >>> print(constraint_from_text("(feature('Marital Status') in [1, 2]) >> (not at_most_one('a', 'b'))"))
     if Marital Status in {1, 2} then not (at most 1 of: a = 1, b = 1)
+    >>> constraint_from_text("if a = 1 then b = 0") == constraint_from_text("(a == 1) >> (b == 0)")
+    True
     """
     if len(text) > _LONGEST:
         raise DomainError(
@@ -76,14 +82,14 @@ def constraint_from_text(text: str) -> Constraint:
     if not text.strip():
         raise DomainError("Expected a constraint, such as age >= 18, but the text is empty; write one.")
     try:
-        return _constraint(ast.parse(text.strip(), mode="eval").body)
+        printed = _printed(text.strip())
+        return _written(text) if printed is None else printed
     except DomainError:
         raise
     except SyntaxError as error:
-        # Python counts from 1, says 0 of what should follow the last character, and nothing of NUL.
-        said = {0: "lacks something at its end", None: "is no text"}
-        where = said.get(error.offset, f"stops making sense at character {error.offset}")
-        raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} {where}; correct it.") from error
+        raise DomainError(
+            f"Expected a constraint, such as age >= 18, but {text!r} {_trouble(text, error.offset)}."
+        ) from error
     except _Strange as error:
         raise DomainError(f"Expected a constraint, such as age >= 18, but in {text!r}, {error}; correct it.") from error
     except (RecursionError, MemoryError) as error:
@@ -94,8 +100,56 @@ def constraint_from_text(text: str) -> Constraint:
         raise DomainError(f"Expected a constraint, such as age >= 18, but {text!r} is no text; correct it.") from error
 
 
+constraints_in.register(str, lambda text: (constraint_from_text(text),))
+
+
 class _Strange(Exception):
     """Something that is no part of the language."""
+
+
+_QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
+_EQUALS = re.compile(rf"{_QUOTED}|(?<![=!<>])=(?!=)")
+_IF_THEN = re.compile(rf"if\s((?:{_QUOTED}|[^'\"])*?)\sthen\s(.*)", re.DOTALL)
+_ONE_OF = re.compile(r"(at most|at least|exactly) 1 of:(.*)", re.DOTALL)
+
+
+def _doubled(text: str) -> str:
+    """Return a text with ``==`` where it has ``=``, as in what constraints print; quoted text stays as it is."""
+    return _EQUALS.sub(lambda found: "==" if found[0] == "=" else found[0], text)
+
+
+def _written(text: str) -> Constraint:
+    return _constraint(ast.parse(_doubled(text.strip()), mode="eval").body)
+
+
+def _printed(text: str) -> Constraint | None:
+    """Return what a whole text says in the words that constraints print and Python has not; None: it has none."""
+    implied, counted = _IF_THEN.fullmatch(text), _ONE_OF.fullmatch(text)
+    if implied is not None:
+        return _written(implied[1]) >> _written(implied[2])
+    if counted is None:
+        return None
+    listed = ast.parse(_doubled(f"({counted[2].strip()},)"), mode="eval").body
+    parts = listed.elts if isinstance(listed, ast.Tuple) else [listed]
+    return _COUNTS[counted[1]](*map(_constraint, parts))
+
+
+_COUNTS = {"at most": at_most_one, "at least": at_least_one, "exactly": exactly_one}
+_WORDS = {"if": "write (a) >> (b) for if a then b", "of": "write at_most_one(a, b), at_least_one or exactly_one"}
+
+
+def _trouble(text: str, offset: int | None) -> str:
+    """Return where a text stops making sense, and what to do."""
+    for word, advice in _WORDS.items():
+        if re.search(rf"\b{word}\b", re.sub(_QUOTED, "", text)):
+            return f"has the word {word} within it; {advice}"
+    # Python counts from 1, says 0 of what should follow the last character, and nothing of NUL.
+    if not offset:
+        return f"{'is no text' if offset is None else 'lacks something at its end'}; correct it"
+    doubled = [found.start() for found in _EQUALS.finditer(text) if found[0] == "="]
+    for place in doubled:  # a character before it was read as two
+        offset -= place + 1 < offset
+    return f"stops making sense at character {offset}; correct it"
 
 
 def _read(node: ast.expr) -> Any:
@@ -107,6 +161,7 @@ def _read(node: ast.expr) -> Any:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.RShift):
         return _constraint(node.left) >> _constraint(node.right)
     if isinstance(node, ast.Compare):
+        _check_no_arrow(node)
         return _compared(node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS and not node.keywords:
         return _CALLS[node.func.id](*map(_argument, node.args))
@@ -136,6 +191,20 @@ def _constraint(node: ast.expr) -> Constraint:
     if isinstance(found, Constraint):
         return found
     raise _Strange(f"{ast.unparse(node)} should be a comparison")
+
+
+def _check_no_arrow(node: ast.Compare) -> None:
+    """Raise if ``>>`` stands between comparisons without parentheses, where Python lets it bind first."""
+    sides = [node.left, *node.comparators]
+    for k, side in enumerate(sides):
+        if isinstance(side, ast.BinOp) and isinstance(side.op, ast.RShift):
+            premise = _chain([*sides[:k], side.left], node.ops[:k])
+            conclusion = _chain([side.right, *sides[k + 1 :]], node.ops[k:])
+            raise _Strange(f">> takes comparisons in parentheses, as in {premise} >> {conclusion}")
+
+
+def _chain(sides: list[ast.expr], signs: list[ast.cmpop]) -> str:
+    return f"({ast.unparse(ast.Compare(sides[0], signs, sides[1:]) if signs else sides[0])})"
 
 
 def _compared(node: ast.Compare) -> Constraint:

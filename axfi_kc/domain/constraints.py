@@ -46,6 +46,7 @@ __all__ = [
     "check",
     "check_possible",
     "constraint_of",
+    "constraints_in",
     "exactly_one",
     "feature",
     "impossible_points",
@@ -153,6 +154,27 @@ def as_constraint(given: object) -> Constraint:
     raise DomainError(
         f"Expected a constraint, such as feature('age') >= 18, but {quoted(given)} was given; make one so."
     )
+
+
+@singledispatch
+def constraints_in(given: object) -> Iterable[Constraint]:
+    """Return the constraints in what ``where`` was given: one, a list, or what is registered here, like a text.
+
+    Examples
+    --------
+    >>> list(map(str, constraints_in([feature("age") >= 18, feature("married") == "no"])))
+    ['age >= 18', "married = 'no'"]
+    """
+    return (as_constraint(given),)
+
+
+@constraints_in.register(list)
+@constraints_in.register(tuple)
+def _(given: Iterable[object]) -> Iterable[Constraint]:
+    # A list within a list is refused as what it is: one that holds itself would have no end.
+    return [
+        c for one in given for c in ((as_constraint(one),) if isinstance(one, list | tuple) else constraints_in(one))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +294,7 @@ class Between(_Joined):
         if self.least == self.most:
             return f"exactly {self.least} of: {listed}"
         ends = [f"at least {self.least}"] * bool(self.least) + [f"at most {self.most}"] * (self.most < len(self.parts))
-        return f"{' and '.join(ends) or 'any'} of: {listed}"
+        return f"{' and '.join(ends) or 'any number'} of: {listed}"
 
 
 def _is_nan(code: Code) -> bool:
@@ -289,8 +311,8 @@ def _value(feature: Feature, code: Code) -> Any:
 def _finite(feature: Feature, what: str) -> None:
     if isinstance(feature, Real):
         raise DomainError(
-            f"{what} looks at single values, but feature {feature.name!r} is real and no cells can hold that; declare "
-            "it integer or categorical, or compare it with numbers."
+            f"{what} looks at single values, but feature {feature.name!r} is real and no cells can hold that; compare "
+            f"it with numbers, as in {feature.name} <= 3, or declare it an integer."
         )
 
 
@@ -307,13 +329,13 @@ def _check_cut(value: Fraction, feature: Feature, constraint: Constraint) -> Non
 
 
 def _is_value(feature: Feature, value: Any) -> bool:
-    """Tell whether a discrete feature can have a value; None is a missing one."""
+    """Tell whether a feature can have a value; None is a missing one."""
     if value is None:
         return bool(feature.missing)
     if isinstance(feature, Categorical):
         return value in feature.values
-    is_number = isinstance(value, int | float | Fraction)
-    return is_number and feature.low <= value <= feature.high and value == math.floor(value)
+    is_inside = isinstance(value, int | float | Fraction) and feature.low <= value <= feature.high
+    return is_inside and (isinstance(feature, Real) or value == math.floor(value))
 
 
 def _every_value(feature: Feature) -> Iterable[Bound]:
@@ -379,6 +401,8 @@ class Member(Constraint):
     name: str
     values: tuple[Any, ...]
     negated: bool = False
+    is_new: bool = field(default=False, repr=False, compare=False)  # its values were not looked at yet
+    is_flag: bool = field(default=False, repr=False, compare=False)  # only a name was given, which stands for 1
     kind = "member"
     parts = ()
 
@@ -390,6 +414,8 @@ class Member(Constraint):
     def settled(self, domain: Domain) -> Constraint:
         """Return it, if the feature knows the values."""
         feature = domain.features[domain.index(self.name)]
+        if self.is_flag:
+            _check_flag(feature)
         known = feature.values if isinstance(feature, Categorical) else None
         for value in self.values:
             if value is None and not feature.missing:
@@ -398,7 +424,13 @@ class Member(Constraint):
                 raise DomainError(f"Feature {self.name!r} has no category {value!r}; it is {feature.describe()}.")
             if value is not None and known is None:
                 _check_cut(exact(value, f"value of {self.name!r}"), feature, self)
-        return self
+            # What was read, or seen in data, may know more values; a person who writes one that is none made a slip.
+            if self.is_new and not _is_value(feature, value):
+                raise DomainError(
+                    f"Feature {self.name!r} is {feature.describe()} and never {shown(value)}; correct {self}, or widen "
+                    "the domain."
+                )
+        return replace(self, is_new=False, is_flag=False)
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
         """Tell whether a point meets it."""
@@ -426,6 +458,26 @@ class Member(Constraint):
         if len(listed) == 1:
             return f"{self.name} {'!=' if self.negated else '='} {listed[0]}"
         return f"{self.name} {'not ' if self.negated else ''}in {{{', '.join(listed)}}}"
+
+
+def _check_flag(feature: Feature) -> None:
+    """Raise unless a feature is 0 or 1, which its bare name takes for granted."""
+    if isinstance(feature, Categorical):
+        values: set[Any] = set(feature.values)
+        other = 1 if 1 in values else feature.values[-1]
+    else:
+        values = {feature.low, feature.high} if isinstance(feature, Integer) else set()
+        other = 1
+    if values == {0, 1}:
+        return
+    advice = f"write feature({feature.name!r}) == {other!r}, if that is meant"
+    if isinstance(feature, Real):
+        advice += ", or declare it an integer"
+    elif values < {0, 1}:
+        advice = "leave it out, or give it the bounds 0 and 1"
+    raise DomainError(
+        f"A name stands for a flag, which is 0 or 1, but feature {feature.name!r} is {feature.describe()}; {advice}."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +535,7 @@ class Ordered(Constraint):
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"{self.left} {self.sign} {self.right}"
+        return f"{self.left} {'=' if self.sign == '==' else self.sign} {self.right}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -501,7 +553,7 @@ class Listed(Constraint):
         """Return it, if the features are discrete and, as far as a person wrote the rows, know their values."""
         features = [domain.features[domain.index(name)] for name in self.names]
         for feature in features:
-            _finite(feature, str(self))
+            _finite(feature, f"A table of values of ({', '.join(self.names)})")
         odd = next((row for row in self.rows if len(row) != len(self.names)), None)
         if odd is not None:
             raise DomainError(
@@ -535,7 +587,8 @@ class Listed(Constraint):
 
     def __str__(self) -> str:
         """Return it in words."""
-        return self.about or f"({', '.join(self.names)}) is one of {len(self.rows)} allowed combinations"
+        one = "the only allowed combination" if len(self.rows) == 1 else f"one of {len(self.rows)} allowed combinations"
+        return self.about or f"({', '.join(self.names)}) is {one}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,6 +597,7 @@ class Checked(Constraint):
 
     function: Callable[..., Any]
     names: tuple[str, ...]
+    words: str = ""
     kind = "checked"
     parts = ()
 
@@ -553,7 +607,7 @@ class Checked(Constraint):
 
         features = [domain.features[domain.index(name)] for name in self.names]
         for f in features:
-            _finite(f, str(self))
+            _finite(f, f"A function of ({', '.join(self.names)})")
         size = math.prod(f.size or 0 for f in features)
         if size > _MOST_ROWS:
             raise DomainError(
@@ -564,17 +618,24 @@ class Checked(Constraint):
 
     def _asked(self, row: tuple[Any, ...]) -> bool:
         try:
-            return bool(self.function(*row))
+            found = self.function(*row)
         except Exception as error:  # whatever a user's function may raise
             raise DomainError(
                 f"{self} should tell whether values can exist, but for {row!r} it raises {error!r}; it is asked about "
                 "every combination, with None where a value may be missing."
             ) from error
+        if isinstance(found, bool | np.bool_):
+            return bool(found)
+        # None would be a forgotten return, and a number or text, which are true as well, a forgotten comparison.
+        raise DomainError(
+            f"{self} should return True or False, but for {row!r} it returns {quoted(found)}; return a comparison, or "
+            "bool(...) of what is meant."
+        )
 
     def holds(self, codes: Sequence[Code], domain: Domain) -> bool:
         """Tell whether a point meets it."""
         places = [domain.index(name) for name in self.names]
-        return bool(self.function(*(_value(domain.features[i], codes[i]) for i in places)))
+        return self._asked(tuple(_value(domain.features[i], codes[i]) for i in places))
 
     def bounds(self, feature: Feature) -> Iterable[Bound]:
         """Return a cut after each value."""
@@ -586,7 +647,7 @@ class Checked(Constraint):
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"{getattr(self.function, '__name__', 'check')}({', '.join(self.names)})"
+        return self.words or f"{getattr(self.function, '__name__', 'check')}({', '.join(self.names)})"
 
 
 class Term:
@@ -603,7 +664,7 @@ class Term:
         if sign in ("==", "!="):
             value = _plain(other)
             # "Not missing" is a negation; any other value is a comparison, which a missing one does not meet.
-            member = Member(self.name, (value,), negated=sign == "!=" and value is not None)
+            member = Member(self.name, (value,), negated=sign == "!=" and value is not None, is_new=True)
             return Not((member,)) if sign == "!=" and value is None else member
         return Compared(self.name, sign, exact(other, f"number that {self.name!r} is compared with"))
 
@@ -657,7 +718,10 @@ class Term:
         """Return the constraint that the feature has one of `values`."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise DomainError(f"isin takes a list of values, but {quoted(values)} was given.")
-        return Member(self.name, tuple(map(_plain, values)))
+        found = tuple(map(_plain, values))
+        if not found:
+            raise DomainError(f"isin takes a list of values, but for {self.name!r} it is empty; name at least one.")
+        return Member(self.name, found, is_new=True)
 
     def __repr__(self) -> str:
         """Return how it was made."""
@@ -686,30 +750,63 @@ def feature(name: str) -> Term:
         raise DomainError(f"The name of a feature is text, but {quoted(name)} was given; give a name.") from error
 
 
-def _flags(given: Sequence[str | Constraint], what: str) -> tuple[Constraint, ...]:
-    if not given:
+def _flags(given: Sequence[Any], what: str) -> tuple[Constraint, ...]:
+    parts = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
+    if not parts:
         raise DomainError(f"{what} takes features or constraints, but none were given; name at least one.")
-    return tuple(Member(part, (1,)) if isinstance(part, str) else as_constraint(part) for part in given)
+    found = [Member(p, (1,), is_new=True, is_flag=True) if isinstance(p, str) else as_constraint(p) for p in parts]
+    seen: set[Constraint] = set()
+    for part in filter(is_hashable, found):
+        if part in seen:
+            raise DomainError(f"{what} counts parts that differ, but {part} was given twice; name each once.")
+        seen.add(part)
+    return tuple(found)
 
 
 def at_most_one(*parts: str | Constraint) -> Constraint:
-    """Return the constraint that at most one part holds; a name stands for a feature that is 1.
+    """Return the constraint that at most one part holds; a name stands for a feature of 0 and 1 that is 1.
+
+    Parts are given one by one or as a list, each once.
+
+    Raises
+    ------
+    DomainError
+        If there are less than two parts, which exclude nothing, or one of them comes twice. Over a domain, if a name is
+        that of another feature than one of 0 and 1.
 
     Examples
     --------
     >>> print(at_most_one("asian", "hispanic"))
     at most 1 of: asian = 1, hispanic = 1
     """
-    return Between(_flags(parts, "at_most_one"), 0, 1)
+    found = _flags(parts, "at_most_one")
+    if len(found) == 1:
+        raise DomainError(
+            f"at_most_one of one part excludes nothing, but only {found[0]} was given; name at least two."
+        )
+    return Between(found, 0, 1)
 
 
 def at_least_one(*parts: str | Constraint) -> Constraint:
-    """Return the constraint that at least one part holds; a name stands for a feature that is 1."""
-    return Between(_flags(parts, "at_least_one"), 1, len(parts))
+    """Return the constraint that at least one part holds; parts are those of :func:`at_most_one`.
+
+    Examples
+    --------
+    >>> print(at_least_one("asian", feature("age") < 30))
+    at least 1 of: asian = 1, age < 30
+    """
+    found = _flags(parts, "at_least_one")
+    return Between(found, 1, len(found))
 
 
 def exactly_one(*parts: str | Constraint) -> Constraint:
-    """Return the constraint that exactly one part holds; a name stands for a feature that is 1."""
+    """Return the constraint that exactly one part holds; parts are those of :func:`at_most_one`.
+
+    Examples
+    --------
+    >>> print(exactly_one(["asian", "hispanic"]))
+    exactly 1 of: asian = 1, hispanic = 1
+    """
     return Between(_flags(parts, "exactly_one"), 1, 1)
 
 
@@ -739,7 +836,8 @@ def observed(X: Any, names: Sequence[str]) -> Constraint:
         raise DomainError(f"observed takes a frame with the columns {list(names)}, but {type(X).__name__} was given.")
     named = _distinct(names)
     rows = _rows(_columns(X, named, "observed"), named, "observed")
-    about = f"({', '.join(named)}) as in one of the {len(rows)} combinations observed"
+    one = "the only combination" if len(rows) == 1 else f"one of the {len(rows)} combinations"
+    about = f"({', '.join(named)}) as in {one} observed"
     return Listed(named, rows, about=about, is_new=True)
 
 
@@ -769,21 +867,36 @@ def _rows(given: Any, names: Sequence[str], what: str) -> frozenset[tuple[Any, .
         if odd is not None:
             raise DomainError(f"{expected}, but {quoted(odd)} can be no value; give text or numbers.")
         found.add(plain)
+    if not found:
+        raise DomainError(f"{expected}, but there are none, so that nothing could exist; give at least one.")
     return frozenset(found)
 
 
-@checked("names")
-def check(function: Callable[..., Any], names: Sequence[str]) -> Constraint:
+@checked("names", "words")
+def check(function: Callable[..., Any], names: Sequence[str], *, words: str | None = None) -> Constraint:
     """Return the constraint that a function of the values of discrete features, in the order of `names`, is true.
+
+    Parameters
+    ----------
+    function
+        Asked about every combination of values when it meets a domain, None standing for a missing one. It must return
+        True or False, Python's or NumPy's; a 0, a 1 or a None is refused, because it may be a slip.
+    names
+        The features.
+    words
+        What the constraint is called wherever it is shown; the function's name and the features by default.
 
     Examples
     --------
-    >>> print(check(max, ["a", "b"]))
-    max(a, b)
+    >>> print(check(lambda start, end: start < end, ["start", "end"], words="it starts before it ends"))
+    it starts before it ends
+    >>> from operator import lt
+    >>> print(check(lt, ["start", "end"]))
+    lt(start, end)
     """
     if not callable(function):
         raise DomainError(f"check takes a function of the values of features, but {quoted(function)} was given.")
-    return Checked(function, _distinct(names))
+    return Checked(function, _distinct(names), words or "")
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
@@ -852,32 +965,39 @@ def constraint_of(document: Any) -> Constraint:
         ) from error
 
 
+_MOST_NAMED = 3  # violated constraints in a message
+
+
 def impossible_points(domain: Domain, codes: npt.NDArray[np.float64]) -> dict[int, DomainError]:
-    """Return, by their places, why points, given by their codes, cannot exist: the first constraint that each violates.
+    """Return, by their places, why points, given by their codes, cannot exist: the constraints that each violates.
 
     Notes
     -----
     Each combination of values that a constraint is about is looked at once.
     """
-    wrong: dict[int, DomainError] = {}
+    violated: dict[int, list[Constraint]] = {}
     for constraint in domain.constraints:
         places = [domain.index(name) for name in constraint.names]
         distinct, first, which = np.unique(codes[:, places], axis=0, return_index=True, return_inverse=True)
-        violated = []
+        bad = []
         for k, (row, n) in enumerate(zip(distinct.tolist(), first.tolist(), strict=True)):
             point = codes[n].tolist()
             for i, code in zip(places, row, strict=True):
                 point[i] = code
             if not constraint.holds(point, domain):
-                violated.append(k)
-        if violated:
-            error = DomainError(
-                f"The instance cannot exist, because it violates a constraint of its domain: {constraint}; correct it, "
-                "or the constraint."
-            )
-            bad = np.flatnonzero(np.isin(which.reshape(-1), violated)).tolist()
-            wrong = dict.fromkeys(bad, error) | wrong  # the constraint before this one is the first
-    return wrong
+                bad.append(k)
+        for n in np.flatnonzero(np.isin(which.reshape(-1), bad)).tolist():
+            violated.setdefault(n, []).append(constraint)
+    return {n: _impossible(constraints) for n, constraints in violated.items()}
+
+
+def _impossible(violated: Sequence[Constraint]) -> DomainError:
+    n = len(violated)
+    named = "; ".join(map(str, violated[:_MOST_NAMED])) + f"; and {n - _MOST_NAMED} more" * (n > _MOST_NAMED)
+    which, them = ("a constraint", "the constraint") if n == 1 else (f"{n} constraints", "the constraints")
+    return DomainError(
+        f"The instance cannot exist, because it violates {which} of its domain: {named}; correct it, or {them}."
+    )
 
 
 def check_possible(domain: Domain, codes: npt.NDArray[np.float64]) -> None:

@@ -6,20 +6,23 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any, Protocol, runtime_checkable
+from itertools import chain, product
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import checked, is_listable, is_table, is_whole, number_array, quoted
-from axfi_kc.domain.constraints import Constraint, as_constraint
+from axfi_kc.domain.constraints import Constraint, constraints_in
 from axfi_kc.domain.distribution import Distribution, check_describes
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.from_tables import FeatureNames, Table, as_table, feature_names, infer_features, one_row, unknown
 from axfi_kc.domain.measures import Number
 from axfi_kc.errors import DomainError, UnknownFeatureError
 from axfi_kc.families.masks import features_of
+
+if TYPE_CHECKING:
+    from axfi_kc.domain.rules import Rule
 
 __all__ = ["Domain", "values_of"]
 
@@ -72,7 +75,7 @@ class Domain:
     _is_integer: npt.NDArray[np.bool_] = field(repr=False, compare=False)
     _may_miss: npt.NDArray[np.bool_] = field(repr=False, compare=False)
 
-    def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint] = ()) -> None:
+    def __init__(self, features: Iterable[Feature], constraints: Iterable[Constraint | Rule | str] = ()) -> None:
         given = tuple(features) if is_listable(features) and not is_table(features) else ()
         strange = [f for f in given if not isinstance(f, Categorical | Integer | Real)]
         if not given or strange:
@@ -98,7 +101,7 @@ class Domain:
         object.__setattr__(self, "_may_miss", np.array([bool(f.missing) for f in given]))
         object.__setattr__(self, "_position", {n: i for i, n in enumerate(names)})
         # Last: constraints are settled over the features.
-        object.__setattr__(self, "constraints", tuple(as_constraint(c).settled(self) for c in _several(constraints)))
+        object.__setattr__(self, "constraints", tuple(c.settled(self) for c in _several(constraints)))
 
     @classmethod
     @checked("categorical", "integer", "real", "bounds", "one_hot", "measures")
@@ -156,13 +159,20 @@ class Domain:
         options: dict[str, Any] = {"bounds": bounds, "one_hot": one_hot, "names": names, "measures": measures}
         return cls(infer_features(X, kinds=kinds, missing=missing, **options))
 
-    def where(self, *constraints: Constraint) -> Domain:
+    def where(self, *constraints: Constraint | Rule | str | Sequence[Constraint | Rule | str]) -> Domain:
         """Return the domain of those points only that meet the constraints; see :mod:`axfi_kc.domain.constraints`.
+
+        Parameters
+        ----------
+        constraints
+            Constraints, circuits, rules that were mined, texts such as ``"age >= 18 or married == 'no'"``, and lists of
+            these.
 
         Raises
         ------
         DomainError, UnknownFeatureError
-            If a constraint means nothing over the features, or is about a real feature value by value.
+            If a constraint means nothing over the features, is about a real feature value by value, or asks for a value
+            that a feature never has.
 
         Examples
         --------
@@ -170,8 +180,10 @@ class Domain:
         >>> domain = Domain([Integer("age", 0, 99), Categorical("married", ["no", "yes"])])
         >>> domain.where((feature("age") >= 16) | (feature("married") == "no"))
         Domain(age: an integer from 0 to 99, married: one of 'no', 'yes'; where age >= 16 or married = 'no')
+        >>> print(*domain.where("age >= 16", ["married == 'no'", "age < 99"]).constraints, sep="; ")
+        age >= 16; married = 'no'; age < 99
         """
-        made = Domain(self.features, constraints)
+        made = Domain(self.features, [*_several(constraints)])
         object.__setattr__(made, "constraints", (*self.constraints, *made.constraints))
         object.__setattr__(made, "distribution", self.distribution)
         return made
@@ -415,9 +427,9 @@ class Domain:
         return product(*(values_of(f) for f in self.features))
 
 
-def _several(constraints: Any) -> Iterable[Any]:
-    """Return constraints as they came; what is nothing to go through is left to be refused by itself."""
-    return constraints if is_listable(constraints) else (constraints,)
+def _several(constraints: Any) -> Iterable[Constraint]:
+    """Return the constraints in what was given, one or several."""
+    return chain.from_iterable(map(constraints_in, constraints if is_listable(constraints) else (constraints,)))
 
 
 def _listed(labels: Any) -> list[Any]:

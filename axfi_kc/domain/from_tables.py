@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -36,6 +37,7 @@ __all__ = [
 _EMPIRICAL_BINS = 10
 _AT_ONCE = 1 << 12  # rows
 _LARGE = 100_000  # values of a table of which one copy, column by column, costs less than many passes across it
+_MOST_COMPARED = 1_000  # names that one which is none of them is compared with, letter by letter
 _FEW = 50  # different texts that need not repeat: a small table has few rows
 _TIMES = (date, time, timedelta)  # and what derives from them: datetime, and pandas' own
 _MOST_WEIGHTS = 1 << 22  # of an integer feature: one for each of its values
@@ -160,7 +162,21 @@ def feature_names(given: FeatureNames) -> tuple[str, ...]:
 
 
 def unknown(name: object, names: Sequence[str]) -> UnknownFeatureError:
-    """Return the error for a feature that is not among `names`."""
+    """Return the error for a feature that is not among `names`: the one that may be meant, or what there is.
+
+    Examples
+    --------
+    >>> print(unknown("aeg", ["age", "job"]))
+    The domain has no feature 'aeg'; use 'age', if that is meant, or the name of another of its 2 features.
+    >>> print(unknown("pay", ["age", "job"]))
+    The domain has no feature 'pay'; its features are 'age', 'job': use one of these names.
+    """
+    near = get_close_matches(name, list(names)[:_MOST_COMPARED], n=1) if isinstance(name, str) else []
+    if near:
+        return UnknownFeatureError(
+            f"The domain has no feature {quoted(name)}; use {near[0]!r}, if that is meant, or the name of another of "
+            f"its {len(names)} features."
+        )
     return UnknownFeatureError(
         f"The domain has no feature {quoted(name)}; its features are {listing(names)}: use one of these names."
     )

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, is_frame, quoted
-from axfi_kc.domain.constraints import All, Constraint, Member, Not, at_most_one, exactly_one
+from axfi_kc.arguments import checked, is_frame, is_whole, quoted
+from axfi_kc.domain.constraints import All, Between, Constraint, Member, Not, constraint_of, constraints_in
 from axfi_kc.domain.features import is_missing
 from axfi_kc.domain.from_tables import as_array
 from axfi_kc.domain.measures import counted
-from axfi_kc.errors import DomainError
+from axfi_kc.durable_files import write_whole
+from axfi_kc.errors import DomainError, ResultFileError
+from axfi_kc.json_text import distinct_keys
 
-__all__ = ["Rule", "mine_rules"]
+__all__ = ["Rule", "load_rules", "mine_rules", "rules_document", "save_rules"]
 
 
 _MOST_VALUES = 32  # of a column that rules are about
@@ -26,25 +31,38 @@ _Item = tuple[int, int]  # a column, and which of its values
 _Excluded = frozenset[frozenset[_Item]]  # what never occurs together, which says what a rule means
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rule:
-    """A constraint that all rows meet.
+    """A constraint that all rows meet, which ``domain.where`` takes as it is.
 
     Attributes
     ----------
     constraint
-        What to give to ``domain.where``.
+        What it says of a point.
     support
         How many rows it is about: those that meet the premise of an implication; for what excludes each other, in how
-        many rows it would be expected together if the features were independent, rounded down.
+        many rows it would be expected together if the features were independent, rounded down. 0 if nobody says.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.constraints import at_most_one
+    >>> Rule(at_most_one("a", "b"), 5)
+    Rule(at most 1 of: a = 1, b = 1, support=5)
     """
 
     constraint: Constraint
-    support: int
+    support: int = 0
 
     def __str__(self) -> str:
         """Return the rule in words."""
-        return f"{self.constraint}  ({counted(self.support, 'row')})"
+        return f"{self.constraint}  ({counted(self.support, 'row')})" if self.support else str(self.constraint)
+
+    def __repr__(self) -> str:
+        """Return the rule in words, as such."""
+        return f"Rule({self.constraint}, support={self.support})" if self.support else f"Rule({self.constraint})"
+
+
+constraints_in.register(Rule, lambda rule: constraints_in(rule.constraint))
 
 
 @checked("max_size", "min_support")
@@ -62,7 +80,7 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
         the rows that meet its premise; for an exclusion, and for flags put together, those in which independent
         features would have what never occurs together.
     names
-        The names of an array's columns.
+        The names of an array's columns; a frame names its own.
 
     Returns
     -------
@@ -73,7 +91,7 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
     Raises
     ------
     DomainError
-        If `max_size` or `min_support` is out of range.
+        If `max_size` or `min_support` is out of range, or names are given for a frame.
 
     Notes
     -----
@@ -106,6 +124,108 @@ def mine_rules(X: Any, *, max_size: int = 2, min_support: int = 20, names: Seque
     return sorted(found, key=lambda rule: (-rule.support, order[id(rule)]))
 
 
+def rules_document(rules: Iterable[object]) -> dict[str, Any]:
+    """Return rules, or constraints, as JSON can hold them.
+
+    Examples
+    --------
+    >>> from axfi_kc.domain.constraints import feature
+    >>> rules_document([feature("a") > 3])["rules"][0]["words"]
+    'a > 3'
+    """
+    several = (one if isinstance(one, Rule) else Rule(c) for one in rules for c in constraints_in(one))
+    entries = []
+    for rule in several:
+        support = {"support": rule.support} if rule.support else {}
+        entries.append({"words": str(rule.constraint), **support, "constraint": rule.constraint.document()})
+    return {"rules": entries}
+
+
+@checked("rules", "path")
+def save_rules(rules: Iterable[Rule | Constraint | str], path: str | os.PathLike[str]) -> None:
+    """Write rules to a JSON file, which :func:`load_rules` and ``--rules`` of the command line read.
+
+    Parameters
+    ----------
+    rules
+        What was mined, constraints, or texts that say some; a function is tabulated first by ``domain.where``, so take
+        it from ``domain.constraints``.
+    path
+        The file; it is replaced if it exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_rules(["a > 3", "b == 1"], file := Path(folder, "rules.json"))
+    ...     load_rules(file)
+    [Rule(a > 3), Rule(b = 1)]
+    """
+    write_whole(path, json.dumps(rules_document(rules), indent=1) + "\n", what="The list of rules")
+
+
+@checked("path")
+def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
+    """Return the rules in a JSON file that ``axfi-kc rules --out`` or :func:`save_rules` wrote, or what you left of it.
+
+    Parameters
+    ----------
+    path
+        The file: an object with a list ``rules`` of objects with a ``constraint`` each. Their words are not read.
+
+    Raises
+    ------
+    DomainError
+        If there is no such file, or it holds no rules; the message says where.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> rows = np.array([[0, 1], [1, 0], [0, 0], [1, 0]] * 10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_rules(mine_rules(rows, names=["a", "b"], min_support=5), file := Path(folder, "rules.json"))
+    ...     load_rules(file)
+    [Rule(at most 1 of: a = 1, b = 1, support=5)]
+    """
+    file = Path(path)
+    found = []
+    for k, entry in enumerate(_entries(file)):
+        support = entry.get("support", 0)
+        if not is_whole(support) or support < 0:
+            raise _no_rules(file, f"the support of rule {k} is no number of rows")
+        try:
+            found.append(Rule(constraint_of(entry["constraint"]), support))
+        except (DomainError, ResultFileError) as error:
+            raise _no_rules(file, f"the constraint of rule {k} describes none") from error
+    return found
+
+
+def _entries(path: Path) -> list[dict[str, Any]]:
+    """Return the entries of a file of rules, each an object with a constraint."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=distinct_keys)
+    except FileNotFoundError as error:
+        raise DomainError(f"There is no file of rules {path}; make it with axfi-kc rules DATA --out {path}.") from error
+    except UnicodeDecodeError as error:
+        raise _no_rules(path, "it is no text in UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise _no_rules(path, f"it is no JSON from line {error.lineno}, column {error.colno} on") from error
+    except RecursionError as error:
+        raise _no_rules(path, "it is nested too deep") from error
+    except OSError as error:
+        raise _no_rules(path, "it cannot be read") from error
+    except ValueError as error:  # of a key that occurs twice
+        raise _no_rules(path, str(error)) from error
+    entries = found.get("rules") if isinstance(found, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(e, dict) and "constraint" in e for e in entries):
+        raise _no_rules(path, "it has no list 'rules' of objects with a 'constraint' each")
+    return entries
+
+
+def _no_rules(path: Path, why: str) -> DomainError:
+    return DomainError(f"{path} holds no rules, because {why}; make it with axfi-kc rules DATA --out {path}.")
+
+
 @dataclass(frozen=True)
 class _Table:
     """Columns of few values, as numbers of values."""
@@ -117,6 +237,11 @@ class _Table:
     @classmethod
     def of(cls, X: Any, names: Sequence[str] | None) -> _Table:
         if is_frame(X):
+            if names is not None:
+                raise DomainError(
+                    f"names= of mine_rules names the columns of an array, but a frame and {quoted(names)} were given; "
+                    "leave names= out, or give the frame of these columns."
+                )
             if not len(X) or len(set(map(str, X.columns))) != len(X.columns):
                 raise DomainError("Rules are mined from a table with rows, and a name of its own for each column.")
             columns = {str(n): X[n].to_numpy().tolist() for n in X.columns}
@@ -179,10 +304,10 @@ def _groups(table: _Table, least: int) -> Iterator[Rule]:
                 group.append(j)
         if len(group) > 1:
             free -= set(group)
-            names = [table.names[i] for i in sorted(group)]
+            parts = tuple(table.member((i, 1)) for i in sorted(group))
             always = (table.codes[:, group].sum(axis=1) == 1).all()
             support = sum(expected[frozenset(pair)] for pair in combinations(group, 2))
-            yield Rule(exactly_one(*names) if always else at_most_one(*names), support)
+            yield Rule(Between(parts, 1 if always else 0, 1), support)
 
 
 def _each_once(rules: Iterable[tuple[_Excluded, Rule]]) -> Iterable[Rule]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from axfi_kc import AxfiError, Budget, Domain, Integer
+from axfi_kc import AxfiError, Budget, Categorical, Domain, Integer, possible_points
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files import Variables, read_nnf
@@ -18,7 +18,7 @@ from axfi_kc.circuits.files.cnf import compile_with_dsharp, parse_count_answer, 
 from axfi_kc.circuits.files.variables import description
 from axfi_kc.circuits.targets.bit_codes import CODES
 from axfi_kc.domain.grid import Cut, Grid
-from axfi_kc.errors import BudgetError, CircuitError, ModelFileError
+from axfi_kc.errors import BudgetError, CircuitError, ModelFileError, UnknownFeatureError
 from tests.support.format_cases import code_of, points_of, random_circuit, random_domain
 
 AB = Domain([Integer("a", 0, 1), Integer("b", 0, 1)])
@@ -155,6 +155,34 @@ def test_any_text_only_raises_our_errors(tmp_path_factory: pytest.TempPathFactor
     path.write_text("p cnf 2 1\n" + text, encoding="utf-8")
     with contextlib.suppress(AxfiError):
         assert isinstance(read_cnf(path, AB), Circuit)
+
+
+def test_clauses_may_name_the_features_that_they_are_about(tmp_path: Path) -> None:
+    domain = Domain([Integer("c", 0, 4), *AB.features])
+    path = tmp_path / "few.cnf"
+    path.write_text('c axfi names ["b", "a"]\np cnf 2 1\n1 -2 0\n')
+    circuit = read_cnf(path, domain)
+    assert circuit.grid.domain.names == ("b", "a")
+    assert queries.count(possible_points(domain.where(circuit))) == 15
+    assert domain.where(circuit) == domain.where(read_cnf(path, Domain([domain.features[2], domain.features[1]])))
+    for line, said in (("3", "expected names of features"), ('["b"', "names of features"), ("[]", "names of features")):
+        path.write_text(f"c axfi names {line}\np cnf 2 1\n1 -2 0\n")
+        with pytest.raises(ModelFileError, match=said):
+            read_cnf(path, domain)
+    path.write_text('c axfi names ["b", "d"]\np cnf 2 1\n1 -2 0\n')
+    with pytest.raises(UnknownFeatureError, match="'d'"):
+        read_cnf(path, domain)
+    path.write_text("p cnf 2 1\n1 -2 0\n")
+    with pytest.raises(ModelFileError, match=r"expected 7 variables, .* or name these in a line before, as in 'c axfi"):
+        read_cnf(path, domain)
+
+
+def test_words_of_variables_say_when_they_are_true() -> None:
+    grid = Grid.of_values(Domain([Integer("c", 3, 5, missing=0.5), Categorical("job", ["no", "yes"]), *AB.features]))
+    variables = Variables.of_code(grid)
+    assert variables.words == ("c = 3", "c = 4", "c = 5", "c is missing", "job = 'yes'", "a = 1", "b = 1")
+    assert Variables.of_code(grid, code="order").words[:2] == ("c >= 4 or c is missing", "c >= 5 or c is missing")
+    assert variables.with_auxiliary(8).words[-1] == "auxiliary"
 
 
 def test_auxiliary_variables_and_missing_meanings_are_refused(tmp_path: Path) -> None:

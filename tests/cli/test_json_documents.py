@@ -31,10 +31,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     X.round().astype(int).to_csv(folder / "whole.csv", index=False)
     (folder / "two.cnf").write_text("p cnf 2 1\n1 2 0\n")
     names = ("tree.skops", "numbers.skops", "data.csv", "two.csv", "whole.csv", "two.cnf", "one.json", "page.html")
+    names += ("rules.json",)
     found = {name: str(folder / name) for name in names}
     (folder / "one.json").write_text(
         json.dumps(document_of(["explain", found["tree.skops"], found["data.csv"], "--json"]))
     )
+    assert main(["rules", found["whole.csv"], "--out", found["rules.json"]]) == 0
     return found
 
 
@@ -65,6 +67,7 @@ COMMANDS = {
     "rules": "rules whole.csv",
     "info": "info",
     "model": "info tree.skops",
+    "file of rules": "info rules.json",
 }
 
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -562,6 +563,65 @@ def test_files_of_rules_that_hold_none_are_told_in_a_sentence(
     assert said in message
     assert message.endswith(f"; make it with axfi-kc rules DATA --out {path}.\n")
     assert not any(leak in message for leak in ("Error", "Errno"))
+
+
+@pytest.fixture
+def flags(tmp_path: Path) -> Path:
+    """A folder with a table of flags that exclude each other, its rules, clauses, and a model."""
+    rows = pd.DataFrame([[0, 1, 5], [1, 0, 5], [0, 0, 7], [1, 0, 7]] * 10, columns=["a", "b", "c"])
+    rows.to_csv(tmp_path / "flags.csv", index=False)
+    dump(DecisionTreeClassifier(random_state=0).fit(rows, rows["a"] + rows["c"] > 6), tmp_path / "tree.skops")
+    (tmp_path / "flags.cnf").write_text('c axfi names ["a", "b"]\np cnf 2 1\n-1 -2 0\n')
+    assert run(tmp_path, "rules", "flags.csv", "--min-support", "5", "--out", str(tmp_path / "rules.json")) == 0
+    return tmp_path
+
+
+def test_info_says_which_rules_a_file_holds(flags: Path, capsys) -> None:
+    capsys.readouterr()
+    text = printed(capsys, flags, "info", "rules.json")
+    assert re.search(r"kind +rules", text)
+    assert "at most 1 of: a = 1, b = 1  (5 rows)" in text
+    assert run(flags, "rules", "flags.csv", "--json") == 0
+    (flags / "again.json").write_text(capsys.readouterr().out)
+    assert json.loads(printed(capsys, flags, "info", "again.json", "--json"))["kind"] == "rules"
+    circuit = ax.possible_points(ax.Domain([ax.Integer("a", 0, 1)]).where("a == 1"))
+    ax.save_rules(ax.Domain([ax.Integer("a", 0, 1)]).where(circuit).constraints, flags / "circuit.json")
+    assert json.loads(printed(capsys, flags, "info", "circuit.json", "--json"))["rules"] == 1
+
+
+def test_no_rule_is_said_in_a_sentence(flags: Path, capsys) -> None:
+    capsys.readouterr()
+    start = "no rule about at least {} rows holds in every row of {}; "
+    for options, said in (
+        (["--min-support", "90"], "lower --min-support or try --max-size 3\n"),
+        (["--min-support", "90", "--max-size", "3"], "lower --min-support\n"),
+    ):
+        text = printed(capsys, flags, "rules", "flags.csv", *options)
+        assert text == start.format(90, flags / "flags.csv") + said
+
+
+def test_what_is_no_table_is_no_table(flags: Path, capsys) -> None:
+    assert run(flags, "rules", "rules.json") == 1
+    assert "rules.json is JSON and no table; give a comma-separated table" in capsys.readouterr().err
+
+
+EXPLAINED = ("explain", "tree.skops", "flags.csv", "--row", "0", "--integer", "a", "b", "c")
+
+
+def test_rules_may_be_clauses_about_some_features(flags: Path, capsys) -> None:
+    capsys.readouterr()
+    document = json.loads(printed(capsys, flags, *EXPLAINED, "--rules", "flags.cnf", "--json"))
+    e = ax.Explanation.from_json(json.dumps(document))
+    assert [str(c) for c in e.domain.constraints] == ["the clauses of flags.cnf over a, b"]
+    text = json.loads(printed(capsys, flags, *EXPLAINED, "--where", "at most 1 of: a = 1, b = 1", "--json"))
+    assert text["cxps"] == document["cxps"]
+
+
+def test_a_table_given_as_rules_is_told_how_to_mine_them(flags: Path, capsys) -> None:
+    assert run(flags, *EXPLAINED, "--rules", "flags.csv") == 1
+    message = capsys.readouterr().err
+    assert "--rules takes rules in JSON, or a circuit (.nnf, .cnf, " in message
+    assert message.endswith("rules of a table are mined with axfi-kc rules flags.csv --out rules.json.\n")
 
 
 def test_a_radius_may_be_a_fraction(files: Path, capsys) -> None:

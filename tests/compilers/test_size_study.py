@@ -10,7 +10,7 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.compilers.size_study import size_study
-from axfi_kc.domain.constraints import at_most_one
+from axfi_kc.domain.constraints import at_most_one, feature
 from axfi_kc.errors import AxfiError
 from axfi_kc.plots import plot_sizes
 
@@ -21,7 +21,7 @@ MODELS = {"most": lambda p: int(sum(p) >= 4), "far": lambda p: int(p[0] == p[2] 
 @pytest.fixture(scope="module")
 def study():
     return size_study(
-        {**MODELS, "constrained": (MODELS["most"], DOMAIN.where(at_most_one("a", "b")))},
+        {**MODELS, "constrained": (MODELS["most"], DOMAIN.where(at_most_one(feature("a") == 1, feature("b") == 1)))},
         DOMAIN,
         codes=("order", "binary"),
         orders=["given"],

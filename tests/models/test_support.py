@@ -127,7 +127,9 @@ DOMAIN = ax.Domain([ax.Integer(name, 0, 9) for name in "abc"])
 
 
 def test_what_is_too_large_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    domain = DOMAIN.where(check(lambda *p: sum(p) % 3 == 0, list("abc")), at_most_one("a", "b"))
+    domain = DOMAIN.where(
+        check(lambda *p: sum(p) % 3 == 0, list("abc")), at_most_one(feature("a") == 1, feature("b") == 1)
+    )
     grid = Grid.of_values(domain)
     monkeypatch.setattr(support_module, "_MOST_COMBINATIONS", 999)
     with pytest.raises(DomainError, match="1000 combinations of values, more than 999"):

@@ -109,6 +109,8 @@ def _written(name: str) -> Path:
         _explainer().explain_to(path, ROWS)
     elif name == "chances.json":
         ax.ChowLiu.fit(ROWS, DOMAIN).save(path)
+    elif name == "rules.json":
+        ax.save_rules([_terms()], path)
     elif name == "chances.psdd":
         tree = Vtree.balanced(range(3))
         files.write_vtree(tree, path.with_suffix(".vtree"))
@@ -462,6 +464,8 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "read_psdd": {"path": lambda: _written("chances.psdd")},
     "read_results": {"path": lambda: _written("rows.jsonl")},
     "read_xgboost": {"source": cache(_xgboost_file)},
+    "load_rules": {"path": lambda: _written("rules.json")},
+    "save_rules": {"rules": lambda: [_terms()]},
     "save_circuit": {"path": lambda: _folder() / "made.nnf"},
     "Circuit.fold": {
         "decision": lambda: lambda *_: 0,
@@ -472,7 +476,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     },
 }
 for _some in ("at_least_one", "at_most_one", "exactly_one"):
-    _OWN[_some] = {"parts": lambda: "a"}
+    _OWN[_some] = {"parts": lambda: ["a", "b"]}
 for _form in ("Circuit", "Ddnnf", "Mdd", "Obdd", "Sdd"):
     _OWN.setdefault(f"{_form}.to_dd", {})["manager"] = _dd_manager
     _OWN.setdefault(f"{_form}.to_pysdd", {})["manager"] = _pysdd_manager

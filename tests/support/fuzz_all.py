@@ -16,7 +16,6 @@ import numpy as np
 
 import axfi_kc as ax
 from axfi_kc.circuits.exchange.expressions import from_expression
-from axfi_kc.cli.inputs import _rules_in
 from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.grid import Grid
@@ -48,7 +47,7 @@ def _rules() -> list[bytes]:
 
 def _read_rules(file: Path) -> Any:
     """Read constraints, and ask how much of a domain is possible."""
-    rules = _rules_in(file)
+    rules = ax.load_rules(file)
     return _share(DOMAIN.where(*rules) if rules else DOMAIN)
 
 
@@ -59,9 +58,11 @@ def _share(domain: ax.Domain) -> Any:
 def _words() -> list[bytes]:
     texts = [
         "a >= 1 or b == 'y'",
-        "(b in ['x', 'z']) >> (not at_most_one('a', 'c'))",
+        "(b in ['x', 'z']) >> (not at_most_one('a', c == 1))",
         "feature('c') < 1 and -1 <= c <= 2",
-        "exactly_one('a', 'c') or not (a == 0)",
+        "exactly_one('a', c == 1) or not (a = 0)",
+        "if a = 1 then c in {0, 1}",
+        "at most 1 of: a = 1, b = 'x'",
         "c != 0 and b not in ('x',)",
     ]
     return [text.encode() for text in texts]

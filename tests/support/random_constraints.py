@@ -16,6 +16,7 @@ import pandas as pd
 
 from axfi_kc import Domain, Integer, Real
 from axfi_kc.domain.constraints import (
+    Between,
     Constraint,
     allowed,
     as_constraint,
@@ -125,15 +126,20 @@ def _joined(rng: Random, domain: Domain, values: Sequence[Sequence[Any]], depth:
     def number(x: Point) -> int:
         return sum(part.meaning(x) for part in parts)
 
+    def counted(made: Callable[..., Constraint], least: int, most: int) -> Constraint:
+        # Parts that came out the same by chance are refused when a person gives them, but have a meaning.
+        is_new = len(set(constraints)) == len(constraints)
+        return made(*constraints) if is_new else Between(tuple(constraints), least, most)
+
     return rng.choice(
         (
             Rule(a.constraint & b.constraint, lambda x: a.meaning(x) and b.meaning(x)),
             Rule(a.constraint | b.constraint, lambda x: a.meaning(x) or b.meaning(x)),
             Rule(~a.constraint, lambda x: not a.meaning(x)),
             Rule(a.constraint >> b.constraint, lambda x: b.meaning(x) or not a.meaning(x)),
-            Rule(at_most_one(*constraints), lambda x: number(x) <= 1),
-            Rule(at_least_one(*constraints), lambda x: number(x) >= 1),
-            Rule(exactly_one(*constraints), lambda x: number(x) == 1),
+            Rule(counted(at_most_one, 0, 1), lambda x: number(x) <= 1),
+            Rule(counted(at_least_one, 1, len(parts)), lambda x: number(x) >= 1),
+            Rule(counted(exactly_one, 1, 1), lambda x: number(x) == 1),
         )
     )
 

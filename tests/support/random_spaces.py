@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from axfi_kc import Categorical, Domain, Integer, Real
-from axfi_kc.domain.constraints import Constraint, allowed, at_most_one, feature
+from axfi_kc.domain.constraints import Between, Constraint, allowed, feature
 from axfi_kc.domain.region import Region, unit_of
 from axfi_kc.errors import DomainError
 from axfi_kc.models.restriction import restricted
@@ -23,7 +23,7 @@ def random_constraint(rng: Random, domain: Domain, depth: int = 2) -> Constraint
     if depth and rng.random() < 0.7:
         parts = [random_constraint(rng, domain, depth - 1) for _ in range(2)]
         return rng.choice(
-            (parts[0] & parts[1], parts[0] | parts[1], parts[0] >> parts[1], ~parts[0], at_most_one(*parts))
+            (parts[0] & parts[1], parts[0] | parts[1], parts[0] >> parts[1], ~parts[0], Between(tuple(parts), 0, 1))
         )
     chosen = rng.choice(domain.features)
     term = feature(chosen.name)
@@ -31,7 +31,8 @@ def random_constraint(rng: Random, domain: Domain, depth: int = 2) -> Constraint
         return term.isin(rng.sample(chosen.values, rng.randint(1, len(chosen.values))))
     if isinstance(chosen, Integer) and rng.random() < 0.4:
         values = range(chosen.low, chosen.high + 1)
-        return allowed([chosen.name], [(v,) for v in values if rng.random() < 0.7])
+        rows = [(v,) for v in values if rng.random() < 0.7]
+        return allowed([chosen.name], rows) if rows else term < chosen.low  # a person must give a row
     number = rng.randint(int(2 * chosen.low), int(2 * chosen.high)) / 2
     return rng.choice((term < number, term <= number, term > number, term >= number))
 

@@ -25,6 +25,13 @@ __all__ = ["CircuitConstraint"]
 class CircuitConstraint(Constraint):
     """The points at which a circuit over the features of a domain, or some of them, is true.
 
+    Attributes
+    ----------
+    circuit
+        Over features of these names and kinds.
+    about
+        What it is called, such as the file that it was read from; its size otherwise.
+
     Examples
     --------
     >>> from axfi_kc.domain import Grid, Integer
@@ -36,6 +43,7 @@ class CircuitConstraint(Constraint):
     """
 
     circuit: Circuit
+    about: str = ""
     kind = "circuit"
     parts = ()
 
@@ -77,7 +85,8 @@ class CircuitConstraint(Constraint):
             [int(held.kinds[n]), int(held.features[n]), [[list(cells), int(child)] for cells, child in held.arcs(n)]]
             for n in range(len(held.kinds))
         ]
-        return {"kind": self.kind, "axes": [described_axis(axis) for axis in held.grid.axes], "nodes": nodes}
+        about = {"about": self.about} if self.about else {}
+        return {"kind": self.kind, **about, "axes": [described_axis(axis) for axis in held.grid.axes], "nodes": nodes}
 
     def __eq__(self, other: object) -> bool:
         """Tell whether two circuits are the same, node by node."""
@@ -89,7 +98,7 @@ class CircuitConstraint(Constraint):
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"the circuit of {self.circuit.size.nodes} nodes over {', '.join(self.names)}"
+        return f"{self.about or f'the circuit of {self.circuit.size.nodes} nodes'} over {', '.join(self.names)}"
 
 
 def _cell(axis: Axis, code: Code) -> int:
@@ -114,7 +123,10 @@ def _read(document: Mapping[str, Any]) -> Constraint:
             made.append((build.conjunction if kind == AND else build.disjunction)(below))
         else:
             made.append(build.true if kind == TRUE else build.false)
-    return CircuitConstraint(build.circuit(made[-1]))
+    about = document.get("about", "")
+    if not isinstance(about, str):
+        raise TypeError("about should be text")
+    return CircuitConstraint(build.circuit(made[-1]), about)
 
 
 CONSTRAINTS[CircuitConstraint.kind] = _read

@@ -223,9 +223,11 @@ def read_cnf(
     path
         The file; weights and comments of others are not read.
     domain, code, budget
-        As in :func:`~axfi_kc.circuits.files.load_circuit`; a file of this library says both.
+        As in :func:`~axfi_kc.circuits.files.load_circuit`; a file of this library says both. A line
+        ``c axfi names ["a", "b"]`` before the others says which features of the domain the variables are about.
     variables
-        Likewise; none may be auxiliary.
+        Likewise; none may be auxiliary. ``Variables.of_code(Grid.of_values(domain)).words`` says what the variables of
+        a domain mean.
 
     Notes
     -----
@@ -266,7 +268,13 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
             if header is None or min(header) < 0:
                 source.fail_at(number, "the header 'p cnf variables clauses'")
             if header[0] != n_bits:
-                source.fail(number, f"{n_bits} variables, as many as the features have bits", str(header[0]))
+                source.fail(
+                    number,
+                    f"{n_bits} variables, as many as the features have bits",
+                    str(header[0]),
+                    "give a domain of the features that they are about, or name these in a line before, as in "
+                    '\'c axfi names ["a", "b"]\'',
+                )
             continue
         literals = integers(words)
         if literals is None or max(max(literals), -min(literals)) > n_bits:

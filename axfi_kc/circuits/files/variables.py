@@ -132,6 +132,20 @@ class Variables:
         return cls.of_code(Grid.of_values(domain), code=code)
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """What each variable says where it is true, from variable 1 on.
+
+        Examples
+        --------
+        >>> from axfi_kc.domain import Categorical, Domain, Integer
+        >>> domain = Domain([Integer("flag", 0, 1), Categorical("job", ["none", "clerk", "cook"])])
+        >>> Variables.of_code(Grid.of_values(domain)).words
+        ('flag = 1', "job = 'none'", "job = 'clerk'", "job = 'cook'")
+        """
+        axes = self.grid.axes
+        return tuple("auxiliary" if b is None else _said(axes[b.feature], tuple(b.cells)) for b in self.bits)
+
+    @property
     def has_auxiliary(self) -> bool:
         """Whether some variable is to be forgotten."""
         return None in self.bits
@@ -302,6 +316,15 @@ def description(grid: Grid, code: str, *, order: Sequence[int] | None = None) ->
     return [f"c axfi code {code}", *said, *(f"c axfi feature {described_axis(axis)}" for axis in grid.axes)]
 
 
+def _said(axis: Axis, cells: tuple[int, ...]) -> str:
+    """Return in words that a feature is in some of its cells; the last integer is that, and not "from it up"."""
+    feature = axis.feature
+    is_one = len(cells) == 1 and cells[0] != axis.missing_cell
+    if isinstance(feature, Integer) and is_one and len(axis.cuts) == feature.high - feature.low:
+        return f"{feature.name} = {feature.low + cells[0]}"
+    return axis.describe(cells)
+
+
 def described_variables(
     source: Source, domain: Domain | None, code: str | None, *, default: str = "direct"
 ) -> Variables:
@@ -312,7 +335,7 @@ def described_variables(
     source
         A file that may begin with lines of :func:`description`.
     domain
-        The features, if the caller names them; the file's must be the same.
+        The features, if the caller names them; the file's must be the same, or names of some of them.
     code
         The code, if the caller names one.
     default
@@ -325,7 +348,7 @@ def described_variables(
     CircuitError
         If neither file nor caller says what the features are.
     """
-    said: dict[bytes, list[bytes]] = {b"code": [], b"order": [], b"feature": []}
+    said: dict[bytes, list[bytes]] = {b"code": [], b"order": [], b"names": [], b"feature": []}
     for _, line in source.beginning():
         if not line.startswith(b"c axfi "):
             if line[:1] not in (b"c", b"\r", b""):
@@ -334,14 +357,30 @@ def described_variables(
         words = line.split(None, 3)
         if len(words) != 4 or words[2] not in said:
             raise ModelFileError(
-                f"{source.name}: expected 'c axfi' and a code, an order or a feature, but found "
+                f"{source.name}: expected 'c axfi' and a code, an order, names or a feature, but found "
                 f"{line[:60]!r}; remove the line and pass domain=."
             )
         said[words[2]].append(words[3].strip())
     if code is None:
         code = said[b"code"][0].decode("ascii", "replace") if said[b"code"] else default
     order = integers(said[b"order"][0].split()) if said[b"order"] else None
+    if domain is not None and said[b"names"]:
+        domain = _part(source, domain, said[b"names"][0])
     return Variables.of_code(_grid(source, said[b"feature"], domain), code=code, order=order)
+
+
+def _part(source: Source, domain: Domain, line: bytes) -> Domain:
+    """Return the features of a domain that a list in JSON names, in its order."""
+    try:
+        names = json.loads(line)
+    except (ValueError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(
+            f'{source.name}: expected names of features, as in \'c axfi names ["a", "b"]\', but found '
+            f"{line[:60]!r}; write them so."
+        )
+    return Domain([domain.features[domain.index(name)] for name in names])
 
 
 def is_described(source: Source) -> bool:
