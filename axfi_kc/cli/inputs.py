@@ -458,13 +458,21 @@ def _probability(text: str) -> Fraction:
 
 
 def _number(text: str) -> Fraction | float:
-    """Return a number of an argument: a decimal is the float that it is in Python, a fraction is exact."""
+    """Return a number of an argument as it would be in Python: a whole one, a float, or a fraction, which is exact."""
     try:
-        return Fraction(text) if "/" in text else float(text)
+        if "/" in text:
+            return Fraction(text)
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except (ValueError, ZeroDivisionError):
         raise argparse.ArgumentTypeError(
             f"expected a number such as 1, 0.5 or 1/2, but {text[:40]!r} was given"
         ) from None
+
+
+_UNIT = (
+    "what R is measured in: value, each feature's own unit; range, the width of its domain; std, the standard "
+    "deviation of its measure, which is that of the data only with --measures empirical [%(default)s]"
+)
 
 
 def add_region(command: argparse.ArgumentParser) -> None:
@@ -481,7 +489,7 @@ def add_region(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--radius", type=_number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
-    group.add_argument("--unit", choices=UNITS, default="value", help="what R is measured in [%(default)s]")
+    group.add_argument("--unit", choices=UNITS, default="value", help=_UNIT)
 
 
 def add_on_error(command: argparse.ArgumentParser) -> None:
