@@ -206,6 +206,11 @@ class Region:
         moved = self.radius is not None and self.weight(name) != 0
         return moved or name in (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down)
 
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether no point is left out: at most how distances are measured is said."""
+        return self.radius is None and not (self.frozen or self.ranges or self.only_up or self.only_down)
+
     def __repr__(self) -> str:
         """Return what makes it again."""
         return f"Region({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"

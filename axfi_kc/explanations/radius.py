@@ -20,7 +20,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.from_tables import FeatureNames, feature_names
-from axfi_kc.domain.measures import Number
+from axfi_kc.domain.measures import Number, amount, shown
 from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of, unit_of
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
@@ -32,10 +32,28 @@ from axfi_kc.families.masks import features_of
 from axfi_kc.models import LinearModel
 from axfi_kc.models.renumbering import renumbered
 
-__all__ = ["Reaches", "critical_radius", "reaches_of"]
+__all__ = ["Radius", "Reaches", "critical_radius", "reaches_of"]
 
 
 _KEPT = 64  # models within a radius
+_LONGEST = 11  # letters of an exact radius that is shown in full, as of a weight
+
+
+class Radius(Fraction):
+    """A radius, exactly: a Fraction, which is rounded where it is shown by itself and has many digits.
+
+    Examples
+    --------
+    >>> Radius(1, 8), Radius(10**20, 3 * 10**20 + 1), Radius(1, 8) == Fraction(1, 8)
+    (Fraction(1, 8), Radius≈0.3333, True)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the fraction, or about how large it is; ``str`` has all digits."""
+        is_short = len(shown(self, digits=None)) <= _LONGEST
+        return repr(Fraction(self)) if is_short else f"Radius≈{amount(self)}"
 
 
 class Reaches(ABC):
@@ -200,7 +218,7 @@ def critical_radius(
     unit: str | None = None,
     weights: Mapping[str, Number] | None = None,
     budget: Budget | None = None,
-) -> Fraction:
+) -> Radius:
     """Return the least radius at which a CXp appears.
 
     Parameters
@@ -217,10 +235,11 @@ def critical_radius(
 
     Returns
     -------
-    Fraction
+    Radius
         The infimum of the distances of the dissimilar, possible points that differ from the instance in these features
         only. It is attained, unless the nearest of them would lie on an open end of its cell (``x > 0.5``): then the
-        features suffice at every larger radius, but not at this one.
+        features suffice at every larger radius, but not at this one. A Fraction, of which ``repr`` shows a few digits
+        where it has many, as in ``Radius≈4.743``.
 
     Raises
     ------
@@ -252,7 +271,7 @@ def critical_radius(
         raise DomainError(
             f"Changing {sorted(names)} changes nothing at any radius, so there is no least one; take one of the cxps."
         )
-    return found.radius
+    return Radius(found.radius)
 
 
 def measured(

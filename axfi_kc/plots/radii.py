@@ -29,12 +29,6 @@ __all__ = ["plot_radius_path"]
 
 
 _LINE, _MOST_LINES = 44, 4
-_MEASURED = {"linf": "how far each feature may go (linf)", "l1": "how far all features together may go (l1)"}
-_UNITS = {
-    "value": "in features' own units",
-    "range": "in widths of ranges",
-    "std": "in standard deviations of measures",
-}
 
 
 def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: Axes | None = None) -> Axes:
@@ -83,7 +77,7 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(f"radius: {_MEASURED[path.region.norm]}, {_UNITS[path.region.unit]}", fontsize=letters("label"))
+    ax.set_xlabel(f"radius: {path.measure}", fontsize=letters("label"))
     caption(bare(ax), heading, _note(path, len(lives) - len(names)))
     _begin(ax, min(float(ends[0][0]) for ends in spans), last)
     return ax

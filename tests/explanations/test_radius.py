@@ -15,12 +15,14 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.constraints import feature
 from axfi_kc.domain.region import Region
 from axfi_kc.errors import AxfiError, BudgetError, ConstantModelError, DomainError, UnknownFeatureError, WeightError
+from axfi_kc.explanations.answers import space_words
 from axfi_kc.explanations.counterfactuals import find_counterfactual
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import critical_radius, reaches_of, replace_radius
 from axfi_kc.explanations.radius_path import radius_path
 from axfi_kc.families.masks import minimal_sets
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Slope
+from tests.explanations.test_notebook_html import Structure
 from tests.support.random_problems import KINDS, random_plane, random_truth
 from tests.support.random_spaces import Around, constrained, distances, infimum, norm_of, random_region
 
@@ -297,7 +299,7 @@ def test_a_path_within_a_budget_says_how_far_it_is_known() -> None:
     assert [s.vanished == () for s in whole] == [True, True, False, False]
     near = radius_path(explainer, (2, 2, 2, 2), unit="value", up_to=5)
     assert near.radii == [4, 5]
-    assert repr(near) == "<RadiusPath: 3 steps in linf, first CXp at 4>"
+    assert repr(near) == "<RadiusPath: 3 steps (linf, in values), first CXp at 4>"
     assert {c.features for c in near.at(7).cxps} == {c.features for c in whole[-1].cxps}
     with pytest.raises(BudgetError):
         radius_path(explainer, (2, 2, 2, 2), budget=Budget(seconds=1e-9))
@@ -347,3 +349,78 @@ def test_features_without_spread_move_at_no_radius(norm: str) -> None:
     assert [[c.features for c in step.cxps] for step in path] == [[], [("b",)]]
     far = explainer.explain((0, 0), within=ax.Region(radius=100, unit="std", norm=norm))
     assert [c.features for c in far.cxps] == [("b",)]
+
+
+def test_a_path_measures_as_its_explainers_region_does_unless_told_otherwise() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 20), ax.Integer("b", 0, 5)])
+    plain = ax.Explainer(lambda p: p[0] + p[1] > 6, domain)
+    for options in ({}, {"unit": "range"}, {"norm": "l1"}, {"weights": {"a": 3}}, {"unit": "std", "norm": "l1"}):
+        within = ax.Explainer(lambda p: p[0] + p[1] > 6, domain, within=Region(**options))
+        path = radius_path(within, (2, 2))
+        assert path.radii == radius_path(plain, (2, 2), **options).radii
+        assert path.least == min(path[-1].explanation.critical_radius(c) for c in path[1].cxps)
+    scaled = ax.Explainer(lambda p: p[0] + p[1] > 6, domain, within=Region(unit="range", weights={"a": 3}))
+    path = radius_path(scaled, (2, 2), unit="value", weights={})
+    assert path.radii == radius_path(plain, (2, 2)).radii == [2, 3]
+
+
+def test_a_region_that_only_measures_is_not_said_to_leave_anything_out() -> None:
+    e = ax.Explainer(lambda p: p[0] > 3, ax.Domain([ax.Integer("a", 0, 9)]), within=Region(unit="range")).explain([1])
+    assert space_words(e) == {}
+    assert e.critical_radius(["a"]) == Fraction(1, 3)
+
+
+def test_steps_and_paths_are_readable() -> None:
+    domain = ax.Domain([ax.Integer(f"a{i}", 0, 9) for i in range(4)])
+    path = radius_path(ax.Explainer(lambda p: sum(p) > 12, domain), (2, 2, 2, 2))
+    assert [repr(step) for step in path] == [
+        "<RadiusStep: from 0 to 2, 0 CXps>",
+        "<RadiusStep: from 2 to 3, 4 CXps: {a0, a1, a2}, {a0, a1, a3}, {a0, a2, a3} and 1 more new>",
+        "<RadiusStep: from 3 to 5, 6 CXps: {a0, a1}, {a0, a2}, {a0, a3} and 3 more new, {a0, a1, a2}, {a0, a1, a3}, "
+        "{a0, a2, a3} and 1 more replaced>",
+        "<RadiusStep: from 5 on, 4 CXps: {a0}, {a1}, {a2} and 1 more new, {a0, a1}, {a0, a2}, {a0, a3} and 3 more "
+        "replaced>",
+    ]
+    assert repr(radius_path(ax.Explainer(lambda p: p[0], domain), (0, 0, 0, 0), up_to=0, unit="std")) == (
+        "<RadiusPath: 1 step (linf, in standard deviations of measures)>"
+    )
+
+
+def test_a_path_in_notebooks() -> None:
+    domain = ax.Domain([ax.Real("<a>", 0, 1), ax.Real("b", 0, 1)])
+    model = LinearModel.of(domain, [Slope((2,)), Slope((1,))], base=[-1], rule=Positive((0, 1)))
+    explainer = ax.Explainer(model, domain, within=Region(only_up=["b"]))
+    read = Structure(radius_path(explainer, (0.25, 0.125), weights={"<a>": 2})._repr_html_())
+    assert {"from", "to", "CXps that appear", "CXps that are replaced", "top feature"} <= set(read.texts)
+    assert {"beyond ", "0.1875", "0.375", "any", "<a>, b", "<a>; b"} <= set(read.texts)
+    assert (
+        "a radius is how far each feature may go (linf), in values; <a> counted 2 times; only points with b only up"
+        in read.texts
+    )
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_a_radius_of_many_digits_is_exact_and_shown_rounded(norm: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 9), ax.Integer("b", 0, 5)])
+    explainer = ax.Explainer(lambda p: p[0] + p[1] > 6, domain)
+    found = explainer.explain((2, 2)).critical_radius(["a", "b"], unit="std", norm=norm)
+    assert isinstance(found, Fraction)
+    assert repr(found) == {"linf": "Radius≈0.6963", "l1": "Radius≈1.044"}[norm]
+    assert eval(str(found), {}) == pytest.approx(float(found))  # all digits
+    path = radius_path(explainer, (2, 2), unit="std", norm=norm)
+    assert "Radius≈" in repr(path.radii)
+    assert repr(explainer.explain((2, 2)).critical_radius(["a", "b"], unit="range")) == "Fraction(2, 9)"
+
+
+def test_what_a_path_explains_is_what_explain_gives() -> None:
+    """Its explanations had the margin where others have the probability."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (80, 2))
+    tree = DecisionTreeClassifier(random_state=0).fit(X, X.sum(axis=1) + rng.integers(0, 2, 80) > 3)
+    explainer = ax.Explainer(tree, ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)]))
+    path = radius_path(explainer, X[0])
+    for step in path:
+        alone = explainer.explain(X[0], within=Region(radius=step.at))
+        assert repr(step.explanation) == repr(alone)
+        assert step.explanation.probability is not None
+        assert step.explanation.to_dict() == alone.to_dict()
