@@ -9,7 +9,7 @@ import json
 import lzma
 import math
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +27,7 @@ from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.constraints import Constraint, constraint_of
 from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
@@ -61,6 +62,7 @@ __all__ = [
     "lightgbm_text",
     "load_circuit_model",
     "load_model",
+    "measure_of",
     "read_table",
 ]
 
@@ -471,7 +473,7 @@ def _number(text: str) -> Fraction | float:
 
 _UNIT = (
     "what R is measured in: value, each feature's own unit; range, the width of its domain; std, the standard "
-    "deviation of its measure, which is that of the data only with --measures empirical [%(default)s]"
+    "deviation of its measure, which is that of the data only with --measures empirical [value]"
 )
 
 
@@ -487,9 +489,15 @@ def add_region(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--only-down", nargs="+", action=Listed, default=[], metavar="FEATURE", help="features that may only fall"
     )
+    about = "where a feature may go: from LOW to HIGH, of which one may be left out (18:), or to some categories"
+    group.add_argument(
+        "--range", nargs="+", action=Listed, default=[], metavar="FEATURE=LOW:HIGH|FEATURE=A,B", help=about
+    )
     group.add_argument("--radius", type=_number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
-    group.add_argument("--unit", choices=UNITS, default="value", help=_UNIT)
+    group.add_argument("--unit", choices=UNITS, help=_UNIT)
+    about = "what the distance of a feature is multiplied by; 0: it may go anywhere [1]"
+    group.add_argument("--distance-weight", nargs="+", action=Listed, default=[], metavar="FEATURE=WEIGHT", help=about)
 
 
 def add_on_error(command: argparse.ArgumentParser) -> None:
@@ -651,12 +659,66 @@ def _no_rules(path: Path, why: str) -> DomainError:
     return DomainError(f"{path} holds no rules, because {why}; make it with axfi-kc rules DATA --out {path}.")
 
 
-def _region(options: argparse.Namespace) -> Region | None:
+def _region(options: argparse.Namespace, domain: Domain) -> Region | None:
     """Return how far one may go from an instance; None if nothing was said."""
-    asked = {"frozen": options.frozen, "only_up": options.only_up, "only_down": options.only_down}
-    if options.radius is None and not any(asked.values()):
-        return None
-    return Region(**asked, radius=options.radius, norm=options.norm, unit=options.unit)
+    asked: dict[str, Any] = {"frozen": options.frozen, "only_up": options.only_up, "only_down": options.only_down}
+    asked["ranges"] = _ranges(options.range, domain)
+    if options.radius is None:
+        return Region(**asked) if any(asked.values()) else None
+    measured = {name: value for name, value in measure_of(options, domain).items() if value is not None}
+    return Region(**asked, radius=options.radius, **measured)
+
+
+def measure_of(options: argparse.Namespace, domain: Domain) -> dict[str, Any]:
+    """Return how distances are measured, as a region takes it; None for a unit that was not said."""
+    weights = dict(_told(text, domain, _WEIGHT) for text in options.distance_weight)
+    return {
+        "norm": options.norm,
+        "unit": options.unit,
+        "weights": {name: _number_in(text, f"{name}={text}", _WEIGHT) for name, text in weights.items()},
+    }
+
+
+_WEIGHT = "--distance-weight takes FEATURE=WEIGHT, such as age=2"
+_RANGE = "--range takes FEATURE=LOW:HIGH or FEATURE=A,B, such as age=18:65, age=18: or job=clerk,cook"
+
+
+def _ranges(texts: Sequence[str], domain: Domain) -> dict[str, Sequence[Any]]:
+    """Return where features may go; an end that is left out is the domain's."""
+    found: dict[str, Sequence[Any]] = {}
+    for text in texts:
+        name, values = _told(text, domain, _RANGE)
+        if name in found:
+            raise DomainError(f"--range takes one range of a feature, but two of {name!r} were given; leave one out.")
+        feature = domain.features[domain.index(name)]
+        if isinstance(feature, Categorical):
+            known = {str(value): value for value in feature.values}
+            found[name] = [known.get(value, value) for value in values.split(",")]
+        else:
+            low, colon, high = values.partition(":")
+            if not colon or not (low or high):
+                raise DomainError(f"{_RANGE}, but {text!r} was given.")
+            ends = ((low, feature.low), (high, feature.high))
+            found[name] = [_number_in(said, text, _RANGE) if said else end for said, end in ends]
+    return found
+
+
+def _told(text: str, domain: Domain, about: str) -> tuple[str, str]:
+    """Return the feature that an argument is about, and what it says of it; names and categories may have a "="."""
+    known = [name for name in domain.names if text.startswith(f"{name}=")]
+    name, equals, _ = text.partition("=")
+    if not equals:
+        raise DomainError(f"{about}, but {text!r} was given.")
+    name = max(known, key=len, default=name)
+    domain.index(name)  # or an error that says which there are
+    return name, text[len(name) + 1 :]
+
+
+def _number_in(said: str, text: str, about: str) -> Fraction | float:
+    try:
+        return _number(said)
+    except argparse.ArgumentTypeError:
+        raise DomainError(f"{about}, but {text!r} was given.") from None
 
 
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
@@ -688,7 +750,7 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         max_size=options.max_size,
         budget=Budget(seconds=options.seconds, threads=options.threads),
         class_names=names,
-        within=_region(options),
+        within=_region(options, inputs.domain),
         on_budget=options.on_budget,
         on_interrupt=options.on_interrupt,
         toward=_class_asked(inputs, options.toward, names),
