@@ -4,17 +4,20 @@ For a set S the *reach* is the infimum of the distances of the dissimilar, possi
 in S only. It is attained unless the nearest such point would lie on an open end of a cell; then S suffices at every
 larger radius, but not at this one. For the largest distance per feature (linf) reaches are found by bisection over the
 distances of cell ends, each step one question whether a set is a weak CXp within a radius; for their sum (l1) by
-best-first search over cells; for linear models by closed forms.
+best-first search over cells; for linear models by closed forms; among the rows of a data set by going through them.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
@@ -29,7 +32,7 @@ from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel
+from axfi_kc.models import LinearModel, Samples
 from axfi_kc.models.renumbering import renumbered
 
 __all__ = ["Radius", "Reaches", "critical_radius", "reaches_of"]
@@ -91,6 +94,8 @@ def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
     """Return the reaches of sets of features; see :class:`Reaches`."""
     region.check(problem.domain)
     region = _without_stuck(region, problem.domain)
+    if isinstance(problem.model, Samples):
+        return _AmongRows(problem, region, account)
     inner = problem.within(replace_radius(region, None))
     if isinstance(inner.model, LinearModel) and not goes_by_values(inner.model, inner):
         small = renumbered(inner.model) if inner.domain.constraints else None
@@ -191,6 +196,36 @@ class _OfConstrained(Reaches):
         return self._search.reach(features, {i: self.factor(i) for i in features}, norm=self.region.norm)
 
 
+class _AmongRows(Reaches):
+    """For rows of a data set: the nearest of the dissimilar ones that differ in these features only."""
+
+    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+        super().__init__(problem, region, account)
+        self._factors = [self.factor(i) for i in range(len(problem.domain))]
+
+    def _found(self, mask: int) -> Reach | None:
+        model: Any = self.problem.model
+        moved = np.uint64(mask & ~model.domain.mask(self.region.frozen))
+        strange = ~model.similar(self.problem.output, self.problem.similarity)
+        rows = model.codes[strange & (model.differences(self.problem.codes) & ~moved == 0)]
+        distances = (self._distance(row) for row in self._account.paced(rows.tolist()))
+        nearest = min((far for far in distances if far is not None), default=None)
+        return None if nearest is None else Reach(nearest, is_open=False)
+
+    def _distance(self, row: Sequence[float]) -> Fraction | None:
+        """Return how far a row is; None if a value is missing in one of the two, which is near to nothing."""
+        parts = [Fraction(0)]
+        for i, (code, own) in enumerate(zip(row, self.problem.codes.tolist(), strict=True)):
+            factor = self._factors[i]
+            if code == own or not factor or (math.isnan(code) and math.isnan(own)):
+                continue
+            if math.isnan(code) or math.isnan(own):
+                return None
+            is_category = isinstance(self.problem.domain.features[i], Categorical)
+            parts.append(factor if is_category else abs(Fraction(code) - Fraction(own)) * factor)
+        return max(parts) if self.region.norm == "linf" else sum(parts, Fraction(0))
+
+
 def replace_radius(region: Region, radius: Fraction | None) -> Region:
     """Return a region with another radius."""
     return _replaced(region, radius=radius)
@@ -251,7 +286,7 @@ def critical_radius(
     Notes
     -----
     For ``"linf"`` some ten to twenty questions whether a set is a weak CXp; for ``"l1"`` a best-first search, which is
-    exponential in the number of features at worst.
+    exponential in the number of features at worst. Among the rows of a data set, one way through them.
 
     Examples
     --------

@@ -14,7 +14,15 @@ import axfi_kc as ax
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.constraints import feature
 from axfi_kc.domain.region import Region
-from axfi_kc.errors import AxfiError, BudgetError, ConstantModelError, DomainError, UnknownFeatureError, WeightError
+from axfi_kc.errors import (
+    AxfiError,
+    BudgetError,
+    ConstantModelError,
+    DomainError,
+    IncompleteError,
+    UnknownFeatureError,
+    WeightError,
+)
 from axfi_kc.explanations.answers import space_words
 from axfi_kc.explanations.counterfactuals import find_counterfactual
 from axfi_kc.explanations.problem import Problem
@@ -424,3 +432,47 @@ def test_what_a_path_explains_is_what_explain_gives() -> None:
         assert repr(step.explanation) == repr(alone)
         assert step.explanation.probability is not None
         assert step.explanation.to_dict() == alone.to_dict()
+
+
+@pytest.mark.parametrize("unit", ["value", "range", "std"])
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_among_rows_the_nearest_dissimilar_one_is_at_the_critical_radius(norm: str, unit: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(int(a), b / 4, "pqr"[c]) for a, b, c in rng.integers(0, [4, 5, 3], (60, 3)).tolist()]
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Real("b", 0, 1), ax.Categorical("c", "pqr")])
+    outputs, asked = [a + 2 * b + (c == "q") > 3 for a, b, c in rows], 0
+    region = Region(radius=FAR, norm=norm, unit=unit, weights={"a": 2, "b": Fraction(1, 3)})
+    measure: Any = {"norm": norm, "unit": unit, "weights": dict(region.weights)}
+    for x, output in zip(rows[:8], outputs, strict=False):
+        e = ax.explain_among(rows, outputs, x, domain=domain)
+        for cxp in e.cxps:
+            others = [i for i, name in enumerate(domain.names) if name not in cxp.features]
+            strange = (r for r, y in zip(rows, outputs, strict=True) if y != output)
+            near = (r for r in strange if all(r[i] == x[i] for i in others))
+            least = min(norm_of(region, distances(region, domain, x, row)) for row in near)
+            assert e.critical_radius(cxp, **measure) == least
+            asked += 1
+    assert asked > 10
+
+
+def test_among_rows_what_is_missing_is_near_to_nothing() -> None:
+    rows = [[0.0, 0.0], [np.nan, 0.0], [3.0, 2.0]]
+    e = ax.explain_among(rows, ["no", "yes", "yes"], rows[0])
+    assert [c.features for c in e.cxps] == [("x0",)]
+    with pytest.raises(DomainError, match=r"Changing \['x0'\] changes nothing at any radius"):
+        e.critical_radius(["x0"])
+    assert e.critical_radius(["x0"], weights={"x0": 0}) == 0
+    assert e.critical_radius(["x0", "x1"]) == 3
+    assert e.critical_radius(["x0", "x1"], norm="l1") == 5
+    still = ax.Domain([ax.Integer("a", 0, 3, weights=[1, 0, 0, 0])])
+    with pytest.raises(DomainError, match="changes nothing at any radius"):
+        ax.explain_among([[0], [3]], ["no", "yes"], [0], domain=still).critical_radius(["a"], unit="std")
+
+
+def test_a_saved_explanation_tells_the_critical_radius_with_its_model() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    tree = DecisionTreeClassifier(random_state=0).fit([[a, b] for a in range(4) for b in range(4)], [0] * 11 + [1] * 5)
+    e = ax.Explainer(tree, domain, within=Region(radius=1, unit="range", only_up=["a"])).explain((1, 2))
+    assert ax.Explanation.from_json(e.to_json(), model=tree).critical_radius(["a"]) == e.critical_radius(["a"])
+    with pytest.raises(IncompleteError, match=r"^A critical radius has to be put to the model, but .* read it with"):
+        ax.Explanation.from_json(e.to_json()).critical_radius(["a"])
