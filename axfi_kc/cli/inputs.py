@@ -27,7 +27,7 @@ from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.domain.constraints import Constraint, constraint_of
 from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.features import Categorical
+from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
@@ -671,12 +671,9 @@ def _region(options: argparse.Namespace, domain: Domain) -> Region | None:
 
 def measure_of(options: argparse.Namespace, domain: Domain) -> dict[str, Any]:
     """Return how distances are measured, as a region takes it; None for a unit that was not said."""
-    weights = dict(_told(text, domain, _WEIGHT) for text in options.distance_weight)
-    return {
-        "norm": options.norm,
-        "unit": options.unit,
-        "weights": {name: _number_in(text, f"{name}={text}", _WEIGHT) for name, text in weights.items()},
-    }
+    told = _by_feature(options.distance_weight, domain, _WEIGHT)
+    weights = {name: _number_in(text, f"{name}={text}", _WEIGHT) for name, text in told.items()}
+    return {"norm": options.norm, "unit": options.unit, "weights": weights}
 
 
 _WEIGHT = "--distance-weight takes FEATURE=WEIGHT, such as age=2"
@@ -685,33 +682,34 @@ _RANGE = "--range takes FEATURE=LOW:HIGH or FEATURE=A,B, such as age=18:65, age=
 
 def _ranges(texts: Sequence[str], domain: Domain) -> dict[str, Sequence[Any]]:
     """Return where features may go; an end that is left out is the domain's."""
-    found: dict[str, Sequence[Any]] = {}
+    told = _by_feature(texts, domain, _RANGE)
+    return {name: _range(domain.features[domain.index(name)], text) for name, text in told.items()}
+
+
+def _range(feature: Feature, text: str) -> Sequence[Any]:
+    if isinstance(feature, Categorical):
+        known = {str(value): value for value in feature.values}
+        return [known.get(value, value) for value in text.split(",")]
+    low, colon, high = text.partition(":")
+    if not colon or not (low or high):
+        raise DomainError(f"{_RANGE}, but {f'{feature.name}={text}'!r} was given.")
+    ends = ((low, feature.low), (high, feature.high))
+    return [_number_in(said, f"{feature.name}={text}", _RANGE) if said else end for said, end in ends]
+
+
+def _by_feature(texts: Sequence[str], domain: Domain, about: str) -> dict[str, str]:
+    """Return what arguments say of features; names, and what is said of them, may have a "=" in them."""
+    found: dict[str, str] = {}
     for text in texts:
-        name, values = _told(text, domain, _RANGE)
+        first, equals, _ = text.partition("=")
+        if not equals:
+            raise DomainError(f"{about}, but {text!r} was given.")
+        name = max((n for n in domain.names if text.startswith(f"{n}=")), key=len, default=first)
+        domain.index(name)  # or an error that says which there are
         if name in found:
-            raise DomainError(f"--range takes one range of a feature, but two of {name!r} were given; leave one out.")
-        feature = domain.features[domain.index(name)]
-        if isinstance(feature, Categorical):
-            known = {str(value): value for value in feature.values}
-            found[name] = [known.get(value, value) for value in values.split(",")]
-        else:
-            low, colon, high = values.partition(":")
-            if not colon or not (low or high):
-                raise DomainError(f"{_RANGE}, but {text!r} was given.")
-            ends = ((low, feature.low), (high, feature.high))
-            found[name] = [_number_in(said, text, _RANGE) if said else end for said, end in ends]
+            raise DomainError(f"{about}, once of each, but {name!r} was given twice; leave one out.")
+        found[name] = text[len(name) + 1 :]
     return found
-
-
-def _told(text: str, domain: Domain, about: str) -> tuple[str, str]:
-    """Return the feature that an argument is about, and what it says of it; names and categories may have a "="."""
-    known = [name for name in domain.names if text.startswith(f"{name}=")]
-    name, equals, _ = text.partition("=")
-    if not equals:
-        raise DomainError(f"{about}, but {text!r} was given.")
-    name = max(known, key=len, default=name)
-    domain.index(name)  # or an error that says which there are
-    return name, text[len(name) + 1 :]
 
 
 def _number_in(said: str, text: str, about: str) -> Fraction | float:

@@ -279,8 +279,7 @@ class _Search:
         """Return the instance explained within a radius."""
         region = replace_radius(self.region, radius)
         found = self._found(region, self.weights, budget)
-        nodes = None if found.nodes is None else found.nodes[0]
-        return Explanation(self.problem.within(region), None, found[0], budget, nodes, self.probabilities)
+        return Explanation(self.problem.within(region), None, found[0], budget, _probabilities=self.probabilities)
 
     def path(self, up_to: Fraction | None) -> RadiusPath:
         """Return the whole path, or as much of it as the budget allows."""

@@ -122,7 +122,9 @@ FIRST = {
     "explain tree.skops data.csv --range a=0:many": "--range takes FEATURE=LOW:HIGH",
     "explain tree.skops data.csv --range a=0:nan": "A number at an end of the range of 'a' must be a finite number",
     "explain tree.skops data.csv --range z=0:1": "The domain has no feature 'z'",
-    "explain tree.skops data.csv --range a=0:1 a=1:2": "--range takes one range of a feature, but two of 'a'",
+    "explain tree.skops data.csv --range a=0:1 a=1:2": "--range takes FEATURE=LOW:HIGH or FEATURE=A,B",
+    "batch tree.skops data.csv --radius 1 --distance-weight a=1 a=2": "--distance-weight takes FEATURE=WEIGHT, such as "
+    "age=2, once of each, but 'a' was given twice; leave one out.",
     "batch tree.skops data.csv --range a=3:1": "The range of 'a' must be (low, high), but (3, 1) goes from high to low",
     "batch tree.skops data.csv --radius 1 --distance-weight a": "--distance-weight takes FEATURE=WEIGHT, such as age=2",
     "explain tree.skops data.csv --radius 1 --distance-weight a=far": "--distance-weight takes FEATURE=WEIGHT",
