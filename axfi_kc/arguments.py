@@ -3,7 +3,8 @@
 A public function has some parameters `checked`: before it runs, what is given for them is compared with their
 annotations, and the first that does not fit is refused with an :class:`~axfi_kc.errors.ArgumentError`. Only the kind is
 looked at (a whole number, a list of texts, a Domain), never what a value means; that is for the function to say, and
-so are parameters that are not named. Nothing is caught: an error inside a function is an error inside a function.
+so are parameters that are not named. What fits no parameter (a name that none has, one value too many) is refused
+likewise. Nothing else is caught: an error inside a function is an error inside a function.
 
 What has no kind is let through: ``Any``, protocols, and what is imported for annotations only and not public.
 """
@@ -16,9 +17,10 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Sized
+from difflib import get_close_matches
 from fractions import Fraction
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from numbers import Rational
 from typing import Any, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
@@ -155,13 +157,18 @@ def called(function: Callable[..., Any], name: str, *given: Any) -> Any:
     try:
         return function(*given)
     except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise  # from inside the function
+        if _is_from_inside(error):
+            raise
         raise ArgumentError(
             f"{name} must be a function of {len(given)} argument{'s' * (len(given) > 1)}, but "
             f"{quoted(function)} cannot be "
             f"called so ({error}); correct it."
         ) from error
+
+
+def _is_from_inside(error: TypeError) -> bool:
+    """Tell whether an error that was just caught is the function's own, which was called, and not about the call."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is not None
 
 
 class _Kind(NamedTuple):
@@ -199,6 +206,10 @@ def checked(*names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     Traceback (most recent call last):
         ...
     axfi_kc.errors.ArgumentError: most= of first takes a whole number or None, but '2' was given; give one of these.
+    >>> first(["a"], mots=2)
+    Traceback (most recent call last):
+        ...
+    axfi_kc.errors.ArgumentError: first takes names= and most=, but mots= was given; did you mean most=?
     """
 
     def with_checks(function: Callable[P, T]) -> Callable[P, T]:
@@ -218,7 +229,12 @@ def checked(*names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 value = args[place] if place < len(args) else kwargs.get(name, _LEFT_OUT)
                 if value is not _LEFT_OUT and not kind.fits(value):
                     raise _refusal(name, function.__qualname__, kind, value)
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError as error:
+                if _is_from_inside(error):
+                    raise
+                raise ArgumentError(_misfit(function, args, kwargs) or str(error)) from None
 
         return door
 
@@ -226,6 +242,46 @@ def checked(*names: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 _LEFT_OUT = object()
+
+
+def _misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Return why a function cannot be called so: what fits no parameter, or is missing; nothing if that is not why."""
+    known, values = list(signature(function).parameters.values()), list(args)
+    if known and known[0].name in ("self", "cls"):
+        known, values = known[1:], values[1:]
+    wrong = _odd_name(known, kwargs) or _odd_value(known, values, kwargs) or _left_out(known, values, kwargs)
+    takes = _together([f"{p.name}=" for p in known]) or "nothing"
+    return wrong and f"{function.__qualname__.removesuffix('.__init__')} takes {takes}, but {wrong}"
+
+
+def _odd_name(known: Sequence[Parameter], kwargs: Mapping[str, Any]) -> str:
+    names = [p.name for p in known]
+    odd = next((name for name in kwargs if name not in names), None)
+    if odd is None or any(p.kind is p.VAR_KEYWORD for p in known):
+        return ""
+    near = get_close_matches(odd, names, n=1)
+    return f"{odd}= was given; {f'did you mean {near[0]}=?' if near else 'give one of these.'}"
+
+
+def _odd_value(known: Sequence[Parameter], values: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    n_places = sum(p.kind is not p.KEYWORD_ONLY for p in known)
+    if len(values) <= n_places or any(p.kind is p.VAR_POSITIONAL for p in known):
+        return ""
+    odd = quoted(values[n_places])
+    named = next((p.name for p in known[n_places:] if p.name not in kwargs), None)
+    return f"{odd} was given without a name; " + ("leave it out." if named is None else f"did you mean {named}={odd}?")
+
+
+def _left_out(known: Sequence[Parameter], values: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    needed = (
+        p for p in known[len(values) :] if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    )
+    names = [f"{p.name}=" for p in needed if p.name not in kwargs]
+    return f"{_together(names)} {'is' if len(names) == 1 else 'are'} missing; give it." if names else ""
+
+
+def _together(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def check_fields(made: Any) -> None:

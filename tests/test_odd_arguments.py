@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
@@ -100,6 +101,50 @@ def test_a_refusal_is_one_line_that_says_what_to_give() -> None:
         ax.Product.of(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"takes a Domain or None, but 5 was given; give one of these\.$"):
         ax.load_circuit("model.nnf", 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: ax.Region(freeze=["sex"]),  # type: ignore[call-arg]
+            "Region takes frozen=, ranges=, only_up=, only_down=, radius=, norm=, unit= and weights=, but freeze= was "
+            "given; did you mean frozen=?",
+        ),
+        (
+            lambda: ax.Region(["sex"]),  # type: ignore[misc]
+            "Region takes frozen=, ranges=, only_up=, only_down=, radius=, norm=, unit= and weights=, but ['sex'] was "
+            "given without a name; did you mean frozen=['sex']?",
+        ),
+        (
+            lambda: ax.Region(zzz=1),  # type: ignore[call-arg]
+            "Region takes frozen=, ranges=, only_up=, only_down=, radius=, norm=, unit= and weights=, but zzz= was "
+            "given; give one of these.",
+        ),
+        (
+            lambda: ax.Region().around(ax.Domain([ax.Integer("a", 0, 1)])),  # type: ignore[call-arg]
+            "Region.around takes domain= and codes=, but codes= is missing; give it.",
+        ),
+        (
+            lambda: ax.Region().weight("a", "b"),  # type: ignore[call-arg]
+            "Region.weight takes name=, but 'b' was given without a name; leave it out.",
+        ),
+    ],
+)
+def test_what_fits_no_parameter_is_one_sentence(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(ArgumentError) as refused:
+        call()
+    assert str(refused.value) == words
+    assert isinstance(refused.value, TypeError)
+
+
+def test_an_error_inside_a_door_stays_what_it_is() -> None:
+    def broken(point: object) -> int:
+        return len(5)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match="object of type 'int' has no len") as raised:
+        ax.Explainer(broken, ax.Domain([ax.Integer("a", 0, 1)]))
+    assert not isinstance(raised.value, ArgumentError)
 
 
 def test_blanks_of_a_text_are_its_own() -> None:

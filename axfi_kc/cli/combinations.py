@@ -105,8 +105,8 @@ _RULES = (
         f"says how a circuit or a .psdd writes values in bits, but none is read; {_LEAVE}",
     ),
     _Rule(
-        ("norm", "unit"),
-        lambda o: o.radius is not None,
+        ("norm", "unit", "distance_weight"),
+        lambda o: o.radius is not None or getattr(o, "radii", False),
         f"says how --radius is measured, which was not given; add that, or {_LEAVE}",
     ),
     _Rule(

@@ -22,6 +22,7 @@ from axfi_kc.cli.inputs import (
     at_least,
     explainer_of,
     given,
+    measure_of,
 )
 from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import by_label, plain, print_json, print_written, text_table, working
@@ -393,7 +394,10 @@ def add_report(commands: Any) -> None:
     command.add_argument("--title", help="the page's title")
     about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
     command.add_argument("--explore", action="store_true", help=about)
-    about = "with --explore: and how far they may go, as a share of each range; all critical radii of each row"
+    about = (
+        "with --explore: and how far they may go, all critical radii of each row; as a share of each range, unless "
+        "--unit says otherwise"
+    )
     command.add_argument("--radii", action="store_true", help=about)
     add_interactions(command)
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
@@ -472,21 +476,22 @@ def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
     else:
         explained = explainer.explain(row)
     if options.radii:
-        paths += _radii(explainer, explained)
+        paths += _radii(explainer, explained, measure_of(options, inputs.domain))
     return explained
 
 
-def _radii(explainer: Any, explained: Any) -> list[Any]:
-    """Return all critical radii of each row, as far as a few seconds for each go."""
+def _radii(explainer: Any, explained: Any, measure: dict[str, Any]) -> list[Any]:
+    """Return all critical radii of each row, as far as a few seconds for each go; shares of ranges, unless told."""
     from axfi_kc.budget import Budget
     from axfi_kc.errors import BudgetError
     from axfi_kc.explanations.radius_path import radius_path
 
     rows, found = explained if isinstance(explained, Sequence) else [explained], list[Any]()
+    measure = {**measure, "unit": measure["unit"] or "range"}
     budget = explainer.budget if explainer.budget.seconds is not None else Budget(seconds=_RADII_SECONDS)
     for e in rows:
         try:
-            found.append(radius_path(explainer, e.instance, unit="range", budget=budget))
+            found.append(radius_path(explainer, e.instance, budget=budget, **measure))
         except BudgetError:  # not even the first radius: the page then does not ask for one
             found.append(None)
     return found

@@ -8,7 +8,7 @@ import gzip
 import lzma
 import math
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +25,7 @@ from axfi_kc.cli.skops_files import load_skops, most_bytes
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.domain.from_tables import columns_named
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
@@ -58,6 +59,7 @@ __all__ = [
     "lightgbm_text",
     "load_circuit_model",
     "load_model",
+    "measure_of",
     "read_table",
 ]
 
@@ -465,13 +467,21 @@ def _probability(text: str) -> Fraction:
 
 
 def _number(text: str) -> Fraction | float:
-    """Return a number of an argument: a decimal is the float that it is in Python, a fraction is exact."""
+    """Return a number of an argument as it would be in Python: a whole one, a float, or a fraction, which is exact."""
     try:
-        return Fraction(text) if "/" in text else float(text)
+        if "/" in text:
+            return Fraction(text)
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except (ValueError, ZeroDivisionError):
         raise argparse.ArgumentTypeError(
             f"expected a number such as 1, 0.5 or 1/2, but {text[:40]!r} was given"
         ) from None
+
+
+_UNIT = (
+    "what R is measured in: value, each feature's own unit; range, the width of its domain; std, the standard "
+    "deviation of its measure, which is that of the data only with --measures empirical [value]"
+)
 
 
 def add_region(command: argparse.ArgumentParser) -> None:
@@ -486,9 +496,15 @@ def add_region(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--only-down", nargs="+", action=Listed, default=[], metavar="FEATURE", help="features that may only fall"
     )
+    about = "where a feature may go: from LOW to HIGH, of which one may be left out (18:), or to some categories"
+    group.add_argument(
+        "--range", nargs="+", action=Listed, default=[], metavar="FEATURE=LOW:HIGH|FEATURE=A,B", help=about
+    )
     group.add_argument("--radius", type=_number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
-    group.add_argument("--unit", choices=UNITS, default="value", help="what R is measured in [%(default)s]")
+    group.add_argument("--unit", choices=UNITS, help=_UNIT)
+    about = "what the distance of a feature is multiplied by; 0: it may go anywhere [1]"
+    group.add_argument("--distance-weight", nargs="+", action=Listed, default=[], metavar="FEATURE=WEIGHT", help=about)
 
 
 def add_on_error(command: argparse.ArgumentParser) -> None:
@@ -626,12 +642,64 @@ def _distribution_in(path: Path, domain: Domain, code: str | None) -> Any:
     return read_distribution(path)
 
 
-def _region(options: argparse.Namespace) -> Region | None:
+def _region(options: argparse.Namespace, domain: Domain) -> Region | None:
     """Return how far one may go from an instance; None if nothing was said."""
-    asked = {"frozen": options.frozen, "only_up": options.only_up, "only_down": options.only_down}
-    if options.radius is None and not any(asked.values()):
-        return None
-    return Region(**asked, radius=options.radius, norm=options.norm, unit=options.unit)
+    asked: dict[str, Any] = {"frozen": options.frozen, "only_up": options.only_up, "only_down": options.only_down}
+    asked["ranges"] = _ranges(options.range, domain)
+    if options.radius is None:
+        return Region(**asked) if any(asked.values()) else None
+    measured = {name: value for name, value in measure_of(options, domain).items() if value is not None}
+    return Region(**asked, radius=options.radius, **measured)
+
+
+def measure_of(options: argparse.Namespace, domain: Domain) -> dict[str, Any]:
+    """Return how distances are measured, as a region takes it; None for a unit that was not said."""
+    told = _by_feature(options.distance_weight, domain, _WEIGHT)
+    weights = {name: _number_in(text, f"{name}={text}", _WEIGHT) for name, text in told.items()}
+    return {"norm": options.norm, "unit": options.unit, "weights": weights}
+
+
+_WEIGHT = "--distance-weight takes FEATURE=WEIGHT, such as age=2"
+_RANGE = "--range takes FEATURE=LOW:HIGH or FEATURE=A,B, such as age=18:65, age=18: or job=clerk,cook"
+
+
+def _ranges(texts: Sequence[str], domain: Domain) -> dict[str, Sequence[Any]]:
+    """Return where features may go; an end that is left out is the domain's."""
+    told = _by_feature(texts, domain, _RANGE)
+    return {name: _range(domain.features[domain.index(name)], text) for name, text in told.items()}
+
+
+def _range(feature: Feature, text: str) -> Sequence[Any]:
+    if isinstance(feature, Categorical):
+        known = {str(value): value for value in feature.values}
+        return [known.get(value, value) for value in text.split(",")]
+    low, colon, high = text.partition(":")
+    if not colon or not (low or high):
+        raise DomainError(f"{_RANGE}, but {f'{feature.name}={text}'!r} was given.")
+    ends = ((low, feature.low), (high, feature.high))
+    return [_number_in(said, f"{feature.name}={text}", _RANGE) if said else end for said, end in ends]
+
+
+def _by_feature(texts: Sequence[str], domain: Domain, about: str) -> dict[str, str]:
+    """Return what arguments say of features; names, and what is said of them, may have a "=" in them."""
+    found: dict[str, str] = {}
+    for text in texts:
+        first, equals, _ = text.partition("=")
+        if not equals:
+            raise DomainError(f"{about}, but {text!r} was given.")
+        name = max((n for n in domain.names if text.startswith(f"{n}=")), key=len, default=first)
+        domain.index(name)  # or an error that says which there are
+        if name in found:
+            raise DomainError(f"{about}, once of each, but {name!r} was given twice; leave one out.")
+        found[name] = text[len(name) + 1 :]
+    return found
+
+
+def _number_in(said: str, text: str, about: str) -> Fraction | float:
+    try:
+        return _number(said)
+    except argparse.ArgumentTypeError:
+        raise DomainError(f"{about}, but {text!r} was given.") from None
 
 
 def _bounds(text: str) -> tuple[str, tuple[float, float]]:
@@ -663,7 +731,7 @@ def explainer_of(inputs: Given, options: argparse.Namespace) -> Any:
         max_size=options.max_size,
         budget=Budget(seconds=options.seconds, threads=options.threads),
         class_names=names,
-        within=_region(options),
+        within=_region(options, inputs.domain),
         on_budget=options.on_budget,
         on_interrupt=options.on_interrupt,
         toward=_class_asked(inputs, options.toward, names),

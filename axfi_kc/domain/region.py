@@ -33,11 +33,13 @@ __all__ = [
     "factor_of",
     "uniform_pieces",
     "unit_of",
+    "weight_words",
 ]
 
 
 NORMS = ("linf", "l1")
 UNITS = ("value", "range", "std")
+_LONGEST = 11  # letters of a fraction that is shown in full, as of a weight
 _Span = tuple[Fraction, Fraction]
 
 
@@ -51,6 +53,7 @@ class Region:
         Features that keep the instance's value.
     ranges
         ``{feature: (low, high)}``, or of a categorical feature its values: where it may go; the instance must be there.
+        Ends in the wrong order are refused where the features are known.
     only_up, only_down
         Numeric features that may only grow, or only fall.
     radius
@@ -59,7 +62,9 @@ class Region:
         ``"linf"``: no feature further than the radius; ``"l1"``: all together no further.
     unit
         What distances are measured in: ``"value"``, the features' own units; ``"range"``, the width of their domain;
-        ``"std"``, the standard deviation of their measure, as a float64. Another category is at distance 1.
+        ``"std"``, the standard deviation of their measure, as a float64: uniform on the domain, unless it was given
+        another one, such as that of data with ``Domain.from_data(X, measures="empirical")``; a joint distribution
+        changes no unit. Another category is at distance 1.
     weights
         ``{feature: weight}``: what a feature's distance is multiplied by; 1 by default, 0: it may go anywhere.
 
@@ -201,19 +206,36 @@ class Region:
         moved = self.radius is not None and self.weight(name) != 0
         return moved or name in (*self.frozen, *dict(self.ranges), *self.only_up, *self.only_down)
 
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether no point is left out: at most how distances are measured is said."""
+        return self.radius is None and not (self.frozen or self.ranges or self.only_up or self.only_down)
+
     def __repr__(self) -> str:
         """Return what makes it again."""
         return f"Region({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
 
     def __str__(self) -> str:
         """Return the region in words."""
-        words = [f"{', '.join(self.frozen)} frozen"] * bool(self.frozen)
+        frozen = _staying(self)
+        words = [f"{', '.join(frozen)} frozen"] * bool(frozen)
         words += [f"{name} in {_listed(values)}" for name, values in self.ranges]
-        words += [f"{name} only up" for name in self.only_up] + [f"{name} only down" for name in self.only_down]
+        for names, way in ((self.only_up, "up"), (self.only_down, "down")):
+            words += [f"{name} only {way}" for name in dict.fromkeys(names) if name not in frozen]
         if self.radius is not None:
-            unit = {"value": "", "range": " of each range", "std": " standard deviations"}[self.unit]
-            words.append(f"a distance of at most {shown(self.radius)}{unit} ({self.norm})")
+            words += [self._distance_words(self.radius), *weight_words(self)]
         return "; ".join(words) or "anywhere"
+
+    def _distance_words(self, radius: Fraction) -> str:
+        """Return how far one may go in words, with the norm's own name, by which it is asked for."""
+        far, each = _brief(radius), self.norm == "linf"
+        deviations = f"{far} standard deviation{'' if radius == 1 else 's'}"
+        unit = {
+            "value": far,
+            "range": f"{far} of {'its range' if each else 'their ranges'}",
+            "std": f"{deviations} of {'its measure' if each else 'their measures'}",
+        }[self.unit]
+        return f"{'every feature' if each else 'all features together'} by at most {unit} ({self.norm})"
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -342,7 +364,7 @@ class Near(Constraint):
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"({', '.join(self.names)}) no further than {shown(self.radius)} from the instance"
+        return f"({', '.join(self.names)}) no further than {_brief(self.radius)} from the instance"
 
 
 def _near_of(document: Mapping[str, Any]) -> Near:
@@ -359,6 +381,25 @@ class Reach(NamedTuple):
 
     radius: Fraction
     is_open: bool
+
+
+def weight_words(region: Region) -> list[str]:
+    """Return which features' distances count otherwise than those of the others, in words.
+
+    Examples
+    --------
+    >>> weight_words(Region(weights={"age": 2, "priors": 0, "job": 1}))
+    ['age counted 2 times', 'priors at any distance']
+    """
+    still = _staying(region)  # where nothing moves, nothing is counted
+    told = ((name, weight) for name, weight in region.weights if weight != 1 and name not in still)
+    return [f"{name} counted {_brief(weight)} times" if weight else f"{name} at any distance" for name, weight in told]
+
+
+def _staying(region: Region) -> list[str]:
+    """Return the features that keep their value: what is frozen, or may neither grow nor fall."""
+    both = (name for name in region.only_up if name in region.only_down)
+    return list(dict.fromkeys((*region.frozen, *both)))
 
 
 def factor_of(region: Region, feature: Feature) -> Fraction:
@@ -426,6 +467,11 @@ def _ends(feature: Feature, given: Sequence[Any]) -> _Span:
     ends = [exact(end, f"number at an end of the range of {feature.name!r}") for end in given]
     if len(ends) != 2:
         raise DomainError(f"The range of {feature.name!r} must be (low, high), but {quoted(given)} was given.")
+    if ends[0] > ends[1]:
+        raise DomainError(
+            f"The range of {feature.name!r} must be (low, high), but {quoted(given)} goes from high to low; turn it "
+            "round."
+        )
     return ends[0], ends[1]
 
 
@@ -473,6 +519,12 @@ def _short(number: Fraction) -> int | float | Fraction:
     except OverflowError:
         return number
     return near if near == number else number
+
+
+def _brief(number: Fraction) -> str:
+    """Return a number as people read it; one third as a fraction, which no decimal equals."""
+    whole = shown(number, digits=None)
+    return whole if isinstance(_short(number), Fraction) and len(whole) <= _LONGEST else shown(number)
 
 
 def _listed(values: Sequence[Any]) -> str:

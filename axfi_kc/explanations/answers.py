@@ -308,7 +308,7 @@ def space_words(explained: Any) -> dict[str, str]:
     whole = getattr(getattr(posed, "whole", None), "domain", None) or getattr(explained, "whole", None)
     rules, joint = (whole or explained.domain).constraints, explained.domain.distribution
     found = {"only points where": "; ".join(map(str, rules))} if rules else {}
-    found |= {} if region is None else {"only points with": str(region)}
+    found |= {} if region is None or region.is_everywhere else {"only points with": str(region)}
     return found if joint is None else found | {"features distributed as": str(joint)}
 
 

@@ -31,7 +31,7 @@ from axfi_kc.explanations.inflated import Inflated, inflated_axp, inflated_cxp, 
 from axfi_kc.explanations.paxps import PAXp, PAXps, find_paxps, locally_minimal_paxp, threshold_of
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import showing_progress
-from axfi_kc.explanations.radius import critical_radius
+from axfi_kc.explanations.radius import Radius, critical_radius
 from axfi_kc.explanations.rounding import Rounding, rounding_of
 from axfi_kc.explanations.tables import Views
 from axfi_kc.families import SetFamily
@@ -640,7 +640,7 @@ class Explanation(Views):
         norm: str | None = None,
         unit: str | None = None,
         weights: Mapping[str, Number] | None = None,
-    ) -> Fraction:
+    ) -> Radius:
         """Return the least radius at which a CXp appears; see :func:`axfi_kc.explanations.radius.critical_radius`.
 
         Raises

@@ -12,20 +12,23 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from axfi_kc.domain.measures import abridged, amount, counted, shown
+from axfi_kc.domain.region import weight_words
 from axfi_kc.explanations.answers import limit_words, surety_words
 from axfi_kc.scores import shares_of
 
 if TYPE_CHECKING:
     from axfi_kc.explanations.comparison import Comparison
     from axfi_kc.explanations.explanation import Explanation
+    from axfi_kc.explanations.radius_path import RadiusPath
     from axfi_kc.explanations.tables import SavedExplanation
 
-__all__ = ["batch_html", "comparison_html", "explanation_html"]
+__all__ = ["batch_html", "comparison_html", "explanation_html", "path_html"]
 
 
 _MOST_FEATURES = 15
 _MOST_CXPS = 8
 _MOST_AXPS = 8
+_MOST_STEPS = 20
 _AXP_SECONDS = 1.0  # a cell that shows itself should not take longer than this for them
 _LONGEST = 48
 _MOST_BITS = 256  # of an exact number that is shown when the pointer rests on it
@@ -128,6 +131,42 @@ def comparison_html(compared: Comparison) -> str:
     lists = _table(("CXp of one alone", "of the"), sets, right=set()) if sets else ""
     hidden = _note(f"{counted(more, 'CXp')} more" if more else "")
     return _box(compared.words, table + _note("; ".join(notes)) + lists + hidden)
+
+
+def path_html(path: RadiusPath) -> str:
+    """Return a table of the radii at which CXps change: which appear, which are replaced, and what then counts most."""
+    rows = [
+        (
+            _start(step.start, is_open=step.is_open),
+            "any" if step.end is None else _number(step.end),
+            _sets(step.appeared),
+            _sets(step.vanished),
+            _top(step.explanation.shares()),
+        )
+        for step in path.steps[:_MOST_STEPS]
+    ]
+    head = ("from", "to", "CXps that appear", "CXps that are replaced", "top feature")
+    left = len(path.steps) - len(rows)
+    notes = [f"a radius is {path.measure}", *weight_words(path.region)]
+    notes += [f"only points with {path.region}"] * (not path.region.is_everywhere)
+    notes += [f"{counted(left, 'step')} more"] * (left > 0)
+    notes += ["the budget was spent: beyond, nothing is known"] * (not path.is_complete)
+    return _box("CXps as the radius grows", _table(head, rows, right={0, 1}) + _note("; ".join(notes)))
+
+
+def _start(radius: Fraction, *, is_open: bool) -> str:
+    return _Markup(f"beyond {_number(radius)}") if is_open else _number(radius)
+
+
+def _sets(sets: Sequence[tuple[str, ...]]) -> str:
+    listed = "; ".join(", ".join(features) for features in sets[:_MOST_CXPS])
+    return listed + (f"; {len(sets) - _MOST_CXPS} more" if len(sets) > _MOST_CXPS else "")
+
+
+def _top(shares: Mapping[str, Fraction]) -> str:
+    """Return the feature with the largest share, and that; nothing where none has any."""
+    name = max(shares, key=lambda n: shares[n], default="")
+    return f"{name} ({float(shares[name]):.1%})" if name and shares[name] else ""
 
 
 def _number(value: Fraction | int) -> str:

@@ -4,11 +4,12 @@ For a set S the *reach* is the infimum of the distances of the dissimilar, possi
 in S only. It is attained unless the nearest such point would lie on an open end of a cell; then S suffices at every
 larger radius, but not at this one. For the largest distance per feature (linf) reaches are found by bisection over the
 distances of cell ends, each step one question whether a set is a weak CXp within a radius; for their sum (l1) by
-best-first search over cells; for linear models by closed forms.
+best-first search over cells; for linear models by closed forms; among the rows of a data set by going through them.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -16,11 +17,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.from_tables import FeatureNames, feature_names
-from axfi_kc.domain.measures import Number
+from axfi_kc.domain.measures import Number, amount, shown
 from axfi_kc.domain.region import Reach, Region, cell_reaches, factor_of, unit_of
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.counterfactuals.constrained_linear import ConstrainedSearch
@@ -29,13 +32,31 @@ from axfi_kc.explanations.counterfactuals.linear_reach import linear_reach
 from axfi_kc.explanations.counterfactuals.regions import Choices, cell_ends, nearest_corner, region_of
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.families.masks import features_of
-from axfi_kc.models import LinearModel
+from axfi_kc.models import LinearModel, Samples
 from axfi_kc.models.renumbering import renumbered
 
-__all__ = ["Reaches", "critical_radius", "reaches_of"]
+__all__ = ["Radius", "Reaches", "critical_radius", "reaches_of"]
 
 
 _KEPT = 64  # models within a radius
+_LONGEST = 11  # letters of an exact radius that is shown in full, as of a weight
+
+
+class Radius(Fraction):
+    """A radius, exactly: a Fraction, which is rounded where it is shown by itself and has many digits.
+
+    Examples
+    --------
+    >>> Radius(1, 8), Radius(10**20, 3 * 10**20 + 1), Radius(1, 8) == Fraction(1, 8)
+    (Fraction(1, 8), Radius≈0.3333, True)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the fraction, or about how large it is; ``str`` has all digits."""
+        is_short = len(shown(self, digits=None)) <= _LONGEST
+        return repr(Fraction(self)) if is_short else f"Radius≈{amount(self)}"
 
 
 class Reaches(ABC):
@@ -73,6 +94,8 @@ def reaches_of(problem: Problem, region: Region, account: Account) -> Reaches:
     """Return the reaches of sets of features; see :class:`Reaches`."""
     region.check(problem.domain)
     region = _without_stuck(region, problem.domain)
+    if isinstance(problem.model, Samples):
+        return _AmongRows(problem, region, account)
     inner = problem.within(replace_radius(region, None))
     if isinstance(inner.model, LinearModel) and not goes_by_values(inner.model, inner):
         small = renumbered(inner.model) if inner.domain.constraints else None
@@ -173,6 +196,36 @@ class _OfConstrained(Reaches):
         return self._search.reach(features, {i: self.factor(i) for i in features}, norm=self.region.norm)
 
 
+class _AmongRows(Reaches):
+    """For rows of a data set: the nearest of the dissimilar ones that differ in these features only."""
+
+    def __init__(self, problem: Problem, region: Region, account: Account) -> None:
+        super().__init__(problem, region, account)
+        self._factors = [self.factor(i) for i in range(len(problem.domain))]
+
+    def _found(self, mask: int) -> Reach | None:
+        model: Any = self.problem.model
+        moved = np.uint64(mask & ~model.domain.mask(self.region.frozen))
+        strange = ~model.similar(self.problem.output, self.problem.similarity)
+        rows = model.codes[strange & (model.differences(self.problem.codes) & ~moved == 0)]
+        distances = (self._distance(row) for row in self._account.paced(rows.tolist()))
+        nearest = min((far for far in distances if far is not None), default=None)
+        return None if nearest is None else Reach(nearest, is_open=False)
+
+    def _distance(self, row: Sequence[float]) -> Fraction | None:
+        """Return how far a row is; None if a value is missing in one of the two, which is near to nothing."""
+        parts = [Fraction(0)]
+        for i, (code, own) in enumerate(zip(row, self.problem.codes.tolist(), strict=True)):
+            factor = self._factors[i]
+            if code == own or not factor or (math.isnan(code) and math.isnan(own)):
+                continue
+            if math.isnan(code) or math.isnan(own):
+                return None
+            is_category = isinstance(self.problem.domain.features[i], Categorical)
+            parts.append(factor if is_category else abs(Fraction(code) - Fraction(own)) * factor)
+        return max(parts) if self.region.norm == "linf" else sum(parts, Fraction(0))
+
+
 def replace_radius(region: Region, radius: Fraction | None) -> Region:
     """Return a region with another radius."""
     return _replaced(region, radius=radius)
@@ -200,7 +253,7 @@ def critical_radius(
     unit: str | None = None,
     weights: Mapping[str, Number] | None = None,
     budget: Budget | None = None,
-) -> Fraction:
+) -> Radius:
     """Return the least radius at which a CXp appears.
 
     Parameters
@@ -217,10 +270,11 @@ def critical_radius(
 
     Returns
     -------
-    Fraction
+    Radius
         The infimum of the distances of the dissimilar, possible points that differ from the instance in these features
         only. It is attained, unless the nearest of them would lie on an open end of its cell (``x > 0.5``): then the
-        features suffice at every larger radius, but not at this one.
+        features suffice at every larger radius, but not at this one. A Fraction, of which ``repr`` shows a few digits
+        where it has many, as in ``Radius≈4.743``.
 
     Raises
     ------
@@ -232,7 +286,7 @@ def critical_radius(
     Notes
     -----
     For ``"linf"`` some ten to twenty questions whether a set is a weak CXp; for ``"l1"`` a best-first search, which is
-    exponential in the number of features at worst.
+    exponential in the number of features at worst. Among the rows of a data set, one way through them.
 
     Examples
     --------
@@ -252,7 +306,7 @@ def critical_radius(
         raise DomainError(
             f"Changing {sorted(names)} changes nothing at any radius, so there is no least one; take one of the cxps."
         )
-    return found.radius
+    return Radius(found.radius)
 
 
 def measured(

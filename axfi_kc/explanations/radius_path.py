@@ -16,7 +16,7 @@ import numpy as np
 
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, BudgetSpent
-from axfi_kc.domain.measures import Number, amount, exact
+from axfi_kc.domain.measures import Number, amount, counted, exact
 from axfi_kc.domain.region import Reach, Region
 from axfi_kc.engines import Engine, Found, engine_through
 from axfi_kc.engines.found import masks_of_words
@@ -24,11 +24,13 @@ from axfi_kc.engines.regional import RegionEngine
 from axfi_kc.errors import BudgetError, DomainError
 from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.notebook_html import path_html
 from axfi_kc.explanations.problem import Problem
-from axfi_kc.explanations.radius import Reaches, measured, reaches_of, replace_radius
+from axfi_kc.explanations.radius import Radius, Reaches, measured, reaches_of, replace_radius
 from axfi_kc.explanations.tables import pandas_for
 from axfi_kc.families.masks import minimal_hitting_sets, sorted_sets
 from axfi_kc.models import Model
+from axfi_kc.models.own_predict import OwnProbabilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +40,12 @@ if TYPE_CHECKING:
 __all__ = ["RadiusPath", "RadiusStep", "radius_path"]
 
 
-@dataclass(frozen=True, slots=True)
+_MOST_NAMED = 3  # CXps in a line
+_UNITS = {"value": "in values", "range": "in ranges", "std": "in standard deviations of measures"}
+_FAR = {"linf": "how far each feature may go", "l1": "how far all features together may go"}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RadiusStep:
     """Radii within which the CXps are the same.
 
@@ -58,10 +65,10 @@ class RadiusStep:
         The CXps that are new, and those that a smaller one has replaced.
     """
 
-    start: Fraction
+    start: Radius
     is_open: bool
-    end: Fraction | None
-    at: Fraction
+    end: Radius | None
+    at: Radius
     explanation: Explanation
     appeared: tuple[tuple[str, ...], ...]
     vanished: tuple[tuple[str, ...], ...]
@@ -70,6 +77,27 @@ class RadiusStep:
     def cxps(self) -> tuple[CXp, ...]:
         """The CXps, with their weights at the radius `at`."""
         return tuple(self.explanation.cxps)
+
+    def __repr__(self) -> str:
+        """Return from where to where it goes, and which CXps are new and which are replaced, a few of each."""
+        count = counted(self.explanation.cxp_count, "CXp")
+        changes = [f"{_listed(sets)} {what}" for sets, what in ((self.appeared, "new"), (self.vanished, "replaced"))]
+        told = ", ".join(change for change, sets in zip(changes, (self.appeared, self.vanished), strict=True) if sets)
+        return f"<RadiusStep: {self.words}, {count}{f': {told}' if told else ''}>"
+
+    @property
+    def words(self) -> str:
+        """From where to where it goes, in words, rounded."""
+        return f"{'beyond' if self.is_open else 'from'} {amount(self.start)} {_until(self.end)}"
+
+
+def _until(end: Fraction | None) -> str:
+    return "on" if end is None else f"to {amount(end)}"
+
+
+def _listed(sets: Sequence[tuple[str, ...]]) -> str:
+    listed = ", ".join("{" + ", ".join(features) + "}" for features in sets[:_MOST_NAMED])
+    return listed if len(sets) <= _MOST_NAMED else f"{listed} and {len(sets) - _MOST_NAMED} more"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +139,25 @@ class RadiusPath(Sequence[RadiusStep]):
         known = "" if self.is_complete else ", not complete"
         first = next((step for step in self.steps if step.cxps), None)
         least = "" if first is None else f", first CXp at {amount(first.start)}"
-        return f"<RadiusPath: {len(self.steps)} steps in {self.region.norm}{least}{known}>"
+        measured = f"{self.region.norm}, {_UNITS[self.region.unit]}"
+        return f"<RadiusPath: {counted(len(self.steps), 'step')} ({measured}){least}{known}>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of the steps, for notebooks."""
+        return path_html(self)
 
     @property
-    def radii(self) -> list[Fraction]:
+    def measure(self) -> str:
+        """What a radius of the path is, in words."""
+        return f"{_FAR[self.region.norm]} ({self.region.norm}), {_UNITS[self.region.unit]}"
+
+    @property
+    def radii(self) -> list[Radius]:
         """The radii at which the CXps change."""
         return [step.start for step in self.steps[1:]]
 
     @property
-    def least(self) -> Fraction | None:
+    def least(self) -> Radius | None:
         """The least radius at which there is a CXp; None if there is none as far as was looked."""
         return next((step.start for step in self.steps if step.explanation.cxp_count), None)
 
@@ -146,8 +184,8 @@ def radius_path(
     explainer: Explainer,
     x: Any,
     *,
-    norm: str = "linf",
-    unit: str = "range",
+    norm: str | None = None,
+    unit: str | None = None,
     weights: Mapping[str, Number] | None = None,
     up_to: Number | None = None,
     budget: Budget | None = None,
@@ -161,7 +199,8 @@ def radius_path(
     x
         The instance.
     norm, unit, weights
-        How distances are measured; see :class:`~axfi_kc.domain.region.Region`.
+        How distances are measured, see :class:`~axfi_kc.domain.region.Region`; by default as the explainer's region
+        does, else the largest change of a feature in its own unit, as in :func:`~axfi_kc.Explanation.critical_radius`.
     up_to
         The largest radius to look at; None: any.
     budget
@@ -186,9 +225,11 @@ def radius_path(
     >>> import axfi_kc as ax
     >>> domain = ax.Domain([ax.Integer("a", 0, 9), ax.Integer("b", 0, 9)])
     >>> explainer = ax.Explainer(lambda p: p[0] + p[1] > 6, domain)
-    >>> path = radius_path(explainer, (2, 2), unit="value")
+    >>> path = radius_path(explainer, (2, 2))
     >>> [(str(step.start), [c.features for c in step.cxps]) for step in path]
     [('0', []), ('2', [('a', 'b')]), ('3', [('a',), ('b',)])]
+    >>> path, path[1]
+    (<RadiusPath: 3 steps (linf, in values), first CXp at 2>, <RadiusStep: from 2 to 3, 1 CXp: {a, b} new>)
     """
     if not hasattr(type(explainer), "explain") or not hasattr(explainer, "max_size"):
         raise DomainError(f"A path of radii needs an Explainer, but {type(explainer).__name__} was given.")
@@ -205,12 +246,13 @@ def radius_path(
     last = None if up_to is None else exact(up_to, "radius")
     if last is not None and last < 0:
         raise DomainError(f"up_to must not be negative, but {quoted(up_to)} was given; leave it out for any radius.")
-    region = measured(limits, norm=norm, unit=unit, weights=weights or {})
+    region = measured(limits, norm=norm, unit=unit, weights=weights)
     account = Account(
         budget or explainer.budget, goal="path of radii", advice="allow more, or look at smaller radii with up_to"
     )
     problem, _ = explainer._posed(x)
-    search = _Search(problem, region, explainer.weights, explainer.target, explainer.budget, account)
+    asked = (explainer.weights, explainer.target, explainer.budget, explainer._probabilities)
+    search = _Search(problem, region, *asked, account)
     return search.path(last)
 
 
@@ -223,6 +265,7 @@ class _Search:
     weights: str
     target: str
     budget: Budget
+    probabilities: OwnProbabilities | None
     account: Account
 
     def _found(self, region: Region, weights: str, budget: Budget) -> Found:
@@ -236,7 +279,7 @@ class _Search:
         """Return the instance explained within a radius."""
         region = replace_radius(self.region, radius)
         found = self._found(region, self.weights, budget)
-        return Explanation(self.problem.within(region), None, found[0], budget)
+        return Explanation(self.problem.within(region), None, found[0], budget, _probabilities=self.probabilities)
 
     def path(self, up_to: Fraction | None) -> RadiusPath:
         """Return the whole path, or as much of it as the budget allows."""
@@ -283,11 +326,11 @@ class _Search:
     def _step(
         self, at: Reach, following: Reach | None, before: list[int], masks: list[int], up_to: Fraction | None
     ) -> RadiusStep:
-        start, end = at.radius, None if following is None else following.radius
+        start, end = Radius(at.radius), None if following is None else Radius(following.radius)
         radius = start
         if at.is_open:
             last = min((r for r in (end, up_to) if r is not None and r > start), default=start + 1)
-            radius = (start + last) / 2
+            radius = Radius((start + last) / 2)
         names = self.problem.domain.names_of
         appeared = tuple(names(mask) for mask in masks if mask not in before)
         vanished = tuple(names(mask) for mask in before if mask not in masks)

@@ -39,6 +39,7 @@ from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_row
 from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
+from axfi_kc.explanations.radius import Radius, critical_radius
 from axfi_kc.families.masks import smallest_hitting_set, some_hitting_sets
 from axfi_kc.scores import DEFAULT_SCORES, check_complete, share_numerators, shares_of
 
@@ -597,6 +598,24 @@ class SavedExplanation(Views, SavedData):
         problem = self._problem()
         return improving_counterfactuals(problem, self._masks())
 
+    @checked("norm", "unit")
+    def critical_radius(
+        self,
+        cxp: FeatureNames,
+        *,
+        norm: str | None = None,
+        unit: str | None = None,
+        weights: Mapping[str, Number] | None = None,
+    ) -> Radius:
+        """Return the least radius at which a CXp appears; see :meth:`axfi_kc.Explanation.critical_radius`.
+
+        Raises
+        ------
+        IncompleteError
+            If the explanation was read without its model.
+        """
+        return critical_radius(self._posed("A critical radius"), cxp, norm=norm, unit=unit, weights=weights)
+
     def circuit(self, cxp: FeatureNames | None = None) -> ExampleCircuit:
         """Return the adversarial examples of a CXp, or of all, as a circuit; see :meth:`axfi_kc.Explanation.circuit`.
 
@@ -615,17 +634,21 @@ class SavedExplanation(Views, SavedData):
     def _masks(self) -> list[int]:
         return [self.domain.mask(cxp.features) for cxp in self.cxps]
 
-    def _problem(self, what: str = "A counterfactual") -> Problem:
+    def _posed(self, what: str) -> Problem:
         if self.problem is None:
             raise IncompleteError(
                 f"{what} has to be put to the model, but this explanation was read without one; read it with "
                 "Explanation.from_json(text, model=model)."
             )
+        return self.problem
+
+    def _problem(self, what: str = "A counterfactual") -> Problem:
+        problem = self._posed(what)
         if not self.cxps:
             raise DomainError(no_cxp_words(self))
         if isinstance(self.cxps, UnlistedCXps):
             raise self.cxps.unknown(f"{what[:1].lower()}{what[1:]}")
-        return self.problem
+        return problem
 
 
 def _problem_of(explained: SavedExplanation, model: Any) -> Problem:

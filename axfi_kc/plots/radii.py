@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.domain.measures import amount
+from axfi_kc.domain.region import weight_words
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.radius_path import RadiusPath
 from axfi_kc.plots.style import (
@@ -76,8 +77,7 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
-    unit = {"value": "in the features' own units", "range": "of each range", "std": "in standard deviations"}
-    ax.set_xlabel(f"radius ({path.region.norm}, {unit[path.region.unit]})", fontsize=letters("label"))
+    ax.set_xlabel(f"radius: {path.measure}", fontsize=letters("label"))
     caption(bare(ax), heading, _note(path, len(lives) - len(names)))
     _begin(ax, min(float(ends[0][0]) for ends in spans), last)
     return ax
@@ -141,7 +141,8 @@ def _draw_life(ax: Axes, row: int, start: float, end: float, is_open: bool, *, g
 
 
 def _note(path: RadiusPath, left_out: int) -> str:
-    parts = ["open circle: from just beyond it on"] * any(step.is_open for step in path)
+    parts = weight_words(path.region)
+    parts += ["open circle: from just beyond it on"] * any(step.is_open for step in path)
     parts += [f"{left_out} more CXps appear later"] * bool(left_out)
     parts += ["not complete: the budget was spent"] * (not path.is_complete)
     return "; ".join(parts)

@@ -63,7 +63,7 @@ def flowers() -> tuple[ax.Explainer, ax.Batch, list[ax.RadiusPath | None]]:
     model = GradientBoostingClassifier(n_estimators=4, random_state=0).fit(data.data, data.target)
     explainer = ax.Explainer(model, ax.Domain.from_data(data.data), class_names=list(data.target_names))
     rows = data.data.iloc[[60, 77]]
-    return explainer, explainer.explain_batch(rows), [ax.radius_path(explainer, rows.iloc[0]), None]
+    return explainer, explainer.explain_batch(rows), [ax.radius_path(explainer, rows.iloc[0], unit="range"), None]
 
 
 def counted() -> tuple[ax.Explainer, ax.Batch]:

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.cli import main
+from axfi_kc.cli.inputs import _region
 from axfi_kc.cli.main import parser
+from axfi_kc.cli.skops_files import load_skops
 
 pd = pytest.importorskip("pandas")
 skops_io = pytest.importorskip("skops.io")
@@ -25,6 +28,7 @@ TRIED = {
         "--domain small.csv; --categorical a; --integer c; --real a; --bounds a=0:9; --one-hot x=a,b; --where b<=1; "
         "--rules rules.json; --measures empirical; --distribution chow-liu; --weights unit; --max-size 1; --score ffa; "
         "--class-names no yes; --frozen a; --only-up a; --only-down a; --radius 1; --row 3; --limit 1; "
+        "--range a=1:; --radius 1 --distance-weight a=0; "
         "--interactions shapley; --min-precision 1/2; --inflate; --pictures drawn; --report page.html; "
         "--circuit all.nnf; --toward 0; --target a; --delta 1",
     ),
@@ -36,7 +40,11 @@ TRIED = {
     "report": (
         "tree.skops data.csv --rows 2 --out page.html",
         "--title Why; --explore; --interactions shapley; --min-precision 1/2; --inflate; --out other.html; --json; "
-        "--explore --radii; --rows 1",
+        "--explore --radii; --rows 1; --range a=0:3",
+    ),
+    "report with radii": (
+        "tree.skops data.csv --rows 2 --out page.html --explore --radii",
+        "--norm l1; --unit value; --unit std; --distance-weight a=2",
     ),
     "verify": ("results.jsonl tree.skops", "--rows 2; --points 1; --json; --missing 0"),
     "sensitivity": ("tree.skops data.csv --features a", "--by b; --save region.nnf; --json; --features b; --verify"),
@@ -73,6 +81,10 @@ REFUSED = {
     "verify results.jsonl own.nnf --missing 0": "--missing is for files of XGBoost",
     "explain tree.skops data.csv --norm l1": "--norm says how --radius is measured",
     "report tree.skops data.csv --unit range": "--unit says how --radius is measured",
+    "report tree.skops data.csv --unit value": "--unit says how --radius is measured",
+    "batch tree.skops data.csv --distance-weight a=2": "--distance-weight says how --radius is measured",
+    "report results.jsonl --range a=0:3": "results.jsonl holds results, which --range cannot change",
+    "report results.jsonl --distance-weight a=0": "results.jsonl holds results, which --distance-weight cannot change",
     "explain tree.skops data.csv --circuit-of a": "--circuit-of says which CXp, but --circuit FILE does not",
     "batch tree.skops data.csv --interactions shapley": "--interactions is written to the file of results, but --out",
     "batch tree.skops data.csv --min-precision 0.9": "--min-precision is written to the file of results, but --out",
@@ -104,6 +116,20 @@ FIRST = {
     "explain tree.skops data.csv --pictures data.csv": "data.csv would be written over data.csv",
     "explain tree.skops data.csv --pictures small.csv": "small.csv exists and is no folder; name another for",
     "batch tree.skops data.csv --pictures small.csv": "small.csv exists and is no folder; name another for",
+    "explain tree.skops data.csv --range a": "--range takes FEATURE=LOW:HIGH or FEATURE=A,B, such as",
+    "explain tree.skops data.csv --range a=5": "--range takes FEATURE=LOW:HIGH",
+    "explain tree.skops data.csv --range a=:": "--range takes FEATURE=LOW:HIGH",
+    "explain tree.skops data.csv --range a=0:many": "--range takes FEATURE=LOW:HIGH",
+    "explain tree.skops data.csv --range a=0:nan": "A number at an end of the range of 'a' must be a finite number",
+    "explain tree.skops data.csv --range z=0:1": "The domain has no feature 'z'",
+    "explain tree.skops data.csv --range a=0:1 a=1:2": "--range takes FEATURE=LOW:HIGH or FEATURE=A,B",
+    "batch tree.skops data.csv --radius 1 --distance-weight a=1 a=2": "--distance-weight takes FEATURE=WEIGHT, such as "
+    "age=2, once of each, but 'a' was given twice; leave one out.",
+    "batch tree.skops data.csv --range a=3:1": "The range of 'a' must be (low, high), but (3, 1) goes from high to low",
+    "batch tree.skops data.csv --radius 1 --distance-weight a": "--distance-weight takes FEATURE=WEIGHT, such as age=2",
+    "explain tree.skops data.csv --radius 1 --distance-weight a=far": "--distance-weight takes FEATURE=WEIGHT",
+    "batch tree.skops data.csv --radius 1 --distance-weight a=-1": "The weight of 'a' must be a number from 0 up",
+    "explain tree.skops data.csv --radius 1 --distance-weight z=1": "The domain has no feature 'z'",
     "batch tree.skops data.csv --by z": "The domain has no feature 'z'",
     "report tree.skops data.csv --explore --score ffa": "A page computes scores that are sums over CXps, but 'ffa'",
     "compile tree.skops data.csv --save made.sdd": "made.sdd: expected the target 'sdd', but found 'mdd'",
@@ -246,3 +272,43 @@ def test_bad_usage_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 2
     said = "axfi-kc explain: error: the following arguments are required: data; see axfi-kc explain --help\n"
     assert capsys.readouterr().err == said
+
+
+def test_a_region_of_options_is_that_of_python(
+    inputs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ends that are left out are the domain's; ranges and weights act wherever a radius does, and are verified."""
+    table = pd.read_csv(inputs / "data.csv")
+    model = load_skops(inputs / "tree.skops")
+    row = next(n for n in range(60) if table.a[n] == 2)
+    files = [str(inputs / "tree.skops"), str(inputs / "data.csv")]
+    asked = ["--range", "a=1:", f"c=:{table.c[row]}", "--radius", "1/2", "--distance-weight", "a=1/4", "b=0"]
+    region = ax.Region(
+        ranges={"a": (1, 3), "c": (float(table.c.min()), float(table.c[row]))},
+        radius=0.5,
+        weights={"a": 0.25, "b": 0},
+    )
+    alone = ax.Explainer(model, table, within=region).explain(table.iloc[row])
+    assert main(["explain", *files, "--row", str(row), *asked, "--json"]) == 0
+    text = capsys.readouterr().out
+    found = ax.Explanation.from_json(text)
+    assert (found.within, found.cxps) == (region, alone.cxps)
+    out = tmp_path / "out.jsonl"
+    assert main(["batch", *files, "--out", str(out), *asked, "--on-error", "skip"]) == 0
+    assert {e.within for e in ax.read_results(out)} == {region}
+    (tmp_path / "one.json").write_text(text)
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "one.json"), files[0]]) == 0
+    assert main(["report", *files, "--row", str(row), *asked, "--out", str(tmp_path / "page.html")]) == 0
+    assert "a counted 0.25 times; b at any distance" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_ranges_of_categories_and_of_names_with_signs_in_them() -> None:
+    features = [ax.Categorical("job", ["a=b", "c"]), ax.Categorical("level", [1, 2, 3]), ax.Real("x=y", -1, 1)]
+    domain = ax.Domain([*features, ax.Real("x", 0, 1)])
+    texts = ["--range", "job=a=b", "level=1,3", "x=y=-1/3:", "--radius", "2", "--distance-weight", "x=y=2", "x=0.5"]
+    options = parser().parse_args(["explain", "m", "t", *texts])
+    region = _region(options, domain)
+    assert dict(region.ranges) == {"job": ("a=b",), "level": (1, 3), "x=y": (Fraction(-1, 3), 1)}
+    assert dict(region.weights) == {"x=y": 2, "x": Fraction(1, 2)}
+    assert (region.norm, region.unit, region.radius) == ("linf", "value", 2)

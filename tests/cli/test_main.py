@@ -253,9 +253,9 @@ def test_a_page_to_explore(files: Path, capsys, tmp_path) -> None:
     printed(capsys, files, *common, "--rows", "3", "--radii")
     text = out.read_text(encoding="utf-8")
     assert "Freeze features" in text
-    assert "of each range (linf)" in text
+    assert "of its range (linf)" in text
     printed(capsys, files, *common, "--row", "60")
-    assert "of each range (linf)" not in out.read_text(encoding="utf-8")
+    assert "of its range (linf)" not in out.read_text(encoding="utf-8")
     results = str(tmp_path / "results.jsonl")
     printed(capsys, files, "batch", "tree.skops", "iris.csv", "--rows", "3", "--out", results)
     printed(capsys, files, "report", results, "--explore", "--out", str(out))
@@ -626,9 +626,18 @@ def test_a_table_given_as_rules_is_told_how_to_mine_them(flags: Path, capsys) ->
 
 def test_a_radius_may_be_a_fraction(files: Path, capsys) -> None:
     arguments = ["explain", "tree.skops", "iris.csv", "--row", "60", "--norm", "l1", "--radius"]
-    assert "a distance of at most 0.5 (l1)" in printed(capsys, files, *arguments, "0.5")
+    assert "all features together by at most 0.5 (l1)" in printed(capsys, files, *arguments, "0.5")
     assert printed(capsys, files, *arguments, "1/2") == printed(capsys, files, *arguments, "0.5")
     for wrong in ("1/0", "far"):
         with pytest.raises(SystemExit):
             run(files, *arguments, wrong)
         assert f"expected a number such as 1, 0.5 or 1/2, but {wrong!r} was given" in capsys.readouterr().err
+    assert run(files, *arguments, "-1") == 1
+    assert "The radius must be a number from 0 up, but -1 was given" in capsys.readouterr().err
+
+
+def test_help_says_whose_standard_deviations_are_meant(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "--help"])
+    words = " ".join(capsys.readouterr().out.split())
+    assert "the standard deviation of its measure, which is that of the data only with --measures empirical" in words

@@ -11,7 +11,7 @@ import axfi_kc as ax
 from axfi_kc import Categorical, Domain, Integer, Real
 from axfi_kc.domain.constraints import constraint_of
 from axfi_kc.domain.grid import Axis, Cut
-from axfi_kc.domain.region import Near, Region, cell_reaches
+from axfi_kc.domain.region import Near, Region, cell_reaches, unit_of
 from axfi_kc.errors import DomainError, UnknownFeatureError
 
 DOMAIN = Domain([Integer("age", 0, 99), Real("income", 0, 10), Categorical("job", ["a", "b", "c"])])
@@ -76,7 +76,11 @@ def test_missing_values_stay_missing_where_distances_are_asked_for() -> None:
     [
         ({"frozen": ["nobody"]}, CODES, "nobody"),
         ({"ranges": {"age": (50, 60)}}, CODES, "leaves out the instance itself, whose 'age' is 40"),
-        ({"ranges": {"age": (60, 50)}}, CODES, "leaves out the instance"),
+        (
+            {"ranges": {"age": (60, 50)}},
+            CODES,
+            "must be (low, high), but (60, 50) goes from high to low; turn",
+        ),
         ({"ranges": {"age": (1, 2, 3)}}, CODES, "must be (low, high)"),
         ({"ranges": {"job": ["d"]}}, CODES, "no category 'd'"),
         ({"only_up": ["job"]}, CODES, "has no up or down"),
@@ -150,5 +154,49 @@ def test_a_region_is_shown_as_what_makes_it_again(options: dict) -> None:
     assert eval(repr(region), {"Region": Region, "Fraction": Fraction}) == region
 
 
-def test_a_radius_is_in_words() -> None:
-    assert str(Region(frozen=["a"], radius=2, norm="l1")) == "a frozen; a distance of at most 2 (l1)"
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"radius": 3}, "every feature by at most 3 (linf)"),
+        ({"radius": 2, "norm": "l1", "frozen": ["a"]}, "a frozen; all features together by at most 2 (l1)"),
+        ({"radius": 0.1, "unit": "range"}, "every feature by at most 0.1 of its range (linf)"),
+        (
+            {"radius": Fraction(1, 3), "unit": "range", "norm": "l1"},
+            "all features together by at most 1/3 of their ranges (l1)",
+        ),
+        ({"radius": 1, "unit": "std"}, "every feature by at most 1 standard deviation of its measure (linf)"),
+        (
+            {"radius": 1.5, "unit": "std", "norm": "l1"},
+            "all features together by at most 1.5 standard deviations of their measures (l1)",
+        ),
+        ({"radius": Fraction(10**20 + 1, 3 * 10**20)}, "every feature by at most 0.333333 (linf)"),
+        (
+            {"radius": 3, "weights": {"priors": 0, "age": 2, "job": 1, "sex": Fraction(1, 3)}, "frozen": ["race"]},
+            "race frozen; every feature by at most 3 (linf); priors at any distance; age counted 2 times; "
+            "sex counted 1/3 times",
+        ),
+        ({"radius": 3, "weights": {"age": 2, "b": 0}, "frozen": ["age"]}, None),
+        ({"weights": {"age": 2}}, "anywhere"),
+        ({"only_up": ["a", "b"], "only_down": ["a", "c"]}, "a frozen; b only up; c only down"),
+        ({"only_up": ["a"], "frozen": ["a", "b", "a"]}, "a, b frozen"),
+    ],
+)
+def test_a_region_is_in_words(options: dict, words: str | None) -> None:
+    text = words or "age frozen; every feature by at most 3 (linf); b at any distance"
+    assert str(Region(**options)) == text
+
+
+def test_a_range_that_is_turned_round_is_refused_before_there_is_an_instance() -> None:
+    domain = Domain([Integer("age", 0, 99)])
+    with pytest.raises(DomainError, match=r"^The range of 'age' must be \(low, high\), but \(60, 50\) goes from high"):
+        ax.Explainer(lambda p: p[0] > 50, domain, within=Region(ranges={"age": (60, 50)}))
+    by_size = Domain([Categorical("size", [5, 10]), Integer("b", 0, 1)])
+    assert len(Region(ranges={"size": (10, 5)}).around(by_size, [0.0, 0.0])) == 2  # two categories, in any order
+
+
+def test_standard_deviations_are_those_of_the_measure() -> None:
+    """Of whole numbers, a measure from data has the data's own."""
+    rows = np.array([[0], [0], [1], [9]] * 3)
+    uniform, measured = (Domain.from_data(rows, measures=m).features[0] for m in ("uniform", "empirical"))
+    assert float(unit_of(uniform, "std")) == pytest.approx(np.sqrt((10**2 - 1) / 12))
+    assert float(unit_of(measured, "std")) == pytest.approx(rows.std())

@@ -14,13 +14,23 @@ import axfi_kc as ax
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.constraints import feature
 from axfi_kc.domain.region import Region
-from axfi_kc.errors import AxfiError, BudgetError, ConstantModelError, DomainError, UnknownFeatureError, WeightError
+from axfi_kc.errors import (
+    AxfiError,
+    BudgetError,
+    ConstantModelError,
+    DomainError,
+    IncompleteError,
+    UnknownFeatureError,
+    WeightError,
+)
+from axfi_kc.explanations.answers import space_words
 from axfi_kc.explanations.counterfactuals import find_counterfactual
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import critical_radius, reaches_of, replace_radius
 from axfi_kc.explanations.radius_path import radius_path
 from axfi_kc.families.masks import minimal_sets
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Slope
+from tests.explanations.test_notebook_html import Structure
 from tests.support.random_problems import KINDS, random_plane, random_truth
 from tests.support.random_spaces import Around, constrained, distances, infimum, norm_of, random_region
 
@@ -297,7 +307,7 @@ def test_a_path_within_a_budget_says_how_far_it_is_known() -> None:
     assert [s.vanished == () for s in whole] == [True, True, False, False]
     near = radius_path(explainer, (2, 2, 2, 2), unit="value", up_to=5)
     assert near.radii == [4, 5]
-    assert repr(near) == "<RadiusPath: 3 steps in linf, first CXp at 4>"
+    assert repr(near) == "<RadiusPath: 3 steps (linf, in values), first CXp at 4>"
     assert {c.features for c in near.at(7).cxps} == {c.features for c in whole[-1].cxps}
     with pytest.raises(BudgetError):
         radius_path(explainer, (2, 2, 2, 2), budget=Budget(seconds=1e-9))
@@ -347,3 +357,122 @@ def test_features_without_spread_move_at_no_radius(norm: str) -> None:
     assert [[c.features for c in step.cxps] for step in path] == [[], [("b",)]]
     far = explainer.explain((0, 0), within=ax.Region(radius=100, unit="std", norm=norm))
     assert [c.features for c in far.cxps] == [("b",)]
+
+
+def test_a_path_measures_as_its_explainers_region_does_unless_told_otherwise() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 20), ax.Integer("b", 0, 5)])
+    plain = ax.Explainer(lambda p: p[0] + p[1] > 6, domain)
+    for options in ({}, {"unit": "range"}, {"norm": "l1"}, {"weights": {"a": 3}}, {"unit": "std", "norm": "l1"}):
+        within = ax.Explainer(lambda p: p[0] + p[1] > 6, domain, within=Region(**options))
+        path = radius_path(within, (2, 2))
+        assert path.radii == radius_path(plain, (2, 2), **options).radii
+        assert path.least == min(path[-1].explanation.critical_radius(c) for c in path[1].cxps)
+    scaled = ax.Explainer(lambda p: p[0] + p[1] > 6, domain, within=Region(unit="range", weights={"a": 3}))
+    path = radius_path(scaled, (2, 2), unit="value", weights={})
+    assert path.radii == radius_path(plain, (2, 2)).radii == [2, 3]
+
+
+def test_a_region_that_only_measures_is_not_said_to_leave_anything_out() -> None:
+    e = ax.Explainer(lambda p: p[0] > 3, ax.Domain([ax.Integer("a", 0, 9)]), within=Region(unit="range")).explain([1])
+    assert space_words(e) == {}
+    assert e.critical_radius(["a"]) == Fraction(1, 3)
+
+
+def test_steps_and_paths_are_readable() -> None:
+    domain = ax.Domain([ax.Integer(f"a{i}", 0, 9) for i in range(4)])
+    path = radius_path(ax.Explainer(lambda p: sum(p) > 12, domain), (2, 2, 2, 2))
+    assert [repr(step) for step in path] == [
+        "<RadiusStep: from 0 to 2, 0 CXps>",
+        "<RadiusStep: from 2 to 3, 4 CXps: {a0, a1, a2}, {a0, a1, a3}, {a0, a2, a3} and 1 more new>",
+        "<RadiusStep: from 3 to 5, 6 CXps: {a0, a1}, {a0, a2}, {a0, a3} and 3 more new, {a0, a1, a2}, {a0, a1, a3}, "
+        "{a0, a2, a3} and 1 more replaced>",
+        "<RadiusStep: from 5 on, 4 CXps: {a0}, {a1}, {a2} and 1 more new, {a0, a1}, {a0, a2}, {a0, a3} and 3 more "
+        "replaced>",
+    ]
+    assert repr(radius_path(ax.Explainer(lambda p: p[0], domain), (0, 0, 0, 0), up_to=0, unit="std")) == (
+        "<RadiusPath: 1 step (linf, in standard deviations of measures)>"
+    )
+
+
+def test_a_path_in_notebooks() -> None:
+    domain = ax.Domain([ax.Real("<a>", 0, 1), ax.Real("b", 0, 1)])
+    model = LinearModel.of(domain, [Slope((2,)), Slope((1,))], base=[-1], rule=Positive((0, 1)))
+    explainer = ax.Explainer(model, domain, within=Region(only_up=["b"]))
+    read = Structure(radius_path(explainer, (0.25, 0.125), weights={"<a>": 2})._repr_html_())
+    assert {"from", "to", "CXps that appear", "CXps that are replaced", "top feature"} <= set(read.texts)
+    assert {"beyond ", "0.1875", "0.375", "any", "<a>, b", "<a>; b"} <= set(read.texts)
+    assert (
+        "a radius is how far each feature may go (linf), in values; <a> counted 2 times; only points with b only up"
+        in read.texts
+    )
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_a_radius_of_many_digits_is_exact_and_shown_rounded(norm: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 9), ax.Integer("b", 0, 5)])
+    explainer = ax.Explainer(lambda p: p[0] + p[1] > 6, domain)
+    found = explainer.explain((2, 2)).critical_radius(["a", "b"], unit="std", norm=norm)
+    assert isinstance(found, Fraction)
+    assert repr(found) == {"linf": "Radius≈0.6963", "l1": "Radius≈1.044"}[norm]
+    assert eval(str(found), {}) == pytest.approx(float(found))  # all digits
+    path = radius_path(explainer, (2, 2), unit="std", norm=norm)
+    assert "Radius≈" in repr(path.radii)
+    assert repr(explainer.explain((2, 2)).critical_radius(["a", "b"], unit="range")) == "Fraction(2, 9)"
+
+
+def test_what_a_path_explains_is_what_explain_gives() -> None:
+    """Its explanations had the margin where others have the probability."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (80, 2))
+    tree = DecisionTreeClassifier(random_state=0).fit(X, X.sum(axis=1) + rng.integers(0, 2, 80) > 3)
+    explainer = ax.Explainer(tree, ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)]))
+    path = radius_path(explainer, X[0])
+    for step in path:
+        alone = explainer.explain(X[0], within=Region(radius=step.at))
+        assert repr(step.explanation) == repr(alone)
+        assert step.explanation.probability is not None
+        assert step.explanation.to_dict() == alone.to_dict()
+
+
+@pytest.mark.parametrize("unit", ["value", "range", "std"])
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_among_rows_the_nearest_dissimilar_one_is_at_the_critical_radius(norm: str, unit: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(int(a), b / 4, "pqr"[c]) for a, b, c in rng.integers(0, [4, 5, 3], (60, 3)).tolist()]
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Real("b", 0, 1), ax.Categorical("c", "pqr")])
+    outputs, asked = [a + 2 * b + (c == "q") > 3 for a, b, c in rows], 0
+    region = Region(radius=FAR, norm=norm, unit=unit, weights={"a": 2, "b": Fraction(1, 3)})
+    measure: Any = {"norm": norm, "unit": unit, "weights": dict(region.weights)}
+    for x, output in zip(rows[:8], outputs, strict=False):
+        e = ax.explain_among(rows, outputs, x, domain=domain)
+        for cxp in e.cxps:
+            others = [i for i, name in enumerate(domain.names) if name not in cxp.features]
+            strange = (r for r, y in zip(rows, outputs, strict=True) if y != output)
+            near = (r for r in strange if all(r[i] == x[i] for i in others))
+            least = min(norm_of(region, distances(region, domain, x, row)) for row in near)
+            assert e.critical_radius(cxp, **measure) == least
+            asked += 1
+    assert asked > 10
+
+
+def test_among_rows_what_is_missing_is_near_to_nothing() -> None:
+    rows = [[0.0, 0.0], [np.nan, 0.0], [3.0, 2.0]]
+    e = ax.explain_among(rows, ["no", "yes", "yes"], rows[0])
+    assert [c.features for c in e.cxps] == [("x0",)]
+    with pytest.raises(DomainError, match=r"Changing \['x0'\] changes nothing at any radius"):
+        e.critical_radius(["x0"])
+    assert e.critical_radius(["x0"], weights={"x0": 0}) == 0
+    assert e.critical_radius(["x0", "x1"]) == 3
+    assert e.critical_radius(["x0", "x1"], norm="l1") == 5
+    still = ax.Domain([ax.Integer("a", 0, 3, weights=[1, 0, 0, 0])])
+    with pytest.raises(DomainError, match="changes nothing at any radius"):
+        ax.explain_among([[0], [3]], ["no", "yes"], [0], domain=still).critical_radius(["a"], unit="std")
+
+
+def test_a_saved_explanation_tells_the_critical_radius_with_its_model() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 3), ax.Integer("b", 0, 3)])
+    tree = DecisionTreeClassifier(random_state=0).fit([[a, b] for a in range(4) for b in range(4)], [0] * 11 + [1] * 5)
+    e = ax.Explainer(tree, domain, within=Region(radius=1, unit="range", only_up=["a"])).explain((1, 2))
+    assert ax.Explanation.from_json(e.to_json(), model=tree).critical_radius(["a"]) == e.critical_radius(["a"])
+    with pytest.raises(IncompleteError, match=r"^A critical radius has to be put to the model, but .* read it with"):
+        ax.Explanation.from_json(e.to_json()).critical_radius(["a"])

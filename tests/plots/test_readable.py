@@ -116,6 +116,19 @@ def test_radius_path_from_zero_on() -> None:
     check_readable(plot_radius_path(path, title="a title"))
 
 
+@pytest.mark.parametrize("unit", ["value", "range", "std"])
+@pytest.mark.parametrize("norm", ["linf", "l1"])
+def test_radius_path_says_how_distances_are_measured(norm: str, unit: str) -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 9), ax.Integer("b", 0, 9)])
+    path = radius_path(ax.Explainer(lambda p: p[0] + p[1] > 6, domain), (2, 2), norm=norm, unit=unit, weights={"a": 2})
+    axes = plot_radius_path(path)
+    words = {"linf": "each feature may go (linf)", "l1": "all features together may go (l1)"}[norm]
+    assert words in axes.get_xlabel()
+    assert ("standard deviations of measures" in axes.get_xlabel()) == (unit == "std")
+    assert "a counted 2 times" in [text.get_text() for text in axes.texts]
+    check_readable(axes)
+
+
 def test_sizes_and_overlaps() -> None:
     rows = [{"target": "mdd", "nodes": 2, "edges": 3}, {"target": "obdd", "code": "order", "nodes": 9, "edges": 12}]
     texts = check_readable(
