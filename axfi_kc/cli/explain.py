@@ -33,10 +33,10 @@ from axfi_kc.explanations.answers import (
     name_of,
     no_cxp_words,
     radius_words,
-    space_words,
     stopped_words,
     toward_words,
 )
+from axfi_kc.explanations.space import Space
 from axfi_kc.scores import DEFAULT_SCORES, shares_of
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -147,7 +147,7 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
-    space = [f"{what} {plain(words)}" for what, words in space_words(explanation).items()]
+    space = list(map(plain, Space.of(explanation).lines))
     known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
     asked = [plain(words)] if (words := toward_words(explanation)) else []
     head = [f"prediction: {plain(answer_words(explanation))}", *asked, *known, *space]
@@ -205,6 +205,8 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     why = "irrelevant"
     if explanation.radius is not None:
         why = f"in no CXp of at most {counted(explanation.radius, 'feature')}"
+    if others == 1:
+        return [*lines, f"The other feature is {why}: it scores 0."]
     return [*lines, f"The other {others} features are {why}: they score 0."] if others else lines
 
 
@@ -300,7 +302,7 @@ def _run_batch(options: argparse.Namespace) -> None:
         known = by_label((label, radius_words(radius)) for label, radius in batch.stopped_rows.items())
         completeness = {"completeness": known} if known else {}
         run = {"rows": len(batch), "rows_of_run": getattr(batch, "n_rows", len(batch))}
-        made = {**run, **completeness, "skipped": skipped, "out": out}
+        made = {**run, **completeness, **Space.of(batch).entries, "skipped": skipped, "out": out}
         by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
         print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})}, "batch")
         return
@@ -314,6 +316,7 @@ def _run_batch(options: argparse.Namespace) -> None:
         *([] if options.out is None else [f"results in {options.out}"]),
         sep=", ",
     )
+    print(*(f"{plain(line)}\n" for line in Space.of(batch).lines), sep="", end="")
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
     _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)

@@ -15,6 +15,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.measures import Number
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.answers import margins_at, no_cxp_words
@@ -95,6 +96,11 @@ class Explanation(Views):
     def domain(self) -> Domain:
         """The space in which the instance was explained."""
         return self.problem.model.domain
+
+    @property
+    def within(self) -> Region | None:
+        """How far one may go from the instance; None: anywhere."""
+        return self.problem.region
 
     @property
     def instance(self) -> dict[str, Any]:

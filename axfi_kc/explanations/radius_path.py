@@ -8,7 +8,7 @@ complement of each AXp, and explains the instance within the least of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, BudgetSpent
-from axfi_kc.domain.measures import Number, amount, exact
+from axfi_kc.domain.measures import Number, amount, counted, exact
 from axfi_kc.domain.region import Reach, Region
 from axfi_kc.engines import Engine, Found, engine_through
 from axfi_kc.engines.found import masks_of_words
@@ -26,6 +26,7 @@ from axfi_kc.explanations.cxps import CXp
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import Reaches, measured, reaches_of, replace_radius
+from axfi_kc.explanations.space import Space
 from axfi_kc.explanations.tables import pandas_for
 from axfi_kc.families.masks import minimal_hitting_sets, sorted_sets
 from axfi_kc.models import Model
@@ -107,11 +108,12 @@ class RadiusPath(Sequence[RadiusStep]):
         return iter(self.steps)
 
     def __repr__(self) -> str:
-        """Return the number of changes, and where the first one is."""
+        """Return the number of changes, where the first one is, and the space in a few words."""
         known = "" if self.is_complete else ", not complete"
         first = next((step for step in self.steps if step.cxps), None)
         least = "" if first is None else f", first CXp at {amount(first.start)}"
-        return f"<RadiusPath: {len(self.steps)} steps in {self.region.norm}{least}{known}>"
+        said = f"{counted(len(self.steps), 'step')} in {self.region.norm}{least}{known}"
+        return f"<RadiusPath: {replace(Space.of(self.steps[0].explanation), region=self.region).after(said)}>"
 
     @property
     def radii(self) -> list[Fraction]:

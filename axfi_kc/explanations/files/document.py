@@ -61,6 +61,7 @@ __all__ = [
     "parsed",
     "pyarrow_for",
     "radius_entries",
+    "region_of",
     "score_entries",
     "sets_of",
     "stated_of",
@@ -500,13 +501,13 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
     if max_size is not None and (type(max_size) is not int or max_size < 1):
         raise ResultFileError("max_size must be null or a positive integer.")
     stopped_at = _stopped_at(document, max_size)
-    within, unlisted = document.get("within"), document.get("unlisted")
+    unlisted = document.get("unlisted")
     if unlisted is not None and document.get("cxps") is not None:
         raise ResultFileError("CXps are either listed or not, but the document says both.")
     try:
         check_weights(weights)
         codes = domain.encode([instance])
-        region = None if within is None else Region.of_document(within)
+        region = region_of(document)
         clipped = domain if region is None else region.around(domain, codes[0])
     except (AxfiError, TypeError, KeyError) as error:
         raise ResultFileError(f"The document does not fit its own domain ({error}).") from error
@@ -540,6 +541,18 @@ def _toward(document: Mapping[str, Any]) -> Hashable | None:
     if document.get("delta") is not None or found == value_of(document.get("prediction")):
         raise ResultFileError("toward must be another class than the prediction, and there is none of a regression.")
     return found
+
+
+def region_of(document: Mapping[str, Any]) -> Region | None:
+    """Return the region around an instance that a document, or the header of a file of results, gives, if any.
+
+    Raises
+    ------
+    DomainError
+        If it describes none.
+    """
+    within = document.get("within")
+    return None if within is None else Region.of_document(within)
 
 
 def class_names_of(document: Mapping[str, Any]) -> dict[Any, str]:

@@ -16,7 +16,6 @@ from axfi_kc.explanations.answers import (
     name_of,
     no_cxp_words,
     radius_words,
-    space_words,
     stopped_words,
     toward_words,
 )
@@ -43,6 +42,7 @@ from axfi_kc.explanations.page.elements import (
     share_cell,
     table,
 )
+from axfi_kc.explanations.space import space_words
 from axfi_kc.scores import Score, shares_of
 from axfi_kc.scores.interactions import Interaction
 
