@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import fsum
@@ -87,7 +88,7 @@ def _run(options: argparse.Namespace) -> None:
         inputs = given(options)
         row = inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
-    explanation = _explained(explainer, row, options)
+    explanation = replace(_explained(explainer, row, options), row=row.index[0])
     circuit = None if options.circuit is None else explanation.circuit(options.circuit_of)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
@@ -391,7 +392,8 @@ def add_report(commands: Any) -> None:
     add_explainer(command)
     add_output(command, "--out", kind="page", default=Path("report.html"), metavar="FILE", help="[%(default)s]")
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--row", type=at_least(0), metavar="N", help="only this row, from 0; otherwise a batch")
+    about = "only this row, from 0; of results: the one that is called so, also if others were skipped"
+    which.add_argument("--row", type=_row, metavar="N", help=about)
     which.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
     about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
@@ -402,6 +404,11 @@ def add_report(commands: Any) -> None:
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
     add_json(command)
+
+
+def _row(text: str) -> int | str:
+    """Return a position, or the label of a row of results, which may be any text but a negative number."""
+    return at_least(0)(text) if text.lstrip("-").isdigit() else text
 
 
 def _run_report(options: argparse.Namespace) -> None:
@@ -457,23 +464,23 @@ def _saved(options: argparse.Namespace) -> Any:
     found = read_results(path)
     if options.row is None:
         return found if options.rows is None or options.rows >= len(found) else list(islice(found, options.rows))
-    row = next(islice(found, options.row, None), None)
-    if row is None:
-        raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")
-    return row
+    labels = (*found.rows, *found.skipped)
+    return found.at(next((label for label in labels if str(label) == str(options.row)), options.row))
 
 
 def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
     """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
+        if isinstance(options.row, str):
+            raise DomainError(f"--row takes the position of a row of data, from 0, but {options.row!r} was given.")
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
         data = inputs.rows(options.rows)
         explained = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
     else:
-        explained = explainer.explain(row)
+        explained = replace(explainer.explain(row), row=row.index[0])
     if options.radii:
         paths += _radii(explainer, explained)
     return explained

@@ -98,7 +98,8 @@ class Batch(BatchViews, Sequence[Explanation]):
         problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
         nodes, radius = None if self._found.nodes is None else self._found.nodes[n], self._found.radius(n)
-        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities, radius)
+        asked = problem, self.max_size, self._found[n], self.budget
+        return Explanation(*asked, nodes, self._probabilities, radius, self.rows[n])
 
     def __repr__(self) -> str:
         """Return the number of instances and of CXps, and the space in a few words."""

@@ -82,6 +82,8 @@ class Explanation(Views):
     stopped_at
         Where the budget ended before all that was asked for was found: the number of features up to which it was; see
         `radius`. None: all was found.
+    row
+        The label of the row in the table or batch that it is from; None where there is none.
     """
 
     problem: Problem
@@ -91,6 +93,7 @@ class Explanation(Views):
     nodes: int | None = None
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
     stopped_at: int | None = None
+    row: Any = None
 
     @property
     def domain(self) -> Domain:

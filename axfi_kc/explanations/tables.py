@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, whole
+from axfi_kc.arguments import checked, is_hashable, quoted, whole
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import FeatureNames
+from axfi_kc.domain.from_tables import FeatureNames, listing
 from axfi_kc.domain.measures import Number, amount, counted, shown
 from axfi_kc.engines import Numerators, fractions_of, nearest_floats
-from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
+from axfi_kc.errors import ArgumentError, BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
 from axfi_kc.explanations.answers import (
     UpToRadius,
+    extent_words,
     limit_words,
     name_of,
     no_cxp_words,
@@ -693,6 +694,37 @@ class BatchViews:
             """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
 
         def __len__(self) -> int: ...
+
+        def __getitem__(self, position: int) -> Any: ...
+
+    def at(self, label: Hashable) -> Any:
+        """Return the explanation of the row with this label, which need not be its position: rows may be skipped.
+
+        Of several rows of one label, the first.
+
+        Raises
+        ------
+        DomainError
+            If the row was skipped, with the reason, or there is none of that label.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] > 1, Domain([Integer("a", 0, 3)]))
+        >>> batch = explainer.explain_batch([[0], [7], [2]], on_error="skip")
+        >>> batch.rows, batch.at(2).instance, batch[1].row
+        ((0, 2), {'a': 2}, 2)
+        """
+        if not is_hashable(label):
+            raise ArgumentError(f"A row's label was expected, but {quoted(label)} was given; give one of `rows`.")
+        rows = list(self.rows)
+        if label in rows:
+            return self[rows.index(label)]
+        if label in self.skipped:
+            raise DomainError(f"Row {shown(label, quoted=True)} was skipped: {self.skipped[label]}")
+        whole = getattr(self, "n_rows", len(rows))
+        known = f"The rows are {listing(rows)}" if len(rows) == whole else f"{extent_words(self)} are there"
+        raise DomainError(f"{known}, but row {shown(label, quoted=True)} was asked for; choose one of them.")
 
     def score_fractions(self, kind: str = "shapley") -> npt.NDArray[np.object_]:
         """Return a score as Fractions, a row per instance and a column per feature."""

@@ -30,7 +30,7 @@ from axfi_kc.errors import AxfiError, IncompleteError, MissingExtraError, Result
 from axfi_kc.explanations.answers import UpToRadius, radius_words
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in, named_axps
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
-from axfi_kc.explanations.files.labels import label_text
+from axfi_kc.explanations.files.labels import label_text, row_label
 from axfi_kc.explanations.files.seals import plain_line, sealed
 from axfi_kc.explanations.further import Further
 from axfi_kc.families.masks import features_of
@@ -222,6 +222,7 @@ class SavedData(UpToRadius):
     stopped_at: int | None = None
     toward: Hashable | None = None
     further: Further = field(default_factory=Further)
+    row: Any = None  # its label, of what is a row of a file of results
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -528,6 +529,7 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         if unlisted is not None
         else _cxps(domain, document.get("cxps"), weights, most=stopped_at),
         stated=stated or Stated(),
+        row=row_label(document["index"]) if "index" in document else None,
         **_answer(document),
     )
 
