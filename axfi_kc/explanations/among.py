@@ -131,8 +131,8 @@ def _check_aligned(rows: Any, outputs: Any) -> None:
     pairs = enumerate(zip(rows.index, outputs.index, strict=True))
     k, labels = next(((k, pair) for k, pair in pairs if pair[0] != pair[1]), (0, (rows.index[0], outputs.index[0])))
     raise DomainError(
-        f"Rows and outputs should have the same index, but at position {k} it is {shown(labels[0], quoted=True)} for the "
-        f"rows and {shown(labels[1], quoted=True)} for the outputs; give outputs.loc[rows.index], or "
+        f"Rows and outputs should have the same index, but at position {k} it is {shown(labels[0], quoted=True)} for "
+        f"the rows and {shown(labels[1], quoted=True)} for the outputs; give outputs.loc[rows.index], or "
         "outputs.to_numpy() to go by position."
     )
 
