@@ -206,9 +206,8 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     why = "irrelevant"
     if explanation.radius is not None:
         why = f"in no CXp of at most {counted(explanation.radius, 'feature')}"
-    if others == 1:
-        return [*lines, f"The other feature is {why}: it scores 0."]
-    return [*lines, f"The other {others} features are {why}: they score 0."] if others else lines
+    are, score = ("feature is", "it scores") if others == 1 else (f"{amount(others)} features are", "they score")
+    return [*lines, f"The other {are} {why}: {score} 0."] if others else lines
 
 
 def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:

@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> None:
         _print(reports, is_batch=run is not None, verbose=options.verbose)
         if run is not None and len(reports) < run:
             stopped = options.rows is None or len(reports) < options.rows
-            print(f"checked {len(reports)} of {run} rows{': the run is not finished' if stopped else ''}")
+            print(f"checked {len(reports)} of {counted(run, 'row')}{': the run is not finished' if stopped else ''}")
     wrong = [k for k, report in enumerate(reports) if report["failed"]]
     if wrong:
         raise VerificationError(

@@ -274,7 +274,7 @@ def limit_words(explained: Any) -> str:
     """Return which CXps of an explanation are counted, if not all are, to stand behind "CXps"."""
     if explained.stopped_at is not None:
         return f" ({radius_words(explained.stopped_at)})"
-    return "" if explained.max_size is None else f" of at most {explained.max_size} features"
+    return "" if explained.max_size is None else f" of at most {counted(explained.max_size, 'feature')}"
 
 
 def no_cxp_words(explained: Any) -> str:

@@ -14,7 +14,7 @@ from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import FeatureNames
-from axfi_kc.domain.measures import Number
+from axfi_kc.domain.measures import Number, counted
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
@@ -223,7 +223,7 @@ class Explanation(Views):
         # Some are enough: after a spent budget, naming every CXp could itself take long.
         known = [] if listed is None else sorted_sets(listed.masks[:_NODES_TO_SEARCH])
         return BudgetError(
-            f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
+            f"The budget was spent with {counted(len(axps), 'AXp')} found (the error's axps, each certified); "
             "allow more, or use the CXps alone.",
             cxps=tuple(map(self.domain.names_of, known)),
             axps=tuple(map(self.domain.names_of, axps)),

@@ -99,7 +99,7 @@ def _features(domain: Domain) -> Markup:
     listed = table("Features", ("feature", "values", "distribution"), lines)
     if len(lines) <= _FEW:
         return listed
-    return element("details", element("summary", f"All {amount(len(lines))} features and their values"), listed)
+    return element("details", element("summary", f"All {counted(len(lines), 'feature')} and their values"), listed)
 
 
 def _measure(feature: Feature) -> str:
