@@ -724,7 +724,7 @@ class BatchViews:
             raise DomainError(f"Row {shown(label, quoted=True)} was skipped: {self.skipped[label]}")
         whole = getattr(self, "n_rows", len(rows))
         known = f"The rows are {listing(rows)}" if len(rows) == whole else f"{extent_words(self)} are there"
-        raise DomainError(f"{known}, but row {shown(label, quoted=True)} was asked for; choose one of them.")
+        raise DomainError(f"{known}, but row {quoted(label)} was asked for; choose one of them.")
 
     def score_fractions(self, kind: str = "shapley") -> npt.NDArray[np.object_]:
         """Return a score as Fractions, a row per instance and a column per feature."""
