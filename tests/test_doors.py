@@ -94,7 +94,7 @@ def check_unlisted(saved: Any, alone: Any) -> None:
     assert saved.interactions("moebius") == alone.interactions("moebius")
     assert saved.to_frame(exact=True)["shapley"].to_dict() == alone.scores()
     assert ax.Explanation.from_json(saved.to_json(interactions=["moebius"])).scores() == alone.scores()
-    assert "1287" in repr(saved)
+    assert "1,287" in repr(saved)
     assert "no list of them" in report_html(saved, interactions=["moebius"])
     assert saved.cxps
     for ask in (
@@ -137,7 +137,7 @@ def test_every_door_refuses_alike(door: str, tmp_path: Path) -> None:
     for kind in NEED_ALL:
         own = tmp_path / kind
         own.mkdir()
-        with pytest.raises(IncompleteError, match=r"^AXps need all CXps, but only those of at most 1 features were"):
+        with pytest.raises(IncompleteError, match=r"^AXps need all CXps, but only those of at most 1 feature were"):
             DOORS[door](explainer(max_size=1), TABLE, kind, own)
 
 

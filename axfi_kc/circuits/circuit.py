@@ -22,6 +22,7 @@ from axfi_kc.arguments import called, checked, whole
 from axfi_kc.budget import Account, paced
 from axfi_kc.circuits.operand import Operand
 from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.measures import counted
 from axfi_kc.errors import CircuitError
 
 __all__ = [
@@ -93,7 +94,8 @@ class Circuit(Operand):
         """Return the size and the features in a line."""
         names, size = self.grid.domain.names, self.size
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-        return f"<Circuit: {size.nodes} nodes, {size.edges} edges over {len(names)} features ({shown[:60]})>"
+        extent = f"{counted(size.nodes, 'node')}, {counted(size.edges, 'edge')}"
+        return f"<Circuit: {extent} over {counted(len(names), 'feature')} ({shown[:60]})>"
 
     def to_circuit(self) -> Circuit:
         """Return the circuit itself, as every form does."""

@@ -88,6 +88,7 @@ def _numbers(text: str) -> list[int | float]:
 
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.compilers.compiled_model import compile_model
+    from axfi_kc.explanations.space import Space
 
     with working("reading"):
         inputs = given(options)
@@ -105,16 +106,17 @@ def _run(options: argparse.Namespace) -> None:
             budget=None if options.seconds is None else Budget(seconds=options.seconds),
             **{key: value for key, value in chosen.items() if value is not None},
         )
-    facts = _facts(compiled, perf_counter() - begin)
+    facts, space = _facts(compiled, perf_counter() - begin), Space.over(inputs.domain)
     wrote = [path for path in (options.save, options.picture) if path is not None]
     if options.save is not None:
         compiled.save(writable(options.save, "circuit", options))
     if options.picture is not None:
         _draw(compiled, writable(options.picture, "picture", options))
     if options.json:
-        print_json({**facts, "wrote": [str(path) for path in wrote]}, "compile")
+        print_json({**facts, **space.entries, "wrote": [str(path) for path in wrote]}, "compile")
         return
-    print_facts(facts if facts["count"] is not None else {**facts, "count": "no number: a feature is real"})
+    known = {} if facts["count"] is not None else {"count": "no number: a feature is real"}
+    print_facts({**facts, **known, **space.words})
     print_written(wrote)
 
 

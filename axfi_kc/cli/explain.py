@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 from math import fsum
@@ -34,10 +35,10 @@ from axfi_kc.explanations.answers import (
     name_of,
     no_cxp_words,
     radius_words,
-    space_words,
     stopped_words,
     toward_words,
 )
+from axfi_kc.explanations.space import Space
 from axfi_kc.scores import DEFAULT_SCORES, shares_of
 
 __all__ = ["add_batch", "add_demo", "add_explain", "add_report", "explanation_text", "write_pictures"]
@@ -88,7 +89,7 @@ def _run(options: argparse.Namespace) -> None:
         inputs = given(options)
         row = inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
-    explanation = _explained(explainer, row, options)
+    explanation = replace(_explained(explainer, row, options), row=row.index[0])
     circuit = None if options.circuit is None else explanation.circuit(options.circuit_of)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
@@ -148,7 +149,7 @@ def _explained(explainer: Any, row: Any, options: argparse.Namespace) -> Any:
 
 def explanation_text(explanation: Any, *, kinds: Sequence[str] = DEFAULT_SCORES, limit: int = 12) -> str:
     """Return the tables of an explanation as text."""
-    space = [f"{what} {plain(words)}" for what, words in space_words(explanation).items()]
+    space = list(map(plain, Space.of(explanation).lines))
     known = [] if explanation.is_complete else [f"{radius_words(explanation.stopped_at)}: then the budget was spent"]
     asked = [plain(words)] if (words := toward_words(explanation)) else []
     head = [f"prediction: {plain(answer_words(explanation))}", *asked, *known, *space]
@@ -206,7 +207,8 @@ def _score_lines(explanation: Any, kinds: Sequence[str], limit: int) -> list[str
     why = "irrelevant"
     if explanation.radius is not None:
         why = f"in no CXp of at most {counted(explanation.radius, 'feature')}"
-    return [*lines, f"The other {others} features are {why}: they score 0."] if others else lines
+    are, score = ("feature is", "it scores") if others == 1 else (f"{amount(others)} features are", "they score")
+    return [*lines, f"The other {are} {why}: {score} 0."] if others else lines
 
 
 def _changes(explanation: Any, limit: int) -> list[dict[str, Any]]:
@@ -301,7 +303,7 @@ def _run_batch(options: argparse.Namespace) -> None:
         known = by_label((label, radius_words(radius)) for label, radius in batch.stopped_rows.items())
         completeness = {"completeness": known} if known else {}
         run = {"rows": len(batch), "rows_of_run": getattr(batch, "n_rows", len(batch))}
-        made = {**run, **completeness, "skipped": skipped, "out": out}
+        made = {**run, **completeness, **Space.of(batch).entries, "skipped": skipped, "out": out}
         by = {plain(g): dict(zip(names, own.importances_mean.tolist(), strict=True)) for g, own in groups.items()}
         print_json({**made, **averages, "mean_share": shares, **({"mean_share_by": by} if by else {})}, "batch")
         return
@@ -315,6 +317,7 @@ def _run_batch(options: argparse.Namespace) -> None:
         *([] if options.out is None else [f"results in {options.out}"]),
         sep=", ",
     )
+    print(*(f"{plain(line)}\n" for line in Space.of(batch).lines), sep="", end="")
     print("", *text_table(head, rows[: options.limit], total=len(rows)), sep="\n")
     _print_groups(groups, ranked, options.limit)
     _print_skipped(batch, options.limit)
@@ -389,7 +392,8 @@ def add_report(commands: Any) -> None:
     add_explainer(command)
     add_output(command, "--out", kind="page", default=Path("report.html"), metavar="FILE", help="[%(default)s]")
     which = command.add_mutually_exclusive_group()
-    which.add_argument("--row", type=at_least(0), metavar="N", help="only this row, from 0; otherwise a batch")
+    about = "only this row, from 0; of results: the one that is called so, also if others were skipped"
+    which.add_argument("--row", type=_row, metavar="N", help=about)
     which.add_argument("--rows", type=at_least(1), metavar="N", help="only the first N rows")
     command.add_argument("--title", help="the page's title")
     about = "a page on which one picks a row, freezes features and says how many may change, instead of a report"
@@ -403,6 +407,11 @@ def add_report(commands: Any) -> None:
     command.add_argument("--n-jobs", type=int, default=1, metavar="N", help="worker processes; -1: all cores [1]")
     add_on_error(command)
     add_json(command)
+
+
+def _row(text: str) -> int | str:
+    """Return a position, or the label of a row of results, which may be any text but a negative number."""
+    return at_least(0)(text) if text.lstrip("-").isdigit() else text
 
 
 def _run_report(options: argparse.Namespace) -> None:
@@ -458,23 +467,23 @@ def _saved(options: argparse.Namespace) -> Any:
     found = read_results(path)
     if options.row is None:
         return found if options.rows is None or options.rows >= len(found) else list(islice(found, options.rows))
-    row = next(islice(found, options.row, None), None)
-    if row is None:
-        raise DomainError(f"{path} has {counted(len(found), 'row')}, but row {options.row} was asked for; choose one.")
-    return row
+    labels = (*found.rows, *found.skipped)
+    return found.at(next((label for label in labels if str(label) == str(options.row)), options.row))
 
 
 def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
     """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
+        if isinstance(options.row, str):
+            raise DomainError(f"--row takes the position of a row of data, from 0, but {options.row!r} was given.")
         row = None if options.row is None else inputs.row(options.row, options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
         data = inputs.rows(options.rows)
         explained = explainer.explain_batch(data, n_jobs=options.n_jobs, on_error=options.on_error)
     else:
-        explained = explainer.explain(row)
+        explained = replace(explainer.explain(row), row=row.index[0])
     if options.radii:
         paths += _radii(explainer, explained, measure_of(options, inputs.domain))
     return explained

@@ -135,6 +135,7 @@ _PICKLES = (b"\x80", *_PACKED)  # of protocols 2 to 5, and as joblib packs them:
 
 def _results(path: Path) -> dict[str, Any]:
     from axfi_kc.explanations.batch import read_results
+    from axfi_kc.explanations.space import Space
 
     batch = read_results(path)
     return {
@@ -142,6 +143,7 @@ def _results(path: Path) -> dict[str, Any]:
         "rows of the run": batch.n_rows,
         "finished": batch.is_complete,
         "scores": list(batch._header["kinds"]),
+        **Space.of(batch).words,
         "columns": len(batch.domain),
         "column names": list(batch.domain.names)[:50],
     }
@@ -149,12 +151,13 @@ def _results(path: Path) -> dict[str, Any]:
 
 def _explanation(path: Path) -> dict[str, Any]:
     from axfi_kc.explanations.answers import answer_words
+    from axfi_kc.explanations.space import Space
     from axfi_kc.explanations.tables import SavedExplanation
 
     found = SavedExplanation.from_json(path.read_bytes())
     names = found.domain.names
     cxps = {"CXps": found.cxp_count, "columns": len(names), "column names": list(names)[:50]}
-    return {"prediction": answer_words(found), **cxps}
+    return {"prediction": answer_words(found), **Space.of(found).words, **cxps}
 
 
 def _table(path: Path) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import Any
 from axfi_kc import errors
 from axfi_kc.budget import Budget
 from axfi_kc.cli.text import as_json
+from axfi_kc.domain.measures import shown
 from axfi_kc.errors import AxfiError, MissingExtraError, ModelFileError, UnsupportedModelError
 
 __all__ = ["LIBRARIES", "Found", "check_apart", "checked", "reported", "serve"]
@@ -128,13 +129,19 @@ def checked(asked: Found) -> list[Found]:
 
     model = _model(Path(asked["model"]), asked["kind"], asked["missing"])
     budget = Budget(seconds=asked["seconds"], nodes=asked["points"])
-    reports = (verify(e, model, budget=budget) for e in saved_explanations(Path(asked["result"]), asked["rows"]))
-    return [reported(report) for report in reports]
+    explanations = saved_explanations(Path(asked["result"]), asked["rows"])
+    return [reported(verify(e, model, budget=budget), e.row) for e in explanations]
 
 
-def reported(report: Any) -> Found:
-    """Return what the command shows of a report."""
-    return {"text": str(report), "document": report.to_dict(), "failed": len(report.failed)}
+def reported(report: Any, row: Any) -> Found:
+    """Return what the command shows of a report, about the row of that label, if it is one of a file of results."""
+    label = {} if row is None else {"row": shown(row)}
+    return {
+        "text": str(report),
+        "document": {**label, **report.to_dict()},
+        "failed": len(report.failed),
+        **{name: getattr(report, name) for name in ("verdict", "numbers", "doubts")},
+    }
 
 
 def _model(path: Path, kind: str, missing: float | None) -> Any:

@@ -39,6 +39,7 @@ def add_sensitivity(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     from axfi_kc.explanations.sensitivity import robustness, sensitivity
+    from axfi_kc.explanations.space import Space
 
     with working("reading"):
         inputs = given(options)
@@ -52,11 +53,12 @@ def _run(options: argparse.Namespace) -> None:
     report = _report(found, inputs.model, options) if options.verify else None
     if options.save is not None:
         found.region.save(writable(options.save, "circuit", options))
-    rows = found.to_frame().to_dict("records")
+    rows, space = found.to_frame().to_dict("records"), Space.over(inputs.domain)
     if options.json:
-        print_json({"rows": rows} | ({} if report is None else {"report": report.to_dict()}), "sensitivity")
+        checked = {} if report is None else {"report": report.to_dict()}
+        print_json({"rows": rows, **space.entries, **checked}, "sensitivity")
     else:
-        _print(found, rows, options)
+        _print(found, rows, space.lines, options)
         if report is not None:
             print(report)
     if report is not None and not report.ok:
@@ -72,8 +74,8 @@ def _report(found: Any, model: Any, options: argparse.Namespace) -> Any:
         return verify(found, model, budget=None if options.seconds is None else Budget(seconds=options.seconds))
 
 
-def _print(found: Any, rows: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    print(found)
+def _print(found: Any, rows: list[dict[str, Any]], space: list[str], options: argparse.Namespace) -> None:
+    print(found, *map(plain, space), sep="\n")
     columns = ("of", "name", "share", "probability", "count", "points")
     print(*text_table(columns, [_cells(row) for row in rows]), sep="\n")
     print_written([] if options.save is None else [options.save])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from axfi_kc.budget import Budget
 from axfi_kc.cli.inputs import add_command, add_json, add_missing, at_least, file_kind, load_circuit_model, load_model
 from axfi_kc.cli.outputs import file_path
 from axfi_kc.cli.own_process import LIBRARIES, Found, check_apart, reported
-from axfi_kc.cli.text import print_json, working
+from axfi_kc.cli.text import plain, print_json, working
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import counted
 from axfi_kc.errors import ResultFileError, VerificationError
 
 __all__ = ["add_verify", "saved_explanations"]
@@ -38,6 +40,7 @@ def add_verify(commands: Any) -> None:
     command.add_argument("--allow-pickle", action="store_true", help="load a pickled model; it may run any code")
     add_missing(command)
     command.add_argument("--rows", type=at_least(1), metavar="N", help="of a batch, only the first N rows")
+    command.add_argument("--verbose", action="store_true", help="of a batch, all that was checked of each row")
     command.add_argument("--seconds", type=float, metavar="S", help="what S seconds do not suffice for is sampled")
     command.add_argument("--points", type=int, metavar="N", help="points and steps per check [20000, 100000]")
     add_json(command)
@@ -55,16 +58,41 @@ def _run(options: argparse.Namespace) -> None:
         of_run = {} if run is None else {"rows_of_run": run}
         print_json({"reports": [report["document"] for report in reports], **of_run}, "verify")
     else:
-        print(*(report["text"] for report in reports), sep="\n")
+        _print(reports, is_batch=run is not None, verbose=options.verbose)
         if run is not None and len(reports) < run:
             stopped = options.rows is None or len(reports) < options.rows
-            print(f"checked {len(reports)} of {run} rows{': the run is not finished' if stopped else ''}")
+            print(f"checked {len(reports)} of {counted(run, 'row')}{': the run is not finished' if stopped else ''}")
     wrong = [k for k, report in enumerate(reports) if report["failed"]]
     if wrong:
         raise VerificationError(
-            f"Every check should hold, but {reports[wrong[0]]['failed']} failed in explanation {wrong[0]} "
-            f"({len(wrong)} of {len(reports)} explanations); do not rely on {options.result}."
+            f"Every check should hold, but {reports[wrong[0]]['failed']} failed in {_where(reports[wrong[0]])} "
+            f"({len(wrong)} of {counted(len(reports), 'explanation')}); do not rely on {options.result}."
         )
+
+
+def _print(reports: list[Found], *, is_batch: bool, verbose: bool) -> None:
+    """Print what came of the checks: of a batch the rows that are not proved, and how many there are of each kind."""
+    if not is_batch:
+        print(*(report["text"] for report in reports), sep="\n")
+        return
+    for report in reports:
+        if verbose:
+            print(f"{plain(_where(report))}: {report['text']}")
+        elif report["verdict"] != "proved":
+            lines = [f"{_where(report)}: {report['verdict']}; {report['numbers']}", *report["doubts"]]
+            print(*map(plain, lines), sep="\n  ")
+    counts = Counter(report["verdict"] for report in reports)
+    others = "".join(f", {counts[verdict]} {verdict}" for verdict in ("not refuted", "failed") if counts[verdict])
+    print(f"{counts['proved']} of {len(reports)} proved{others}")
+    unchecked = dict.fromkeys(text for report in reports for text in report["document"]["unchecked"])
+    if unchecked and not verbose:
+        print(f"not checked: {'; '.join(unchecked)}")
+
+
+def _where(report: Found) -> str:
+    """Return which explanation a report is about, in words."""
+    row = report["document"].get("row")
+    return "the explanation" if row is None else f"row {row}"
 
 
 def _rows_of_run(path: Path) -> int | None:
@@ -80,8 +108,7 @@ def _here(options: argparse.Namespace, explanations: list[Any], model: Any) -> l
     from axfi_kc.verification import verify
 
     budget = Budget(seconds=options.seconds, nodes=options.points)
-    reports = (verify(explanation, model, budget=budget) for explanation in explanations)
-    return [reported(report) for report in reports]
+    return [reported(verify(e, model, budget=budget), e.row) for e in explanations]
 
 
 def _apart(options: argparse.Namespace, kind: str) -> list[Found]:

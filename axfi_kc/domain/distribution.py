@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from axfi_kc.arguments import check_fields, checked, is_listable, number_array, quoted, whole
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
-from axfi_kc.domain.measures import Histogram, Number, Uniform, abridged, exact, shown
+from axfi_kc.domain.measures import Histogram, Number, Uniform, abridged, counted, exact, shown
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import ArgumentError, DomainError, ResultFileError
 from axfi_kc.json_text import distinct_keys, number_of, number_text, value_of, value_text
@@ -664,7 +664,7 @@ class Mixture(Distribution):
 
     def __str__(self) -> str:
         """Return it in words."""
-        return f"a mixture of {len(self.parts)} distributions"
+        return f"a mixture of {counted(len(self.parts), 'distribution')}"
 
 
 DISTRIBUTIONS: dict[str, Callable[[Mapping[str, Any]], Distribution]] = {}

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from axfi_kc.budget import Budget, Meter, Watch
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import counted
 from axfi_kc.engines.found import Found, Located, cell_worths
 from axfi_kc.engines.radius import largest_radius, naming_row
 from axfi_kc.errors import BudgetError
@@ -181,8 +182,8 @@ def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetErro
     """Return the error of a search that was given up, with the CXps found so far."""
     cxps = tuple(domain.names_of(mask) for mask in sorted_sets(found))
     return BudgetError(
-        f"The budget was spent after {meter.nodes} search nodes and {meter.seconds:.2f} s, with {len(cxps)} CXps "
-        "found (the error's cxps, each certified); allow more, or set max_size.",
+        f"The budget was spent after {counted(meter.nodes, 'search node')} and {meter.seconds:.2f} s, with "
+        f"{counted(len(cxps), 'CXp')} found (the error's cxps, each certified); allow more, or set max_size.",
         cxps=cxps,
         nodes=meter.nodes,
         seconds=meter.seconds,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real, is_missing
 from axfi_kc.domain.from_tables import as_table, one_row
-from axfi_kc.domain.measures import Number, exact
+from axfi_kc.domain.measures import Number, exact, shown
 from axfi_kc.engines import check_weights, engine_for
-from axfi_kc.errors import ArgumentError
+from axfi_kc.errors import ArgumentError, DomainError, SimilarityError
 from axfi_kc.explanations.answers import check_other_class
 from axfi_kc.explanations.cxps import size_limit
 from axfi_kc.explanations.explanation import Explanation
@@ -24,6 +26,9 @@ from axfi_kc.models import Similarity
 from axfi_kc.models.samples import Samples
 
 __all__ = ["explain_among"]
+
+
+_NUMBERS = (float, np.floating, Fraction, Decimal)
 
 
 @checked("weights", "domain", "budget", "toward")
@@ -54,13 +59,14 @@ def explain_among(
     rows
         A DataFrame, or an array with a row per point.
     outputs
-        What the model predicts for each row.
+        What the model predicts for each row. A Series beside a DataFrame must have the index of that.
     x
         The instance: an array, a Series or a dict.
     output
         The model's output there; it can be left out if `x` is one of the rows.
     delta
-        For regression: outputs at most this far apart count as similar.
+        For regression: outputs at most this far apart count as similar. It can be left out where all outputs are
+        labels, which numbers are only if they are whole.
     weights
         What a CXp weighs: ``"ratio"``, the share of dissimilar rows among those that differ from `x` in its features
         only; ``"count"``, how many dissimilar rows these are; ``"unit"``, 1.
@@ -76,8 +82,11 @@ def explain_among(
     Raises
     ------
     DomainError
-        If `x` is none of the rows and no `output` is given, or a row equal to `x` has another output.
-    SimilarityError, WeightError, BudgetError
+        If `x` is none of the rows and no `output` is given, a row equal to `x` has another output, or outputs have
+        another index than rows.
+    SimilarityError
+        If outputs are numbers that are not whole and there is no `delta`.
+    WeightError, BudgetError
 
     Notes
     -----
@@ -95,7 +104,10 @@ def explain_among(
     check_weights(weights)
     max_size = size_limit(max_size)
     space = _widened(Domain.from_data(rows), x) if domain is None else domain
+    _check_aligned(rows, outputs)
     samples, codes = Samples.of(space, rows, outputs), space.encode_point(x)
+    if delta is None and toward is None:
+        _check_labels(samples.outputs)
     similarity = Similarity.of(samples, delta, toward=toward)
     if output is not None:
         if not is_hashable(output) or is_missing(output):
@@ -108,6 +120,31 @@ def explain_among(
     located = codes[np.newaxis], [problem.output]  # known already: to look for it is a way through all rows
     found = engine.explain(codes[np.newaxis], weights=weights, max_size=max_size, budget=budget, located=located)
     return Explanation(problem, max_size, found[0], budget or Budget())
+
+
+def _check_aligned(rows: Any, outputs: Any) -> None:
+    """Raise if rows and outputs have indexes of pandas that do not say which output is of which row."""
+    if not all(hasattr(type(given), "iloc") for given in (rows, outputs)):
+        return
+    if len(rows) != len(outputs) or rows.index.equals(outputs.index):  # too few or many outputs are refused as such
+        return
+    pairs = enumerate(zip(rows.index, outputs.index, strict=True))
+    k, labels = next(((k, pair) for k, pair in pairs if pair[0] != pair[1]), (0, (rows.index[0], outputs.index[0])))
+    raise DomainError(
+        f"Rows and outputs should have the same index, but at position {k} it is {shown(labels[0], quoted=True)} for "
+        f"the rows and {shown(labels[1], quoted=True)} for the outputs; give outputs.loc[rows.index], or "
+        "outputs.to_numpy() to go by position."
+    )
+
+
+def _check_labels(outputs: Sequence[Any]) -> None:
+    """Raise if outputs are numbers of a regression: some are not whole."""
+    number = next((y for y in outputs if isinstance(y, _NUMBERS) and y % 1 != 0), None)
+    if number is not None:
+        raise SimilarityError(
+            f"Outputs such as {shown(number)} are those of a regression, which needs delta, the largest difference in "
+            "output that counts as similar, but none was given; pass delta=..., or labels as whole numbers or text."
+        )
 
 
 def _widened(domain: Domain, x: Any) -> Domain:

@@ -32,7 +32,6 @@ __all__ = [
     "other_class_errors",
     "others_named",
     "radius_words",
-    "space_words",
     "stopped_words",
     "surety_words",
     "toward_words",
@@ -275,7 +274,7 @@ def limit_words(explained: Any) -> str:
     """Return which CXps of an explanation are counted, if not all are, to stand behind "CXps"."""
     if explained.stopped_at is not None:
         return f" ({radius_words(explained.stopped_at)})"
-    return "" if explained.max_size is None else f" of at most {explained.max_size} features"
+    return "" if explained.max_size is None else f" of at most {counted(explained.max_size, 'feature')}"
 
 
 def no_cxp_words(explained: Any) -> str:
@@ -288,28 +287,6 @@ def no_cxp_words(explained: Any) -> str:
         f"No change of at most {counted(most, 'feature')} {does}: there is no CXp of that size; "
         f"a larger {'max_size' if explained.is_complete else 'budget'} may find some."
     )
-
-
-def space_words(explained: Any) -> dict[str, str]:
-    """Return which points counted, where not all of the domain did, and how likely they are, where features depend.
-
-    That is those that can exist, those within a region, and the joint distribution of the features.
-
-    Examples
-    --------
-    >>> from axfi_kc import Domain, Explainer, Integer, Region, feature
-    >>> domain = Domain([Integer("a", 0, 9), Integer("b", 0, 9)]).where(feature("a") <= feature("b"))
-    >>> space_words(Explainer(lambda p: p[0] > 4, domain, within=Region(frozen=["b"])).explain([1, 6]))
-    {'only points where': 'a <= b', 'only points with': 'b frozen'}
-    """
-    posed = getattr(explained, "problem", None)
-    region = getattr(posed, "region", None) or getattr(explained, "within", None)
-    # A region is said in its own words, so the constraints are those of the domain before it is clipped.
-    whole = getattr(getattr(posed, "whole", None), "domain", None) or getattr(explained, "whole", None)
-    rules, joint = (whole or explained.domain).constraints, explained.domain.distribution
-    found = {"only points where": "; ".join(map(str, rules))} if rules else {}
-    found |= {} if region is None or region.is_everywhere else {"only points with": str(region)}
-    return found if joint is None else found | {"features distributed as": str(joint)}
 
 
 def answer_words(explained: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -15,18 +16,19 @@ import numpy.typing as npt
 from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.measures import counted
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.domain.region import Region
 from axfi_kc.engines import Found, Numerators, fractions_of, nearest_floats
 from axfi_kc.errors import IncompleteError, ResultFileError
 from axfi_kc.explanations.answers import stopped_words
 from axfi_kc.explanations.explanation import Explanation
-from axfi_kc.explanations.files.document import class_names_of, data_of, stated_of
+from axfi_kc.explanations.files.document import class_names_of, data_of, region_of, stated_of
 from axfi_kc.explanations.files.domain_document import domain_of, listed, text_of
 from axfi_kc.explanations.files.labels import row_label
 from axfi_kc.explanations.files.stores import store_at
 from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import OwnPredict, Problem
+from axfi_kc.explanations.space import Space
 from axfi_kc.explanations.tables import BatchViews, SavedExplanation
 from axfi_kc.json_text import number_of, value_of
 from axfi_kc.models import Model, Similarity
@@ -96,13 +98,12 @@ class Batch(BatchViews, Sequence[Explanation]):
         problem = Problem(self._model, self._codes[n], self._found.outputs[n], self._similarity, own, names)
         problem = problem if self.within is None else problem.within(self.within)
         nodes, radius = None if self._found.nodes is None else self._found.nodes[n], self._found.radius(n)
-        return Explanation(problem, self.max_size, self._found[n], self.budget, nodes, self._probabilities, radius)
+        asked = problem, self.max_size, self._found[n], self.budget
+        return Explanation(*asked, nodes, self._probabilities, radius, self.rows[n])
 
     def __repr__(self) -> str:
-        """Return the number of instances and of CXps."""
-        skipped = f", {counted(len(self.skipped), 'row')} skipped" if self.skipped else ""
-        stopped = f", {stopped_words(self.radii)}" if self.stopped_rows else ""
-        return f"<Batch: {len(self)} explanations, {sum(self.cxp_counts)} CXps{stopped}{skipped}>"
+        """Return the number of instances and of CXps, and the space in a few words."""
+        return f"<Batch: {Space.of(self).after(self._extent(len(self)))}>"
 
     @property
     def domain(self) -> Domain:
@@ -197,15 +198,34 @@ class SavedBatch(BatchViews):
             document = {**self._header, **record}
             yield data_of(self.domain, document, SavedExplanation, stated=stated_of(self.domain, document))
 
+    @overload
+    def __getitem__(self, position: int) -> SavedExplanation: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[SavedExplanation]: ...
+    def __getitem__(self, position: int | slice) -> SavedExplanation | list[SavedExplanation]:
+        """Return one explanation, or a list of them (cost: the file is read up to the last of them)."""
+        if isinstance(position, slice):
+            wanted = range(*position.indices(len(self)))
+            found = {k: e for k, e in enumerate(islice(self, max(wanted, default=-1) + 1)) if k in wanted}
+            return [found[k] for k in wanted]
+        k = range(len(self))[position]
+        return next(islice(self, k, None))
+
     def __len__(self) -> int:
         """Return the number of rows in the file (cost: the file is read once)."""
         return len(self._records)
 
     def __repr__(self) -> str:
-        """Return where the results are, and how far they go."""
+        """Return where the results are, how far they go, and the space in a few words."""
         skipped = f", {counted(len(self.skipped), 'row')} skipped" if self.skipped else ""
         stopped = f", {stopped_words(self.radii)}" if self.stopped_rows else ""
-        return f"<SavedBatch: {len(self)} of {self.n_rows} explanations in {self.path}{stopped}{skipped}>"
+        extent = f"{amount(len(self))} of {counted(self.n_rows, 'explanation')} in {self.path}{stopped}{skipped}"
+        return f"<SavedBatch: {Space.of(self).after(extent)}>"
+
+    @cached_property
+    def within(self) -> Region | None:
+        """How far one may go from each instance; None: anywhere."""
+        return region_of(self._header)
 
     @property
     def is_complete(self) -> bool:

@@ -23,7 +23,7 @@ from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, preparing
 from axfi_kc.domain.domain import values_of
 from axfi_kc.domain.features import Real
 from axfi_kc.domain.from_tables import FeatureNames
-from axfi_kc.domain.measures import amount, is_count, shown
+from axfi_kc.domain.measures import amount, counted, is_count, shown
 from axfi_kc.engines import CxpSets, ListedCxps, check_countable, check_weights
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.problem import Problem
@@ -320,8 +320,8 @@ def named_axps(cxps: Iterable[int], names: tuple[str, ...], *, budget: Budget | 
     except BudgetSpent as spent:
         found = tuple(_names(m, names) for m in spent.found)
     raise BudgetError(
-        f"The budget was spent with {len(found)} AXps found (the error's axps, each certified); allow more, or use the "
-        "CXps alone.",
+        f"The budget was spent with {counted(len(found), 'AXp')} found (the error's axps, each certified); allow more, "
+        "or use the CXps alone.",
         axps=found,
     )
 

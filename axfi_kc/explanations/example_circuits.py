@@ -29,6 +29,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Real
 from axfi_kc.domain.from_tables import FeatureNames
 from axfi_kc.domain.grid import Axis, Cut, Grid
+from axfi_kc.domain.measures import counted
 from axfi_kc.durable_files import write_whole
 from axfi_kc.engines import BoxedEngine, boxed_engine_for
 from axfi_kc.engines.ball_weights import near_of
@@ -82,8 +83,10 @@ class ExampleCircuit:
 
     def __repr__(self) -> str:
         """Return which CXps it is about, and its size."""
-        about = f"CXp {list(self.features)}" if self.is_single else f"all CXps, of {len(self.features)} features"
-        return f"<ExampleCircuit: {about}; {self.size.nodes} nodes, {self.size.edges} edges>"
+        about = (
+            f"CXp {list(self.features)}" if self.is_single else f"all CXps, of {counted(len(self.features), 'feature')}"
+        )
+        return f"<ExampleCircuit: {about}; {counted(self.size.nodes, 'node')}, {counted(self.size.edges, 'edge')}>"
 
     @property
     def domain(self) -> Domain:

@@ -22,7 +22,7 @@ from axfi_kc.compilers import read_model
 from axfi_kc.compilers.compiled_model import compile_model
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import columns_named
-from axfi_kc.domain.measures import Number, shown
+from axfi_kc.domain.measures import Number, counted, shown
 from axfi_kc.domain.region import Region, check_region
 from axfi_kc.engines import (
     Engine,
@@ -53,6 +53,7 @@ from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.problem import OwnPredict, Problem
 from axfi_kc.explanations.progress import showing_progress, with_progress
 from axfi_kc.explanations.rows import Rows, rows_of
+from axfi_kc.explanations.space import Space
 from axfi_kc.explanations.workers import check_workers, in_workers, is_parallel
 from axfi_kc.models import Model, Similarity
 from axfi_kc.models.own_predict import (
@@ -136,9 +137,11 @@ class Manners:
 def _shown(value: Any) -> str:
     """Return a parameter in one short line."""
     if isinstance(value, Domain):
-        return f"<Domain of {len(value)} features>"
+        return f"<{Space.over(value).after('Domain of ' + counted(len(value), 'feature'))}>"
     text = " ".join(repr(value).split())
-    return text if len(text) <= _LONGEST else f"<{type(value).__name__}>"
+    if len(text) <= _LONGEST:
+        return text
+    return f"<Region: {Space(region=value).line}>" if isinstance(value, Region) else f"<{type(value).__name__}>"
 
 
 _ROWS_AT_ONCE = 256

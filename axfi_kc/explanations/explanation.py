@@ -14,7 +14,8 @@ from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.from_tables import FeatureNames
-from axfi_kc.domain.measures import Number
+from axfi_kc.domain.measures import Number, counted
+from axfi_kc.domain.region import Region
 from axfi_kc.engines import LISTED, CxpSets
 from axfi_kc.errors import BudgetError, DomainError, IncompleteError
 from axfi_kc.explanations.answers import margins_at, no_cxp_words
@@ -81,6 +82,8 @@ class Explanation(Views):
     stopped_at
         Where the budget ended before all that was asked for was found: the number of features up to which it was; see
         `radius`. None: all was found.
+    row
+        The label of the row in the table or batch that it is from; None where there is none.
     """
 
     problem: Problem
@@ -90,11 +93,17 @@ class Explanation(Views):
     nodes: int | None = None
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
     stopped_at: int | None = None
+    row: Any = None
 
     @property
     def domain(self) -> Domain:
         """The space in which the instance was explained."""
         return self.problem.model.domain
+
+    @property
+    def within(self) -> Region | None:
+        """How far one may go from the instance; None: anywhere."""
+        return self.problem.region
 
     @property
     def instance(self) -> dict[str, Any]:
@@ -214,7 +223,7 @@ class Explanation(Views):
         # Some are enough: after a spent budget, naming every CXp could itself take long.
         known = [] if listed is None else sorted_sets(listed.masks[:_NODES_TO_SEARCH])
         return BudgetError(
-            f"The budget was spent with {len(axps)} AXps found (the error's axps, each certified); "
+            f"The budget was spent with {counted(len(axps), 'AXp')} found (the error's axps, each certified); "
             "allow more, or use the CXps alone.",
             cxps=tuple(map(self.domain.names_of, known)),
             axps=tuple(map(self.domain.names_of, axps)),

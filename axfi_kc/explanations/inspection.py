@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import checked, number_array
+from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 
 __all__ = ["Inspection", "empty_batch", "grouped_rows"]
@@ -82,7 +83,7 @@ class Inspection(Mapping[str, Any]):
         """Return the features with the largest means."""
         order = np.argsort(-self.importances_mean, kind="stable")[:3].tolist()
         top = ", ".join(f"{self.feature_names[i]} {self.importances_mean[i]:.3g}" for i in order)
-        return f"<Inspection of {self.importances.shape[1]} rows: {top}>"
+        return f"<Inspection of {counted(self.importances.shape[1], 'row')}: {top}>"
 
 
 def empty_batch() -> DomainError:

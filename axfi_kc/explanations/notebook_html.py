@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from axfi_kc.domain.measures import abridged, amount, counted, shown
 from axfi_kc.domain.region import weight_words
 from axfi_kc.explanations.answers import limit_words, surety_words
+from axfi_kc.explanations.space import Space
 from axfi_kc.scores import shares_of
 
 if TYPE_CHECKING:
@@ -57,14 +58,14 @@ def explanation_html(explained: Explanation | SavedExplanation, kind: str) -> st
     ]
     hidden = len(ranked) - len(rows)
     unmoved = len(scores) - len(ranked)
-    notes = [f"{hidden} more features with smaller scores"] if hidden else []
-    notes += [f"{unmoved} features with score 0"] if unmoved else []
+    notes = [f"{counted(hidden, 'more feature')} with smaller scores"] if hidden else []
+    notes += [f"{counted(unmoved, 'feature')} with score 0"] if unmoved else []
     surety = surety_words(explained)
     title = f"Why {abridged(shown(explained.prediction_name), _LONGEST)}?{f' ({surety})' if surety else ''}"
     table = _table(("feature", "value", f"{kind} score", "", "share"), rows, right={1, 3, 4})
     exact = {f"score of {n}": scores[n] for n in ranked[:_MOST_FEATURES]}
     parts = [table, _note("; ".join(notes)), _cxp_table(explained), _axp_table(explained), _exact(explained, exact)]
-    return _box(title, "".join(parts))
+    return _box(title, _space(Space.of(explained)) + "".join(parts))
 
 
 def _cxp_table(explained: Explanation | SavedExplanation) -> str:
@@ -108,14 +109,14 @@ def _in_full(value: Fraction | int) -> str:
     return escape(text if len(text) <= _MOST_DIGITS else f"a fraction of {len(text):,} digits; ask e.scores(), e.cxps")
 
 
-def batch_html(title: str, rows: Sequence[tuple[str, float, float]], kind: str) -> str:
+def batch_html(title: str, rows: Sequence[tuple[str, float, float]], kind: str, *, space: Space) -> str:
     """Return a table of the features' mean shares of a score, given as name, mean and in how many it is relevant."""
     ranked = sorted(rows, key=lambda row: -row[1])[:_MOST_FEATURES]
     most = max((mean for _, mean, _ in rows), default=0.0) or 1.0
     cells = [(name, _bar(mean / most), f"{mean:.1%}", f"{often:.1%}") for name, mean, often in ranked]
     hidden = len(rows) - len(ranked)
     table = _table(("feature", f"mean share of the {kind} score", "", "relevant in"), cells, right={2, 3})
-    return _box(title, table + _note(f"{hidden} more features" if hidden else ""))
+    return _box(title, _space(space) + table + _note(counted(hidden, "more feature") if hidden else ""))
 
 
 def comparison_html(compared: Comparison) -> str:
@@ -206,6 +207,12 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: set[int
 
 def _note(text: str) -> str:
     return f'<div style="{_NOTE}">{escape(text)}</div>' if text else ""
+
+
+def _space(space: Space) -> str:
+    """Return the space in a short line, in full when the pointer rests on it; nothing where there is none to say."""
+    full = escape("; ".join(space.lines))
+    return f'<div style="{_NOTE}" title="{full}">{escape(space.line)}</div>' if space.line else ""
 
 
 def _box(title: str, content: str) -> str:

@@ -8,7 +8,7 @@ complement of each AXp, and explains the instance within the least of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.notebook_html import path_html
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import Radius, Reaches, measured, reaches_of, replace_radius
+from axfi_kc.explanations.space import Space
 from axfi_kc.explanations.tables import pandas_for
 from axfi_kc.families.masks import minimal_hitting_sets, sorted_sets
 from axfi_kc.models import Model
@@ -135,12 +136,13 @@ class RadiusPath(Sequence[RadiusStep]):
         return iter(self.steps)
 
     def __repr__(self) -> str:
-        """Return the number of changes, and where the first one is."""
+        """Return the number of changes, where the first one is, and the space in a few words."""
         known = "" if self.is_complete else ", not complete"
         first = next((step for step in self.steps if step.cxps), None)
         least = "" if first is None else f", first CXp at {amount(first.start)}"
         measured = f"{self.region.norm}, {_UNITS[self.region.unit]}"
-        return f"<RadiusPath: {counted(len(self.steps), 'step')} ({measured}){least}{known}>"
+        said = f"{counted(len(self.steps), 'step')} ({measured}){least}{known}"
+        return f"<RadiusPath: {replace(Space.of(self.steps[0].explanation), region=self.region).after(said)}>"
 
     def _repr_html_(self) -> str:
         """Return a table of the steps, for notebooks."""

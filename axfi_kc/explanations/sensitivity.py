@@ -108,7 +108,7 @@ class _Region:
 
     def __str__(self) -> str:
         """Return the answer in a sentence."""
-        number = "" if self.count is None else f", {amount(self.count)} of {amount(self.points or 0)} points"
+        number = "" if self.count is None else f", {amount(self.count)} of {counted(self.points or 0, 'point')}"
         return f"{self._question}: {shown(100 * self.probability, digits=4)} %{number} ({self.distribution})"
 
     def to_frame(self) -> pd.DataFrame:
@@ -152,7 +152,7 @@ class Robustness(_Region):
 
     @property
     def _question(self) -> str:
-        return f"output changes if at most {self.radius} feature{'s' * (self.radius != 1)} change"
+        return f"output changes if at most {counted(self.radius, 'feature')} change"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import checked, whole
+from axfi_kc.arguments import checked, is_hashable, quoted, whole
 from axfi_kc.budget import Account, Budget
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.from_tables import FeatureNames
-from axfi_kc.domain.measures import Number, amount, shown
+from axfi_kc.domain.from_tables import FeatureNames, listing
+from axfi_kc.domain.measures import Number, amount, counted, shown
 from axfi_kc.engines import Numerators, fractions_of, nearest_floats
-from axfi_kc.errors import BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
+from axfi_kc.errors import ArgumentError, BudgetError, DomainError, IncompleteError, MissingExtraError, ResultFileError
 from axfi_kc.explanations.answers import (
     UpToRadius,
+    extent_words,
     limit_words,
     name_of,
     no_cxp_words,
@@ -40,6 +41,7 @@ from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.radius import Radius, critical_radius
+from axfi_kc.explanations.space import Space
 from axfi_kc.families.masks import smallest_hitting_set, some_hitting_sets
 from axfi_kc.scores import DEFAULT_SCORES, check_complete, share_numerators, shares_of
 
@@ -94,6 +96,7 @@ def explanation_frame(explained: Explanation | SavedExplanation, kinds: Sequence
     if numbers is not None:
         columns["cxps"] = pd.Series([numbers[n] for n in names], dtype="int64" if _fit(numbers) else object)
     frame = pd.DataFrame(columns).set_axis(pd.Index(list(names), name="feature"))
+    frame.attrs |= Space.of(explained).entries
     if not explained.is_complete:
         frame.attrs["completeness"] = radius_words(explained.stopped_at)
     return frame
@@ -189,17 +192,18 @@ class Views(UpToRadius):
     __slots__ = ()
 
     def __repr__(self: Any) -> str:
-        """Return a summary: prediction, families and the top features."""
+        """Return a summary: prediction, families, the top features, and the space in a few words."""
         try:
             ranked = sorted(self.scores("shapley").items(), key=lambda item: -item[1])
             top = ", ".join(f"{name} {amount(value)}" for name, value in ranked[:3] if value) or "all 0"
         except BudgetError:
             top = "not within the budget"
         surety = surety_words(self)
-        return (
-            f"<{type(self).__name__}: prediction {shown(self.prediction_name, quoted=True)}"
-            f"{f' ({surety})' if surety else ''}, {self.cxp_count} CXps{limit_words(self)}; shapley: {top}>"
+        said = (
+            f"prediction {shown(self.prediction_name, quoted=True)}{f' ({surety})' if surety else ''}, "
+            f"{counted(self.cxp_count, 'CXp')}{limit_words(self)}; shapley: {top}"
         )
+        return f"<{type(self).__name__}: {Space.of(self).after(said)}>"
 
     @property
     def prediction_name(self: Any) -> Any:
@@ -551,7 +555,8 @@ class Views(UpToRadius):
     def to_frame(self, *, kinds: Sequence[str] = DEFAULT_SCORES, exact: bool = False) -> pd.DataFrame:
         """Return a row per feature: its value, its scores, each with its share, and the number of its CXps.
 
-        If the budget ended, the table's ``attrs["completeness"]`` says up to how many features CXps are known.
+        If the budget ended, the table's ``attrs["completeness"]`` says up to how many features CXps are known; its
+        ``attrs["space"]`` says which constraints, region and distribution there were, if any.
 
         Parameters
         ----------
@@ -704,10 +709,45 @@ class BatchViews:
         def instances(self) -> list[dict[str, Any]]:
             """The instances, as ``{feature name: value}``."""
 
+        @property
+        def skipped(self) -> Mapping[Any, str]:
+            """The labels of the rows that were skipped, and why."""
+
         def score_numerators(self, kind: str = "shapley") -> tuple[Any, list[int]]:
             """Return the scores as integers: ``numerators[n, i] / denominators[n]``, exactly."""
 
         def __len__(self) -> int: ...
+
+        def __getitem__(self, position: int) -> Any: ...
+
+    def at(self, label: Hashable) -> Any:
+        """Return the explanation of the row with this label, which need not be its position: rows may be skipped.
+
+        Of several rows of one label, the first.
+
+        Raises
+        ------
+        DomainError
+            If the row was skipped, with the reason, or there is none of that label.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> explainer = Explainer(lambda p: p[0] > 1, Domain([Integer("a", 0, 3)]))
+        >>> batch = explainer.explain_batch([[0], [7], [2]], on_error="skip")
+        >>> batch.rows, batch.at(2).instance, batch[1].row
+        ((0, 2), {'a': 2}, 2)
+        """
+        if not is_hashable(label):
+            raise ArgumentError(f"A row's label was expected, but {quoted(label)} was given; give one of `rows`.")
+        rows = list(self.rows)
+        if label in rows:
+            return self[rows.index(label)]
+        if label in self.skipped:
+            raise DomainError(f"Row {shown(label, quoted=True)} was skipped: {self.skipped[label]}")
+        whole = getattr(self, "n_rows", len(rows))
+        known = f"The rows are {listing(rows)}" if len(rows) == whole else f"{extent_words(self)} are there"
+        raise DomainError(f"{known}, but row {quoted(label)} was asked for; choose one of them.")
 
     def score_fractions(self, kind: str = "shapley") -> npt.NDArray[np.object_]:
         """Return a score as Fractions, a row per instance and a column per feature."""
@@ -768,7 +808,8 @@ class BatchViews:
 
         The prediction's name and probability have columns of their own where there are class names and where the
         model gives probabilities. Where the budget of a row ended, ``completeness`` says up to how many features its
-        CXps are known.
+        CXps are known. The table's ``attrs["space"]`` says which constraints, region and distribution there were, if
+        any.
 
         Parameters
         ----------
@@ -795,7 +836,9 @@ class BatchViews:
         else:
             found = self.score_fractions(kind) if exact else self.score_floats(kind)
         columns |= dict(zip(names, found.T, strict=True))
-        return pd.DataFrame(columns, index=list(self.rows))
+        frame = pd.DataFrame(columns, index=list(self.rows))
+        frame.attrs |= Space.of(self).entries
+        return frame
 
     def _answers(self, *, exact: bool) -> dict[str, Any]:
         """Return the columns that say what the model gives, and how many CXps there are."""
@@ -928,9 +971,13 @@ class BatchViews:
         for name, column in zip(self.domain.names, numerators.T.tolist(), strict=True):
             total = fsum(t / d for t, d in zip(column, denominators, strict=True) if t)
             rows.append((name, total / (n or 1), sum(t != 0 for t in column) / (n or 1)))
-        stopped = stopped_words(self.radii)
-        title = f"{n} explanations, {sum(self.cxp_counts)} CXps{f', {stopped}' if stopped else ''}"
-        return batch_html(title, rows, kind)
+        return batch_html(self._extent(n), rows, kind, space=Space.of(self))
+
+    def _extent(self, n: int) -> str:
+        """Return how many explanations there are, with how many CXps, and which rows are cut short or missing."""
+        parts = [counted(n, "explanation"), counted(sum(self.cxp_counts), "CXp"), stopped_words(self.radii)]
+        parts += [f"{counted(len(self.skipped), 'row')} skipped"] * bool(self.skipped)
+        return ", ".join(filter(None, parts))
 
     def _repr_html_(self) -> str:
         """Return the batch as notebooks show it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.circuits.circuit import circuit_in
 from axfi_kc.circuits.exchange.graphs import to_networkx
 from axfi_kc.domain import Domain, Integer
+from axfi_kc.domain.measures import counted
 from axfi_kc.durable_files import write_whole
 from axfi_kc.errors import CircuitError, DomainError
 from axfi_kc.plots.circuit_layout import laid_out_circuit
@@ -189,7 +190,9 @@ def plot_circuit(
         _node(ax, placed.nodes[node], names[node], data["kind"])
     ax.set(xlim=(-0.05, wide + 0.05), ylim=(-0.05, high + 0.05))
     ax.axis("off")
-    size = f"{found.size.nodes} nodes, {found.size.edges} {'elements' if language == 'sdd' else 'edges'}"
+    size = (
+        f"{counted(found.size.nodes, 'node')}, {counted(found.size.edges, 'element' if language == 'sdd' else 'edge')}"
+    )
     about = f"{_NAMES.get(language, 'Circuit')}: {size}" if title is None else title
     caption(ax, about, _NOTES.get(language, "values on no edge lead to 0"))
     return ax

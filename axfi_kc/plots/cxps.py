@@ -10,6 +10,7 @@ from axfi_kc.errors import DomainError
 from axfi_kc.explanations.answers import no_cxp_words
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import (
+    NOTE_LINE,
     bare,
     caption,
     check_explanation,
@@ -22,7 +23,7 @@ from axfi_kc.plots.style import (
     text_width,
     value,
 )
-from axfi_kc.plots.titles import output_words
+from axfi_kc.plots.titles import output_words, space_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +66,9 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
         raise DomainError(f"There is no CXp to draw. {no_cxp_words(explanation)}")
     shown = _fitting(cxps[:max_cxps], max_features)
     names = _most_frequent(shown)
-    host = own_axes(ax, width=max(4.3 + 0.33 * len(shown), 5.6), height=3.1 + 0.3 * len(names))
+    space = space_line(explanation)
+    high = 3.1 + 0.3 * len(names) + NOTE_LINE * bool(space)
+    host = own_axes(ax, width=max(4.3 + 0.33 * len(shown), 6.6 if space else 5.6), height=high)
     above, matrix, beside = _panels(host, columns=len(shown), rows=len(names))
     for column, cxp in enumerate(shown):
         _column(matrix, column, [names.index(n) for n in cxp.features], len(names))
@@ -81,7 +84,8 @@ def plot_cxps(explanation: Explanation, *, max_cxps: int = 20, max_features: int
     left = total - len(shown)
     note = f", {amount(left)} not shown" if left else ""
     prediction = value(explanation.prediction_name)
-    caption(above, f"What can change {prediction}? {counted(total, 'CXp')}{note}", output_words(explanation))
+    below = "\n".join(filter(None, (output_words(explanation), space)))
+    caption(above, f"What can change {prediction}? {counted(total, 'CXp')}{note}", below)
     return matrix
 
 

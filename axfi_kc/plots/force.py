@@ -14,6 +14,7 @@ from axfi_kc.domain.measures import amount
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import (
+    NOTE_LINE,
     bare,
     caption,
     check_explanation,
@@ -27,7 +28,7 @@ from axfi_kc.plots.style import (
     text_width,
     value,
 )
-from axfi_kc.plots.titles import output_words, why
+from axfi_kc.plots.titles import output_words, space_line, why
 from axfi_kc.scores import find_score
 
 if TYPE_CHECKING:
@@ -112,16 +113,17 @@ def plot_force(
         raise DomainError("There is no score above 0 to draw; look at explanation.cxps, which says why.")
     names = {n: f"{label(n, 24)} = {value(v, 12)}" for n, v in explanation.instance.items()}
     strips = [_score_strip(scores, names, max_features)]
-    notes = [
-        f"{output_words(explanation)}\n{find_score(kind).about}, from 0 to {amount(sum(scores.values()), digits=3)}"
-    ]
+    extent = f"{find_score(kind).about}, from 0 to {amount(sum(scores.values()), digits=3)}"
+    space = space_line(explanation)
+    notes = ["\n".join(filter(None, (output_words(explanation), space, extent)))]
     if shap is not None:
         theirs, base = _shap_values(shap, list(scores))
         if any(theirs.values()):  # else the note says that all are 0
             strips.append(_shap_strip(theirs, base, names, max_features))
         notes.append(_shap_words(theirs, base, [names[n] for n in explanation.relevant if not theirs[n]]))
     heights = [_STRIP + 0.6 + _ROW * (max(level for *_, level in _places(strip)) + 1) for strip in strips]
-    host = own_axes(ax, width=_WIDE + 0.5, height=sum(heights) + 0.85 * len(strips))
+    high = sum(heights) + 0.85 * len(strips) + NOTE_LINE * bool(space)
+    host = own_axes(ax, width=_WIDE + 0.5, height=high)
     rows = [host]
     if len(strips) > 1:
         grid = inner_grid(host, 2, 1, height_ratios=heights)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from axfi_kc.domain.measures import amount, counted
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import (
+    NOTE_LINE,
     caption,
     check_explanation,
     check_limit,
@@ -19,6 +20,7 @@ from axfi_kc.plots.style import (
     signed,
     text_width,
 )
+from axfi_kc.plots.titles import space_line
 from axfi_kc.scores import shares_of
 from axfi_kc.scores.interactions import find_interaction
 
@@ -80,7 +82,9 @@ def plot_interactions(
     names, pairs = _strongest(found, explanation, max_features, max_pairs)
     places = {n: _place(k, len(names)) for k, n in enumerate(names)}
     left, right = _margins(places)
-    ax = own_axes(ax, width=max(_INCH * (left + right) + 0.3, 6.0), height=_INCH * 2.5 + 0.8)
+    space = space_line(explanation)
+    high = _INCH * 2.5 + 0.8 + NOTE_LINE * bool(space)
+    ax = own_axes(ax, width=max(_INCH * (left + right) + 0.3, 6.0), height=high)
     shares = shares_of(explanation.scores("banzhaf" if kind == "banzhaf" else "shapley"))
     for n in names:
         _draw_name(ax, n, places[n])
@@ -93,9 +97,8 @@ def plot_interactions(
     hidden = len(found) - len(pairs)
     lines = "lines: interaction, solid below 0, dashed above" if found else "no two features interact"
     words = f"discs: share of the score; {lines}"
-    caption(
-        ax, f"{about} of two features", words + (f" ({counted(hidden, 'weaker pair')} not shown)" if hidden else "")
-    )
+    words += f" ({counted(hidden, 'weaker pair')} not shown)" if hidden else ""
+    caption(ax, f"{about} of two features", "\n".join(filter(None, (words, space))))
     return ax
 
 

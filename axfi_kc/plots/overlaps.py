@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError
 from axfi_kc.plots.style import bare, caption, check_title, label, letters, own_axes, palette
 
@@ -94,4 +95,4 @@ def _name(pair: Any) -> str:
 
 def _counts(numbers: list[int]) -> str:
     least, most = min(numbers), max(numbers)
-    return f"{least} instances each" if least == most else f"{least} to {most} instances each"
+    return f"{counted(least, 'instance')} each" if least == most else f"{least} to {most} instances each"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from axfi_kc.domain.measures import amount
+from axfi_kc.domain.measures import amount, counted
 from axfi_kc.domain.region import weight_words
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.radius_path import RadiusPath
 from axfi_kc.plots.style import (
+    NOTE_LINE,
     bare,
     caption,
     check_limit,
@@ -21,6 +22,7 @@ from axfi_kc.plots.style import (
     palette,
     text_width,
 )
+from axfi_kc.plots.titles import space_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +70,9 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     names, spans = list(lives)[:most], list(lives.values())[:most]
     labels = [_label(features) for features in names]
     lines = max(text.count("\n") + 1 for text in labels)
-    ax = own_axes(ax, width=8.0, height=1.7 + (0.14 + 0.16 * lines) * len(names))
+    # Which radius a step has is what the picture shows; the rest of the region is that of the path.
+    space = space_line(path[0].explanation, region=path.region)
+    ax = own_axes(ax, width=8.0, height=1.7 + (0.14 + 0.16 * lines) * len(names) + NOTE_LINE * bool(space))
     last = _right_end(path)
     for row, ends in enumerate(spans):
         for start, end, is_open in ends:
@@ -78,7 +82,7 @@ def plot_radius_path(path: RadiusPath, *, most: int = 15, title: str = "", ax: A
     ax.grid(axis="x", color=palette(ax).faint, linewidth=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel(f"radius: {path.measure}", fontsize=letters("label"))
-    caption(bare(ax), heading, _note(path, len(lives) - len(names)))
+    caption(bare(ax), heading, "\n".join(filter(None, (_note(path, len(lives) - len(names)), space))))
     _begin(ax, min(float(ends[0][0]) for ends in spans), last)
     return ax
 
@@ -143,6 +147,6 @@ def _draw_life(ax: Axes, row: int, start: float, end: float, is_open: bool, *, g
 def _note(path: RadiusPath, left_out: int) -> str:
     parts = weight_words(path.region)
     parts += ["open circle: from just beyond it on"] * any(step.is_open for step in path)
-    parts += [f"{left_out} more CXps appear later"] * bool(left_out)
+    parts += [f"{counted(left_out, 'more CXp')} appear{'s' * (left_out == 1)} later"] * bool(left_out)
     parts += ["not complete: the budget was spent"] * (not path.is_complete)
     return "; ".join(parts)

@@ -14,6 +14,7 @@ from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.plots.style import (
+    NOTE_LINE,
     bare,
     caption,
     check_explanation,
@@ -28,7 +29,7 @@ from axfi_kc.plots.style import (
     text_width,
     value,
 )
-from axfi_kc.plots.titles import change_words, moves_of, nearest_of_all, output_words, why
+from axfi_kc.plots.titles import change_words, moves_of, nearest_of_all, output_words, space_line, why
 from axfi_kc.scores import find_score, shares_of
 
 if TYPE_CHECKING:
@@ -92,13 +93,14 @@ def plot_scores(
     names = [f"{label(name)} = {value(values[name])}" for name, _ in shown]
     words = [f"{amount(s, digits=3)} ({float(shares[name]):.0%})   {moves.get(name, '')}".rstrip() for name, s in shown]
     room = max(map(text_width, names)) + max(map(text_width, words))
-    ax = own_axes(ax, width=3.4 + room, height=1.5 + 0.34 * len(shown))
+    space = space_line(explanation)
+    ax = own_axes(ax, width=3.4 + room, height=1.5 + 0.34 * len(shown) + NOTE_LINE * bool(space))
     bars = ax.barh(range(len(shown)), [float(s) for _, s in shown], color=palette(ax).bar, height=0.7)
     ax.set_yticks(range(len(shown)), names)
     ax.invert_yaxis()
     _score_axis(ax, kind, hidden=len(ranked) - len(shown), ticks=5)
     label_bars(bare(ax), bars, words)
-    caption(ax, why(explanation), "\n".join(filter(None, (output_words(explanation), change_words(change)))))
+    caption(ax, why(explanation), "\n".join(filter(None, (output_words(explanation), change_words(change), space))))
     return ax
 
 
@@ -152,7 +154,8 @@ def plot_batch(
     table = np.array([[float(s) for s in row.values()] for row in rows])
     ranked = np.argsort(-table.mean(axis=0), kind="stable")
     shown = [int(i) for i in ranked if table[:, i].any()][:max_features] or [int(ranked[0])]
-    ax = own_axes(ax, width=7.8, height=1.7 + 0.42 * len(shown))
+    space = space_line(*chosen)
+    ax = own_axes(ax, width=7.8, height=1.7 + 0.42 * len(shown) + NOTE_LINE * bool(space))
     for row, i in enumerate(shown):
         _swarm(ax, table[:, i], _colours(chosen, i), row=row)
     ax.set_yticks(range(len(shown)), [label(names[i]) for i in shown])
@@ -160,7 +163,9 @@ def plot_batch(
     _score_axis(ax, kind, hidden=len(names) - len(shown), ticks=6, what=", share of the sum" if shares else "")
     of = "" if len(chosen) == len(batch) else f" of {len(batch)}"
     title, mean = ("Shares of scores", "mean share") if shares else ("Scores", "mean score")
-    caption(ax, f"{title} over {len(chosen)}{of} instances", f"sorted by {mean}, which the long stroke marks")
+    sorting = f"sorted by {mean}, which the long stroke marks"
+    over = counted(len(chosen), "instance") if not of else f"{len(chosen)}{of} instances"
+    caption(ax, f"{title} over {over}", f"{sorting}\n{space}" if space else sorting)
     features = [chosen[0].domain.features[i] for i in shown]
     _legend(ax, unordered=any(isinstance(f, Categorical) for f in features), missing=any(f.missing for f in features))
     return bare(ax)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DARK",
     "LIGHT",
+    "NOTE_LINE",
     "Palette",
     "bare",
     "caption",
@@ -108,6 +109,8 @@ DARK = Palette(
 )
 _TINY = 1e-6  # below, and above its inverse, a tick is shown with its power of ten
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+NOTE_LINE = 0.17
+"""What a line of a caption's note takes, in inches of figures."""
 _BESIDE = 0.1  # inches between a bar and its text, and after it
 _EDGE = 0.08  # inches around what is drawn
 _BASE = 10.0  # points: the letters for which the sizes of figures are meant, matplotlib's own default
@@ -364,30 +367,44 @@ def label_bars(ax: Axes, bars: Any, words: Sequence[str], *, what: str = "label"
 
 def caption(ax: Axes, title: str, note: str = "", *, above: float = 0.0) -> None:
     """Set the title, with a smaller note below it, so many points above the axes; long lines of the note are broken."""
+    room = _room(ax, note)
+    drawn = _captioned(ax, title, _broken(note, room), above)
+    if drawn is None or text_width(drawn.get_text(), "small") < 0.5 * _width(ax):
+        return  # a short note needs no layout, which takes time
+    laid_out(ax)  # which may have moved the axes to make room for the note
+    box, figure = drawn.get_window_extent(), drawn.get_figure()
+    beyond = max(figure.bbox.x0 - box.x0, box.x1 - figure.bbox.x1)
+    if beyond > 0:
+        drawn.remove()
+        narrower = max(room - 2 * beyond / (figure.dpi * _scale()) - 0.2, 1.0)
+        _captioned(ax, title, _broken(note, narrower), above)
+
+
+def _captioned(ax: Axes, title: str, note: str, above: float) -> Any:
+    """Draw a title and, in the lines as they are, a note, which is returned if there is one."""
     small = letters("small")
-    note = _broken(note, _room(ax, note))
     lines = note.count("\n") + 1 if note else 0
     ax.set_title(title, fontsize=letters("title"), pad=8 + above + 1.4 * small * lines, wrap=True)
-    if note:
-        ax.annotate(
-            note,
-            (0.5, 1.0),
-            xytext=(0, 5 + above),
-            xycoords="axes fraction",
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=small,
-            color=palette(ax).soft,
-        )
+    if not note:
+        return None
+    return ax.annotate(
+        note,
+        (0.5, 1.0),
+        xytext=(0, 5 + above),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=small,
+        color=palette(ax).soft,
+    )
 
 
 def _room(ax: Axes, note: str) -> float:
     """Return how many inches a line that is centred over the axes can have within the figure."""
     figure: Any = ax.figure
-    inch = figure.dpi * _scale()
-    whole = figure.bbox.width / inch
-    if text_width(note, "small") > 0.5 * whole:  # a short note needs no layout, which takes time
+    inch, whole = figure.dpi * _scale(), _width(ax)
+    if text_width(note, "small") > 0.5 * whole:
         laid_out(ax)
         box = ax.get_window_extent()
         centre = (box.x0 + box.x1) / 2 - figure.bbox.x0
@@ -395,12 +412,18 @@ def _room(ax: Axes, note: str) -> float:
     return max(whole - 0.2, 1.0)
 
 
+def _width(ax: Axes) -> float:
+    """Return the width of the figure in the inches of :func:`own_axes`."""
+    figure: Any = ax.figure
+    return float(figure.bbox.width / (figure.dpi * _scale()))
+
+
 def _broken(text: str, room: float) -> str:
     """Return a text in lines of at most so many inches, as far as its words allow."""
     lines: list[str] = []
     for given in text.split("\n"):
         lines.append("")
-        for word in given.split():
+        for word in filter(None, given.split(" ")):  # words that are held together by other spaces stay so
             longer = f"{lines[-1]} {word}".lstrip()
             if not lines[-1] or text_width(longer, "small") <= room:
                 lines[-1] = longer

@@ -1,20 +1,25 @@
-"""What stands above a picture of one explanation: the output, and the nearest change of it."""
+"""What stands above a picture of one explanation: the output, the nearest change of it, and the space in a line."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.domain.measures import amount
+from axfi_kc.domain.region import Region
 from axfi_kc.errors import AxfiError
 from axfi_kc.explanations.answers import answer_words, name_of
 from axfi_kc.explanations.counterfactuals import Counterfactual, nearest_counterfactual
+from axfi_kc.explanations.space import Space
 from axfi_kc.plots.style import label, value
 
-__all__ = ["change_words", "moves_of", "nearest_of_all", "output_words", "why"]
+__all__ = ["change_words", "moves_of", "nearest_of_all", "output_words", "space_line", "why"]
 
 
 _MOST_CXPS = 2_000  # to look through for the nearest change
+_LONGEST = 44  # letters of what is held together on a line
+_HELD = "\N{NO-BREAK SPACE}"
 _LIMIT = Budget(nodes=100_000, seconds=2.0)  # a picture should not take longer than its explanation did
 
 
@@ -46,6 +51,30 @@ def output_words(explanation: Any) -> str:
     delta = getattr(explanation, "delta", None)
     similar = "" if delta is None else f"; within {amount(delta)} of it outputs are similar"
     return f"output {label(answer_words(explanation), 60)}{similar}"
+
+
+def space_line(*explained: Any, region: Region | None = None) -> str:
+    """Return the space of explanations in a short line; nothing where it is the whole domain, or not theirs in common.
+
+    Parameters
+    ----------
+    explained
+        The explanations in the picture.
+    region
+        What is said in place of the region of each of them, where the picture is about several.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer, Region
+    >>> explainer = Explainer(lambda p: p[0] > 1, Domain([Integer("a", 0, 3)]), within=Region(radius=2))
+    >>> space_line(explainer.explain([1])).split()
+    ['radius', '2']
+    """
+    spaces = map(Space.of, explained)
+    lines = {(space if region is None else replace(space, region=region)).line for space in spaces}
+    found = label(lines.pop(), 120) if len(lines) == 1 and "" not in lines else ""
+    # Where it has to be broken it is, if that can be, between its parts.
+    return "; ".join(part if len(part) > _LONGEST else part.replace(" ", _HELD) for part in found.split("; "))
 
 
 def nearest_of_all(explanation: Any) -> Counterfactual | None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from axfi_kc.arguments import is_listable, quoted
 from axfi_kc.budget import Account, Budget
+from axfi_kc.domain.measures import counted
 from axfi_kc.engines import CxpSets, Found, Numerators, Share
 from axfi_kc.engines.radius import naming_row
 from axfi_kc.errors import IncompleteError, WeightError
@@ -169,7 +170,7 @@ def check_complete(radius: int | None, n_features: int) -> None:
     """Raise if there may be CXps of more features than those that are known: AXps need all of them."""
     if radius is not None and radius < n_features:
         raise IncompleteError(
-            f"AXps need all CXps, but only those of at most {radius} features were computed; "
+            f"AXps need all CXps, but only those of at most {counted(radius, 'feature')} were computed; "
             "explain again without max_size, or with a larger budget."
         )
 

@@ -77,8 +77,8 @@ class Report:
     Examples
     --------
     >>> report = Report((Check("cxp", ("age",), "proved", "witness"),), "Tree", "trees")
-    >>> report.ok, report.complete, len(report.failed)
-    (True, True, 0)
+    >>> report.ok, report.complete, len(report.failed), report.verdict
+    (True, True, 0, 'proved')
     """
 
     checks: tuple[Check, ...]
@@ -111,6 +111,22 @@ class Report:
         """What is wrong."""
         return self._with("failed")
 
+    @property
+    def verdict(self) -> str:
+        """What came of it all: ``"proved"``, ``"not refuted"`` (something was sampled) or ``"failed"``."""
+        return "failed" if self.failed else "proved" if self.complete else "not refuted"
+
+    @property
+    def doubts(self) -> list[str]:
+        """A line for each of the first checks that are not proved, those that failed first, and one for the rest."""
+        odd = [*self.failed, *self.sampled]
+        return [*map(str, odd[:_SHOWN]), *([f"... and {len(odd) - _SHOWN} more"] if len(odd) > _SHOWN else [])]
+
+    @property
+    def numbers(self) -> str:
+        """How many checks came to what, in words."""
+        return f"{len(self.proved)} proved, {len(self.sampled)} sampled, {len(self.failed)} failed"
+
     def _with(self, status: Status) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.status == status)
 
@@ -136,17 +152,13 @@ class Report:
         for kind in kinds:
             found = (f"{counts[kind, s]} {s}" for s in ("proved", "sampled", "failed") if counts[kind, s])
             lines.append(f"  {kind}: {', '.join(found)}")
-        odd = [*self.failed, *self.sampled]
-        lines += [f"  {check}" for check in odd[:_SHOWN]]
-        lines += [f"  ... and {len(odd) - _SHOWN} more"] if len(odd) > _SHOWN else []
+        lines += [f"  {line}" for line in self.doubts]
         lines += [f"  not checked: {'; '.join(self.unchecked)}"] if self.unchecked else []
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         """Return the verdict and the numbers of checks."""
-        verdict = "failed" if self.failed else "proved" if self.complete else "not refuted"
-        numbers = f"{len(self.proved)} proved, {len(self.sampled)} sampled, {len(self.failed)} failed"
-        return f"<Report: {verdict}; {numbers}; {self.model} read through {self.reading}>"
+        return f"<Report: {self.verdict}; {self.numbers}; {self.model} read through {self.reading}>"
 
 
 _POINTS = 20_000  # per check, unless a budget says otherwise

@@ -6,11 +6,13 @@ import json
 
 import joblib
 import matplotlib as mpl
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
 from skops.io import dump
 
+import axfi_kc as ax
 from axfi_kc.cli import main
 
 mpl.use("Agg")
@@ -170,3 +172,16 @@ def test_classes_of_two(tmp_path, cancer, capsys) -> None:
     model.save_model(tmp_path / "model.json")
     assert main(["info", str(tmp_path / "model.json"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["classes"] == 2
+
+
+def test_one_of_a_kind_is_singular(tmp_path, capsys) -> None:
+    rows = pd.DataFrame({"a": [0, 1, 2, 3], "b": [0, 1, 0, 1]})
+    dump(DecisionTreeClassifier().fit(rows, rows.a > 1), tmp_path / "tree.skops")
+    rows.to_csv(tmp_path / "data.csv", index=False)
+    files = [str(tmp_path / "tree.skops"), str(tmp_path / "data.csv")]
+    assert main(["explain", *files, "--domain", files[1], "--max-size", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "The other feature is in no CXp of at most 1 feature: it scores 0." in text
+    e = ax.Explainer(lambda p: p[0] > 1, ax.Domain([ax.Integer("a", 0, 3)]), max_size=1).explain([0])
+    assert "1 CXp of at most 1 feature;" in repr(e)
+    assert repr(e.problem.circuit).endswith("over 1 feature (a)>")

@@ -99,6 +99,33 @@ def test_batches_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert all(report["ok"] and report["complete"] for report in found)
 
 
+def test_batches_say_which_rows_are_not_proved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "tree.jsonl", "tree.skops") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("4 of 4 proved\nnot checked: ")
+    assert text.count("\n") == 2
+    assert run(folder, "tree.jsonl", "tree.skops", "--verbose") == 0
+    text = capsys.readouterr().out
+    assert [f"row {k}: <Report: proved;" in text for k in range(5)] == [True] * 4 + [False]
+    assert text.endswith("4 of 4 proved\n")
+
+
+def test_rows_are_named_by_their_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = pytest.importorskip("pandas").DataFrame(X[:3], columns=DOMAIN.names, index=["ann", "bob", "cy"])
+    skops = pytest.importorskip("skops.io")
+    other = type(kind("tree").model)(max_depth=2, random_state=1).fit(X[::3], np.roll(THREE, 1)[::3])
+    skops.dump(other, folder / "unlike.skops")
+    ax.Explainer(kind("tree").model, DOMAIN).explain_to(folder / "named.jsonl", frame)
+    assert run(folder, "named.jsonl", "unlike.skops") == 1
+    printed = capsys.readouterr()
+    failed = [name for name in frame.index if f"row {name}: failed; " in printed.out]
+    assert failed
+    assert f"of 3 proved, {len(failed)} failed\n" in printed.out.replace("1 not refuted, ", "")
+    assert f" failed in row {failed[0]} (" in printed.err
+    assert run(folder, "named.jsonl", "unlike.skops", "--json") == 1
+    assert [r["row"] for r in json.loads(capsys.readouterr().out)["reports"]] == list(frame.index)
+
+
 def test_another_model_and_missing_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skops = pytest.importorskip("skops.io")
     tree = type(kind("tree").model)(max_depth=2, random_state=1).fit(X[::3], np.roll(THREE, 1)[::3])

@@ -184,3 +184,31 @@ def test_rows_without_an_output_are_named(outputs: Any) -> None:
             explain_among([[0, 0], [0, 1], [1, 1]], outputs, x)
     with pytest.raises(ArgumentError, match="output= takes what a model may answer, but nan was given"):
         explain_among([[0, 0], [0, 1], [1, 1]], [0, 1, 1], [1, 0], output=float("nan"))
+
+
+@pytest.mark.parametrize("numbers", [float, np.float32, Fraction])
+def test_numbers_that_are_not_whole_need_a_delta(numbers: Any) -> None:
+    rows, outputs = [[0, 0], [0, 1], [1, 1]], [numbers(0), numbers(0.25), numbers(0.75)]
+    with pytest.raises(SimilarityError, match=r"such as 0\.25 are those of a regression, which needs delta, .*delta="):
+        explain_among(rows, outputs, rows[0])
+    e = explain_among(rows, outputs, rows[0], delta=Fraction(1, 4))
+    assert [c.features for c in e.cxps] == [("x0", "x1")]
+
+
+def test_whole_floats_may_be_labels() -> None:
+    rows = [[0, 0], [0, 1], [1, 1]]
+    e = explain_among(rows, [0.0, 1.0, 1.0], rows[0])
+    assert [c.features for c in e.cxps] == [("x1",)]
+    assert explain_among(rows, [0.5, 1.5, 1.5], rows[0], toward=1.5).toward == 1.5
+
+
+def test_outputs_have_the_index_of_the_rows() -> None:
+    rows = pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}, index=[5, 6, 7])
+    outputs = pd.Series([0, 1, 0], index=[5, 6, 7])
+    expected = [("b",)]
+    assert [c.features for c in explain_among(rows, outputs, rows.iloc[0]).cxps] == expected
+    for other in (outputs.reset_index(drop=True), outputs.iloc[::-1], outputs.set_axis([5, 6, 8])):
+        with pytest.raises(DomainError, match=r"same index, but .*; give outputs\.loc\[rows\.index\]"):
+            explain_among(rows, other, rows.iloc[0])
+    assert [c.features for c in explain_among(rows, outputs.to_numpy(), rows.iloc[0]).cxps] == expected
+    assert [c.features for c in explain_among(rows.to_numpy(), outputs, [0, 0], output=0).cxps] == [("x1",)]

@@ -146,4 +146,4 @@ def test_long_reprs_are_shortened() -> None:
         def __call__(self, p: tuple) -> int:
             return p[0]
 
-    assert repr(ax.Explainer(Model(), domain)).startswith("Explainer(<Model>, <Domain of 1 features>")
+    assert repr(ax.Explainer(Model(), domain)).startswith("Explainer(<Model>, <Domain of 1 feature>")

@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
@@ -17,6 +18,7 @@ from matplotlib.colors import to_rgb
 from sklearn.tree import DecisionTreeClassifier
 
 import axfi_kc as ax
+from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.explanations.radius_path import radius_path
 from axfi_kc.plots import (
     plot_batch,
@@ -52,7 +54,11 @@ def majority(kind: str) -> tuple[Any, ax.Domain]:
     """Return a vote that more than half of the features have to win, over features with names of a kind."""
     domain = ax.Domain([ax.Categorical(name, ["in favour, as before", "b", "c"]) for name in NAMES[kind]])
     least = len(domain) // 2
-    return (lambda p: "granted" if sum(v[0] == "i" for v in p) > least else "refused"), domain
+    return partial(in_favour, least=least), domain
+
+
+def in_favour(point: Any, *, least: int) -> str:
+    return "granted" if sum(v[0] == "i" for v in point) > least else "refused"
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +88,24 @@ def one_row_pictures(e: ax.Explanation) -> dict[str, Callable[[], Axes]]:
 @pytest.mark.parametrize("picture", ["scores", "cxps", "forest", "interactions", "force", "batch"])
 def test_pictures_of_one_row(explained, kind: str, picture: str) -> None:
     check_readable(one_row_pictures(explained[kind])[picture]())
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("kind", NAMES)
+def test_pictures_say_the_space_in_a_line_that_covers_nothing(kind: str, style: str) -> None:
+    names = first, second, *_ = NAMES[kind][:5]
+    domain = ax.Domain([ax.Categorical(name, ["in favour, as before", "b", "c"]) for name in names])
+    rules = [(ax.feature(first) != "b") | (ax.feature(second) != "b"), ax.feature(names[2]) != "c"]
+    instance = {f.name: f.values[0] for f in domain.features}
+    joint = domain.where(*rules).with_distribution(ChowLiu.fit(pd.DataFrame([instance] * 3), domain))
+    model = partial(in_favour, least=3)
+    e = ax.Explainer(model, joint, within=ax.Region(frozen=[first, second])).explain(instance)
+    path = radius_path(ax.Explainer(model, domain.where(*rules)), instance, norm="l1", up_to=3)
+    with plt.style.context(style):
+        drawn = {name: draw() for name, draw in one_row_pictures(e).items() if name != "forest"}
+        for axes in (*drawn.values(), plot_radius_path(path, most=4)):
+            said = " ".join(" ".join(check_readable(axes)).split())
+            assert "among possible points (2 constraints)" in said
 
 
 @pytest.mark.parametrize("picture", ["scores", "cxps", "force"])

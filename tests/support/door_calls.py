@@ -356,6 +356,7 @@ def _chow_liu(name: str) -> Any:
 
 
 _OWN: dict[str, dict[str, Callable[[], Any]]] = {
+    "Batch.at": {"label": lambda: 0},
     "BayesianNetwork": {
         "states": lambda: {"a": [0, 1]},
         "tables": lambda: {"a": [Fraction(1, 2), Fraction(1, 2)]},
@@ -406,6 +407,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "Psdd.is_shaped_like": {"bits": lambda: _psdd().bits},
     "Region.around": {"codes": lambda: [1.0, 1.0, 0.0]},
     "Region.of_document": {"document": lambda: ax.Region(radius=1).document()},
+    "SavedBatch.at": {"label": lambda: 0},
     "SavedExplanation.from_dict": {"document": lambda: _explanation().to_dict()},
     "SavedExplanation.from_json": {"text": lambda: _explanation().to_json()},
     "Sdd.conjoin": {"other": _sdd},

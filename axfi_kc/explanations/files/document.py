@@ -30,7 +30,7 @@ from axfi_kc.errors import AxfiError, IncompleteError, MissingExtraError, Result
 from axfi_kc.explanations.answers import UpToRadius, radius_words
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps, cxps_in, named_axps
 from axfi_kc.explanations.files.domain_document import domain_document, domain_of, listed, text_of
-from axfi_kc.explanations.files.labels import label_text
+from axfi_kc.explanations.files.labels import label_text, row_label
 from axfi_kc.explanations.files.seals import plain_line, sealed
 from axfi_kc.explanations.further import Further
 from axfi_kc.families.masks import features_of
@@ -61,6 +61,7 @@ __all__ = [
     "parsed",
     "pyarrow_for",
     "radius_entries",
+    "region_of",
     "score_entries",
     "sets_of",
     "stated_of",
@@ -221,6 +222,7 @@ class SavedData(UpToRadius):
     stopped_at: int | None = None
     toward: Hashable | None = None
     further: Further = field(default_factory=Further)
+    row: Any = None  # its label, of what is a row of a file of results
 
     @cached_property
     def forest(self) -> CXpForest:
@@ -500,13 +502,13 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
     if max_size is not None and (type(max_size) is not int or max_size < 1):
         raise ResultFileError("max_size must be null or a positive integer.")
     stopped_at = _stopped_at(document, max_size)
-    within, unlisted = document.get("within"), document.get("unlisted")
+    unlisted = document.get("unlisted")
     if unlisted is not None and document.get("cxps") is not None:
         raise ResultFileError("CXps are either listed or not, but the document says both.")
     try:
         check_weights(weights)
         codes = domain.encode([instance])
-        region = None if within is None else Region.of_document(within)
+        region = region_of(document)
         clipped = domain if region is None else region.around(domain, codes[0])
     except (AxfiError, TypeError, KeyError) as error:
         raise ResultFileError(f"The document does not fit its own domain ({error}).") from error
@@ -527,6 +529,7 @@ def data_of(domain: Domain, document: Mapping[str, Any], kind: type[_S], *, stat
         if unlisted is not None
         else _cxps(domain, document.get("cxps"), weights, most=stopped_at),
         stated=stated or Stated(),
+        row=row_label(document["index"]) if "index" in document else None,
         **_answer(document),
     )
 
@@ -540,6 +543,18 @@ def _toward(document: Mapping[str, Any]) -> Hashable | None:
     if document.get("delta") is not None or found == value_of(document.get("prediction")):
         raise ResultFileError("toward must be another class than the prediction, and there is none of a regression.")
     return found
+
+
+def region_of(document: Mapping[str, Any]) -> Region | None:
+    """Return the region around an instance that a document, or the header of a file of results, gives, if any.
+
+    Raises
+    ------
+    DomainError
+        If it describes none.
+    """
+    within = document.get("within")
+    return None if within is None else Region.of_document(within)
 
 
 def class_names_of(document: Mapping[str, Any]) -> dict[Any, str]:

@@ -23,6 +23,7 @@ from axfi_kc.arguments import quoted
 from axfi_kc.durable_files import GrowingFile, removing, write_whole, writing
 from axfi_kc.errors import ResultFileError
 from axfi_kc.explanations.files.document import parsed, pyarrow_for
+from axfi_kc.explanations.files.header_differences import difference_words
 from axfi_kc.explanations.files.seals import is_sealed, part_seal, plain_line, sealed
 
 __all__ = ["FORMAT", "SUFFIXES", "VERSION", "JsonLines", "ParquetParts", "Resumed", "Store", "store_at"]
@@ -160,8 +161,8 @@ def _checked(path: Path, line: bytes) -> dict[str, Any]:
 def _check_same(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     if found.get("fingerprint") != wanted["fingerprint"]:
         raise ResultFileError(
-            f"{path} holds results of another model, domain, options or data, so this run cannot go on with it; "
-            "choose another name, or remove it."
+            f"{path} holds results of another model, domain, options or data, so this run cannot go on with it "
+            f"({difference_words(found, wanted)}); choose another name, or remove it."
         )
 
 

@@ -13,7 +13,7 @@ from axfi_kc.explanations.answers import extent_words, name_of
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
-from axfi_kc.explanations.page.document import check_explained, page, write_page
+from axfi_kc.explanations.page.document import check_explained, page, row_labels, write_page
 from axfi_kc.explanations.page.explore import explore_html, write_explore
 from axfi_kc.explanations.page.sections import (
     about_section,
@@ -128,7 +128,7 @@ def report_html(
             batch = _Told(batch, [batch[k] for k in range(min(max_details, len(batch)))])
             for e in batch.first:
                 e.ask(**asked)
-        labels = [shown(row) for row in getattr(explained, "rows", range(len(batch)))]
+        labels = list(map(shown, row_labels(explained, batch)))
         shares = share_columns(batch, scores[0].name)
         limits: dict[str, Any] = {"rows": max_rows, "details": max_details}
         sections = batch_sections(batch, labels, shares, scores=scores, interactions=shown_pairs, **limits)
@@ -139,7 +139,7 @@ def report_html(
         head = batch_head(batch, shares, unfinished)
         return page(title or "Explanations of a batch", head, sections, style=STYLE, script=SCRIPT)
     explained.ask(**asked)
-    head, changes = explanation_head(explained, max_rows)
+    head, changes = explanation_head(explained, max_rows, row=explained.row)
     sections = explanation_sections(explained, changes, scores=scores, interactions=shown_pairs, rows=max_rows)
     sections |= about_section(explained)
     other = "" if explained.toward is None else f", and not {name_of(explained.toward, explained.class_names)}"

@@ -14,8 +14,9 @@ from axfi_kc._version import __version__
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Feature
 from axfi_kc.domain.measures import Histogram, Weights, amount, counted, shown
-from axfi_kc.explanations.answers import name_of, space_words
+from axfi_kc.explanations.answers import name_of
 from axfi_kc.explanations.page.elements import Cell, Markup, element, joined, name, names, percent, table
+from axfi_kc.explanations.space import Space
 
 __all__ = ["about", "made_words", "named_list"]
 
@@ -45,14 +46,14 @@ def named_list(pairs: Mapping[str, object], *, kind: str) -> Markup:
 
 def about(explained: Any) -> Markup:
     """Return what is known of the model, the space and the making of the page; `explained` is one explanation."""
-    domain = _whole_domain(explained)
+    domain, space = _whole_domain(explained), Space.of(explained)
     pairs = {
         "model": name(_model_words(explained)),
         **_classes(explained),
         **({} if explained.delta is None else {"similar outputs": f"at most {amount(explained.delta)} apart"}),
         "features": amount(len(domain)),
-        **{what: name(words) for what, words in space_words(explained).items()},
-        **({} if domain.distribution is not None else {"distribution": "features are independent"}),
+        **{what: name(words) for what, words in space.words.items()},
+        **({} if space.distribution is not None or space.rows else {"distribution": "features are independent"}),
         "weights": _WEIGHTS.get(explained.weights, explained.weights),
         **(
             {} if explained.radius is None else {"radius": f"changes of at most {counted(explained.radius, 'feature')}"}
@@ -98,7 +99,7 @@ def _features(domain: Domain) -> Markup:
     listed = table("Features", ("feature", "values", "distribution"), lines)
     if len(lines) <= _FEW:
         return listed
-    return element("details", element("summary", f"All {amount(len(lines))} features and their values"), listed)
+    return element("details", element("summary", f"All {counted(len(lines), 'feature')} and their values"), listed)
 
 
 def _measure(feature: Feature) -> str:

@@ -6,6 +6,7 @@ import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 from axfi_kc.arguments import has, quoted
 from axfi_kc.durable_files import write_whole
@@ -14,7 +15,7 @@ from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.page.about import made_words
 from axfi_kc.explanations.page.elements import Markup, element
 
-__all__ = ["check_explained", "page", "section_id", "write_page"]
+__all__ = ["check_explained", "page", "row_labels", "section_id", "write_page"]
 
 
 _EXACT = (
@@ -81,3 +82,26 @@ def check_explained(given: object) -> None:
     one = isinstance(given, Sequence | SavedBatch) or has(given, "scores")
     if not one or isinstance(given, str | bytes | bytearray | range) or not all(has(e, "scores") for e in several):
         raise ArgumentError(f"A page is made of explanations, but {quoted(given)} was given; give one, or a batch.")
+
+
+def row_labels(explained: Any, batch: Sequence[Any]) -> list[Any]:
+    """Return the label of each row of a batch: as it is called there, else its position.
+
+    Parameters
+    ----------
+    explained
+        What was given: a batch, results in a file, or a list of explanations.
+    batch
+        The explanations in it.
+
+    Examples
+    --------
+    >>> from axfi_kc import Domain, Explainer, Integer
+    >>> explainer = Explainer(lambda p: p[0] > 1, Domain([Integer("a", 0, 3)]))
+    >>> batch = explainer.explain_batch([[0], [7], [2]], on_error="skip")
+    >>> row_labels(batch, batch), row_labels(batch[:], batch[:]), row_labels([batch[1]] * 2, [batch[1]] * 2)
+    ([0, 2], [0, 2], [2, 2])
+    """
+    if hasattr(explained, "rows"):
+        return list(explained.rows)
+    return [k if getattr(e, "row", None) is None else e.row for k, e in enumerate(batch)]

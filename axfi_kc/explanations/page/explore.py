@@ -23,7 +23,7 @@ from axfi_kc.explanations.counterfactuals import nearest_change
 from axfi_kc.explanations.cxps import CXp, ManyCXps, UnlistedCXps
 from axfi_kc.explanations.explanation import Explanation
 from axfi_kc.explanations.page.assets import SCRIPT, STYLE
-from axfi_kc.explanations.page.document import check_explained, page, write_page
+from axfi_kc.explanations.page.document import check_explained, page, row_labels, write_page
 from axfi_kc.explanations.page.elements import Markup, allowed, bar, element, joined, note, readable, table
 from axfi_kc.explanations.page.explore_script import EXPLORE_SCRIPT, EXPLORE_STYLE
 from axfi_kc.explanations.page.sections import about_section, titled, values_shown
@@ -166,9 +166,9 @@ def closed_forms(kinds: Sequence[str]) -> list[Score]:
 
 def _rows_of(explained: Any) -> tuple[Sequence[Any], list[str]]:
     if not isinstance(explained, Sequence | SavedBatch):
-        return [explained], ["the row"]
+        return [explained], ["the row" if explained.row is None else f"row {shown(explained.row)}"]
     batch = explained if isinstance(explained, Sequence) else list(explained)
-    return batch, [f"row {shown(row)}" for row in getattr(explained, "rows", range(len(batch)))]
+    return batch, [f"row {shown(row)}" for row in row_labels(explained, batch)]
 
 
 def _data(first: Any, scores: Sequence[Score]) -> dict[str, Any]:

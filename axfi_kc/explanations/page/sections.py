@@ -16,7 +16,6 @@ from axfi_kc.explanations.answers import (
     name_of,
     no_cxp_words,
     radius_words,
-    space_words,
     stopped_words,
     toward_words,
 )
@@ -43,6 +42,7 @@ from axfi_kc.explanations.page.elements import (
     share_cell,
     table,
 )
+from axfi_kc.explanations.space import space_words
 from axfi_kc.scores import Score, shares_of
 from axfi_kc.scores.interactions import Interaction
 
@@ -134,15 +134,19 @@ def _asked_class(explanation: Any) -> str:
     return str(name_of(explanation.toward, explanation.class_names))
 
 
-def explanation_head(explanation: Any, rows: int) -> tuple[Markup, Changes]:
-    """Return the words and the figures at the top of an explanation, and the nearest changes in words."""
+def explanation_head(explanation: Any, rows: int, *, row: Any = None) -> tuple[Markup, Changes]:
+    """Return the words and the figures at the top of an explanation, and the nearest changes in words.
+
+    `row` is the label to be shown, where nothing around it says which row it is.
+    """
     changes = _nearest_changes(explanation, rows)
-    return joined([explanation_lead(explanation, changes), _explanation_facts(explanation)]), changes
+    return joined([explanation_lead(explanation, changes), _explanation_facts(explanation, row)]), changes
 
 
-def _explanation_facts(explanation: Any) -> Markup:
+def _explanation_facts(explanation: Any, row: Any) -> Markup:
     return named_list(
         {
+            **({} if row is None else {"row": name(shown(row))}),
             "output": name(answer_words(explanation)),
             **_question(explanation),
             f"CXps{limit_words(explanation)}": amount(explanation.cxp_count),
