@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.arguments import quoted
+from axfi_kc.arguments import is_hashable, quoted
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import is_missing
 from axfi_kc.domain.grid import Grid
@@ -73,7 +73,7 @@ class Samples(Model):
             raise DomainError(f"Rows may have {_MOST_FEATURES} features, but these have {len(domain)}; leave some out.")
         codes = domain.encode(rows)
         try:
-            given = np.asarray(outputs)
+            given = _as_given(outputs)
         except Exception as error:  # outputs of different lengths, or foreign code
             raise DomainError(
                 f"Expected an output for each of {len(codes)} rows, but {quoted(outputs)} was given; give a list."
@@ -146,6 +146,16 @@ class Samples(Model):
         return np.array([similarity.holds(y, output) for y in self.outputs])[self.output]
 
 
+def _as_given(outputs: Any) -> npt.NDArray[Any]:
+    """Return outputs as an array: as objects where numpy would make text of numbers that stand beside it."""
+    found = np.asarray(outputs)
+    if found.ndim == 1 and found.dtype.kind in "US" and not hasattr(outputs, "dtype"):
+        plain = list(outputs)
+        if not all(isinstance(y, str) for y in plain):
+            return np.fromiter(plain, object, len(plain))
+    return found
+
+
 def _numbered(outputs: npt.NDArray[Any]) -> tuple[tuple[Hashable, ...], npt.NDArray[np.int64]]:
     """Return the distinct outputs, and which of them each one is."""
     if outputs.dtype.kind != "O":
@@ -153,5 +163,8 @@ def _numbered(outputs: npt.NDArray[Any]) -> tuple[tuple[Hashable, ...], npt.NDAr
         return tuple(distinct.tolist()), numbers.astype(np.int64)
     # Objects need not compare by size; they are numbered as they come.
     given = outputs.tolist()
+    odd = next((y for y in given if not is_hashable(y)), None)
+    if odd is not None:
+        raise DomainError(f"An output is a number or a label, but {quoted(odd)} was given; give one for each row.")
     number = {y: k for k, y in enumerate(dict.fromkeys(given))}
     return tuple(number), np.fromiter(map(number.__getitem__, given), np.int64, len(given))

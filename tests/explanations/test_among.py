@@ -212,3 +212,21 @@ def test_outputs_have_the_index_of_the_rows() -> None:
             explain_among(rows, other, rows.iloc[0])
     assert [c.features for c in explain_among(rows, outputs.to_numpy(), rows.iloc[0]).cxps] == expected
     assert [c.features for c in explain_among(rows.to_numpy(), outputs, [0, 0], output=0).cxps] == [("x1",)]
+
+
+def test_outputs_of_several_kinds_stay_what_they_are() -> None:
+    rows = [[0, 0], [0, 1], [1, 1]]
+    assert ax.explain_among(rows, [1, "y", 1], [0, 0]).prediction == 1
+    e = ax.explain_among(rows, [1, "y", 1], [1, 0], output=1)
+    assert [c.features for c in e.cxps] == [("x0", "x1")]
+    assert ax.explain_among(rows, ["y", 1, 1], [0, 0], toward=1).cxp_count == 1
+    assert ax.explain_among(rows, [b"n", "y", b"n"], [0, 0]).prediction == b"n"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "why"),
+    [([float("nan"), "y", "n"], "that of row 0 is missing"), (pd.Series([[1], [2], [3]]), "number or a label")],
+)
+def test_what_is_no_output_is_refused_beside_others(outputs: Any, why: str) -> None:
+    with pytest.raises(DomainError, match=why):
+        ax.explain_among([[0, 0], [0, 1], [1, 1]], outputs, [0, 0])
