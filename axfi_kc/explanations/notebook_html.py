@@ -149,10 +149,10 @@ def path_html(path: RadiusPath) -> str:
     head = ("from", "to", "CXps that appear", "CXps that are replaced", "top feature")
     left = len(path.steps) - len(rows)
     notes = [f"a radius is {path.measure}", *weight_words(path.region)]
-    notes += [f"only points with {path.region}"] * (not path.region.is_everywhere)
     notes += [f"{counted(left, 'step')} more"] * (left > 0)
     notes += ["the budget was spent: beyond, nothing is known"] * (not path.is_complete)
-    return _box("CXps as the radius grows", _table(head, rows, right={0, 1}) + _note("; ".join(notes)))
+    table = _table(head, rows, right={0, 1})
+    return _box("CXps as the radius grows", _space(path.space) + table + _note("; ".join(notes)))
 
 
 def _start(radius: Fraction, *, is_open: bool) -> str:

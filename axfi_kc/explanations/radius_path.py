@@ -142,11 +142,16 @@ class RadiusPath(Sequence[RadiusStep]):
         least = "" if first is None else f", first CXp at {amount(first.start)}"
         measured = f"{self.region.norm}, {_UNITS[self.region.unit]}"
         said = f"{counted(len(self.steps), 'step')} ({measured}){least}{known}"
-        return f"<RadiusPath: {replace(Space.of(self.steps[0].explanation), region=self.region).after(said)}>"
+        return f"<RadiusPath: {self.space.after(said)}>"
 
     def _repr_html_(self) -> str:
         """Return a table of the steps, for notebooks."""
         return path_html(self)
+
+    @property
+    def space(self) -> Space:
+        """What there is to say of the points that count, but for the radius, which is that of each step."""
+        return replace(Space.of(self.steps[0].explanation), region=None if self.region.is_everywhere else self.region)
 
     @property
     def measure(self) -> str:
