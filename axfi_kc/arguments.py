@@ -277,7 +277,8 @@ def _left_out(known: Sequence[Parameter], values: Sequence[Any], kwargs: Mapping
         p for p in known[len(values) :] if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     )
     names = [f"{p.name}=" for p in needed if p.name not in kwargs]
-    return f"{_together(names)} {'is' if len(names) == 1 else 'are'} missing; give it." if names else ""
+    what = "is missing; give it." if len(names) == 1 else "are missing; give them."
+    return f"{_together(names)} {what}" if names else ""
 
 
 def _together(words: Sequence[str]) -> str:
