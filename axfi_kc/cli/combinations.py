@@ -153,6 +153,12 @@ _RULES = (
         ("count",),
     ),
     _Rule(
+        ("verbose",),
+        lambda o: _is_stream(o) and not o.json,
+        f"is about what is printed of batches: of one explanation, and with --json, all is there in any case; {_LEAVE}",
+        ("verify",),
+    ),
+    _Rule(
         ("codes",),
         _compiles_with("code"),
         f"is for {' and '.join(targets_with('code'))}, but --to names neither; {_LEAVE}",

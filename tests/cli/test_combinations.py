@@ -46,7 +46,7 @@ TRIED = {
         "tree.skops data.csv --rows 2 --out page.html --explore --radii",
         "--norm l1; --unit value; --unit std; --distance-weight a=2",
     ),
-    "verify": ("results.jsonl tree.skops", "--rows 2; --points 1; --json; --missing 0"),
+    "verify": ("results.jsonl tree.skops", "--rows 2; --points 1; --json; --missing 0; --verbose"),
     "sensitivity": ("tree.skops data.csv --features a", "--by b; --save region.nnf; --json; --features b; --verify"),
     "compile": (
         "own.nnf ab.csv --to obdd",
@@ -96,6 +96,8 @@ REFUSED = {
     "report tree.skops data.csv --radii": "--radii are for --explore with a model and a table",
     "report tree.skops data.csv --explore --inflate": "--inflate was given, but a page to explore shows scores",
     "verify one.json tree.skops --rows 2": "--rows is about batches, but the file holds one explanation",
+    "verify one.json tree.skops --verbose": "--verbose is about what is printed of batches",
+    "verify results.jsonl tree.skops --json --verbose": "--verbose is about what is printed of batches",
     "count clauses.cnf --save made.nnf": "--save writes a circuit in the language of --to, but none was given",
     "sizes tree.skops data.csv --to mdd --codes binary": "--codes is for obdd and sdd, but --to names neither",
     "sizes tree.skops data.csv --to obdd --vtrees right": "--vtrees is for sdd, but --to does not name it",

@@ -206,7 +206,7 @@ def test_a_page_about_results_takes_rows_and_refuses_the_rest(folder: Path, caps
         assert run(folder, "report", "results.jsonl", *asked, "--out", "none.html") == 1
         assert f"holds results, which {asked[0]} cannot change" in capsys.readouterr().err
     assert run(folder, "report", "results.jsonl", "--row", "8", "--out", "none.html") == 1
-    assert "has 8 rows, but row 8 was asked for" in capsys.readouterr().err
+    assert "The rows are 0, 1, 2, 3, 4, 5, 6, 7, but row 8 was asked for" in capsys.readouterr().err
     assert not (folder / "none.html").exists()
 
 
