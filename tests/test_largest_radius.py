@@ -89,7 +89,7 @@ def test_a_row_over_budget_is_named(tmp_path: Path) -> None:
     path, strict = tmp_path / "rows.jsonl", explainer(budget=ax.Budget(nodes=1), on_budget="raise")
     made = explainer(budget=ax.Budget(nodes=1))
     for work in (lambda: made.explain_batch(table), lambda: strict.explain_to(path, table)):
-        with pytest.raises(BudgetError, match=r"^Row 'a': the budget was spent after 1 search nodes"):
+        with pytest.raises(BudgetError, match=r"^Row 'a': the budget was spent after 1 search node and"):
             work()
     with pytest.warns(AxfiWarning, match="2 rows complete up to 0 features"):  # a stream records it and goes on
         assert made.explain_to(path, table).stopped_rows == {"a": 0, "b": 0}

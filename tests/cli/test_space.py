@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 
 WHERE = ["--where", "feature('a') <= feature('b')"]
 REGION = ["--frozen", "c", "--radius", "2"]
-FULL = {"constraints": ["a <= b"], "region": "c frozen; a distance of at most 2 (linf)"}
+FULL = {"constraints": ["a <= b"], "region": "c frozen; every feature by at most 2 (linf)"}
 
 
 @pytest.fixture(scope="module")
