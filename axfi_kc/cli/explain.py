@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -409,9 +410,11 @@ def add_report(commands: Any) -> None:
     add_json(command)
 
 
-def _row(text: str) -> int | str:
+def _row(text: str) -> str:
     """Return a position, or the label of a row of results, which may be any text but a negative number."""
-    return at_least(0)(text) if text.lstrip("-").isdigit() else text
+    if text.lstrip("-").isdecimal():
+        at_least(0)(text)
+    return text  # as it is: 007 may be a label
 
 
 def _run_report(options: argparse.Namespace) -> None:
@@ -468,16 +471,17 @@ def _saved(options: argparse.Namespace) -> Any:
     if options.row is None:
         return found if options.rows is None or options.rows >= len(found) else list(islice(found, options.rows))
     labels = (*found.rows, *found.skipped)
-    return found.at(next((label for label in labels if str(label) == str(options.row)), options.row))
+    asked = int(options.row) if re.fullmatch(r"0|[1-9]\d*", options.row) else options.row
+    return found.at(next((label for label in labels if str(label) == options.row), asked))
 
 
 def _reported(options: argparse.Namespace, paths: list[Any]) -> Any:
     """Return what is reported; with --radii, `paths` gets the critical radii of each row."""
     with working("reading"):
         inputs = given(options)
-        if isinstance(options.row, str):
+        if options.row is not None and not options.row.isdecimal():
             raise DomainError(f"--row takes the position of a row of data, from 0, but {options.row!r} was given.")
-        row = None if options.row is None else inputs.row(options.row, options.data)
+        row = None if options.row is None else inputs.row(int(options.row), options.data)
         explainer = explainer_of(inputs, options)
     if row is None:
         data = inputs.rows(options.rows)

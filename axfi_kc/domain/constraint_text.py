@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 from axfi_kc.domain.constraints import (
     All,
@@ -82,6 +83,7 @@ def constraint_from_text(text: str) -> Constraint:
     if not text.strip():
         raise DomainError("Expected a constraint, such as age >= 18, but the text is empty; write one.")
     try:
+        _check_plain(text)
         printed = _printed(text.strip())
         return _written(text) if printed is None else printed
     except DomainError:
@@ -111,6 +113,18 @@ _QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
 _EQUALS = re.compile(rf"{_QUOTED}|(?<![=!<>])=(?!=)")
 _IF_THEN = re.compile(rf"if\s((?:{_QUOTED}|[^'\"])*?)\sthen\s(.*)", re.DOTALL)
 _ONE_OF = re.compile(r"(at most|at least|exactly) 1 of:(.*)", re.DOTALL)
+
+
+def _check_plain(text: str) -> None:
+    """Raise if Python would not read a text as it stands there: comments, and letters that it takes for others."""
+    if "'''" in text or '"""' in text:
+        raise _Strange("three quotes in a row are not read")
+    bare = re.sub(_QUOTED, "", text)
+    if "#" in bare:
+        raise _Strange("# is not read; in the name of a feature it is, as in feature('#rooms')")
+    odd = next((word for word in re.findall(r"\w+", bare) if normalize("NFKC", word) != word), None)
+    if odd is not None:
+        raise _Strange(f"{odd} has letters that stand for others; write feature({odd!r})")
 
 
 def _doubled(text: str) -> str:
@@ -175,6 +189,8 @@ def _read(node: ast.expr) -> Any:
 
 
 def _literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.Set):  # in the order in which it is written, which a set of Python's does not keep
+        return [_literal(part) for part in node.elts]
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):  # of names in a list, or of a list in a set
@@ -219,8 +235,10 @@ def _one(sign: ast.cmpop, left: _Side, right: _Side) -> Constraint:
     if isinstance(sign, ast.In | ast.NotIn):
         if not isinstance(a, Term):
             raise _Strange(f"{ast.unparse(a_node)} should be a feature, as in age in [18, 19]")
-        if not isinstance(b, list | tuple | set):
+        if not isinstance(b, list | tuple):
             raise _Strange(f"{ast.unparse(b_node)} should be a list, as in {a.name} in [18, 19]")
+    if any(isinstance(node, ast.Name) and node.id == "missing" for node, _ in (left, right)):
+        raise _Strange("missing is written None, as in age == None, and a feature of that name feature('missing')")
     odd = next((node for node, value in (left, right) if isinstance(value, Constraint)), None)
     if odd is not None:
         raise _Strange(f"{ast.unparse(odd)} should be a feature or a value")

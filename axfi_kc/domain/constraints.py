@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
@@ -718,7 +718,8 @@ class Term:
         """Return the constraint that the feature has one of `values`."""
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise DomainError(f"isin takes a list of values, but {quoted(values)} was given.")
-        found = tuple(map(_plain, values))
+        # A set of texts has another order in each process, by which a run could not tell that it is the same again.
+        found = tuple(map(_plain, sorted(values, key=repr) if isinstance(values, Set) else values))
         if not found:
             raise DomainError(f"isin takes a list of values, but for {self.name!r} it is empty; name at least one.")
         return Member(self.name, found, is_new=True)

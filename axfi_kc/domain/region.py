@@ -497,7 +497,11 @@ def _names(given: Iterable[str], what: str) -> tuple[str, ...]:
         raise DomainError(
             f"{what} takes a list of features, but the string {quoted(given)} was given: use [{given!r}]."
         )
-    return tuple(given)
+    names = tuple(given)
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise DomainError(f"{what} takes names of features, which are text, but {quoted(odd[0])} was given; name some.")
+    return names
 
 
 def _outside(feature: Feature, own: Any) -> DomainError:

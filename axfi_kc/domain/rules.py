@@ -53,6 +53,18 @@ class Rule:
     constraint: Constraint
     support: int = 0
 
+    def __post_init__(self) -> None:
+        """Take one constraint, or a text that says one, and a number of rows."""
+        several = list(constraints_in(self.constraint))
+        if len(several) != 1:
+            raise DomainError(f"A rule is one constraint, but {len(several)} were given; make a rule of each.")
+        if not is_whole(self.support) or self.support < 0:
+            raise DomainError(
+                f"The support of a rule is how many rows it is about, but {quoted(self.support)} was given; count them."
+            )
+        object.__setattr__(self, "constraint", several[0])
+        object.__setattr__(self, "support", int(self.support))
+
     def __str__(self) -> str:
         """Return the rule in words."""
         return f"{self.constraint}  ({counted(self.support, 'row')})" if self.support else str(self.constraint)
@@ -62,7 +74,7 @@ class Rule:
         return f"Rule({self.constraint}, support={self.support})" if self.support else f"Rule({self.constraint})"
 
 
-constraints_in.register(Rule, lambda rule: constraints_in(rule.constraint))
+constraints_in.register(Rule, lambda rule: (rule.constraint,))
 
 
 @checked("max_size", "min_support")

@@ -670,6 +670,14 @@ def _problem_of(explained: SavedExplanation, model: Any) -> Problem:
     return named if explained.within is None else named.within(explained.within)
 
 
+def _is_same(one: Any, other: Any) -> bool:
+    """Tell whether two labels are the same; pandas' NA, for one, does not say whether it equals anything."""
+    try:
+        return one is other or bool(one == other)
+    except (TypeError, ValueError):
+        return False
+
+
 class BatchViews:
     """Gives a batch its tables and notebook display.
 
@@ -741,10 +749,12 @@ class BatchViews:
         if not is_hashable(label):
             raise ArgumentError(f"A row's label was expected, but {quoted(label)} was given; give one of `rows`.")
         rows = list(self.rows)
-        if label in rows:
-            return self[rows.index(label)]
-        if label in self.skipped:
-            raise DomainError(f"Row {shown(label, quoted=True)} was skipped: {self.skipped[label]}")
+        place = next((k for k, row in enumerate(rows) if _is_same(row, label)), None)
+        if place is not None:
+            return self[place]
+        why = next((why for row, why in self.skipped.items() if _is_same(row, label)), None)
+        if why is not None:
+            raise DomainError(f"Row {shown(label, quoted=True)} was skipped: {why}")
         whole = getattr(self, "n_rows", len(rows))
         known = f"The rows are {listing(rows)}" if len(rows) == whole else f"{extent_words(self)} are there"
         raise DomainError(f"{known}, but row {quoted(label)} was asked for; choose one of them.")

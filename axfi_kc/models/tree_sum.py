@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -179,7 +179,7 @@ class Argmax:
 
     def __post_init__(self) -> None:
         """Check the labels."""
-        _check_labels(self.labels)
+        object.__setattr__(self, "labels", _labels(self.labels))
 
     def favoured(self, base: Sequence[_T], label: Hashable, by: _T) -> tuple[_T, ...]:
         """Return the scores before any summand with those for `label` better by `by`."""
@@ -196,7 +196,7 @@ class Positive:
 
     def __post_init__(self) -> None:
         """Check the labels."""
-        _check_labels(self.labels)
+        object.__setattr__(self, "labels", _labels(self.labels))
         if len(self.labels) != 2:
             raise UnsupportedModelError(
                 f"The sign of a score tells two classes apart, but {quoted(self.labels)} was given; use Argmax, with a "
@@ -219,17 +219,21 @@ class Score:
         object.__setattr__(self, "scale", exact(self.scale, "scale"))
 
 
-def _check_labels(labels: Any) -> None:
-    """Refuse labels by which classes cannot be told apart."""
-    if not (isinstance(labels, str) or is_listable(labels)) or not all(map(is_hashable, labels)):
+def _labels(given: Any) -> tuple[Hashable, ...]:
+    """Return labels of classes as Python values, in order; refuse those by which classes cannot be told apart."""
+    plain = given.tolist() if isinstance(given, np.ndarray) or hasattr(given, "dtype") else given
+    is_ordered = isinstance(plain, str) or (is_listable(plain) and not isinstance(plain, Set | Mapping))
+    labels = tuple(plain) if is_ordered else ()
+    if not is_ordered or not all(map(is_hashable, labels)):
         raise UnsupportedModelError(
-            f"A class has a label, such as a number or a word, but {quoted(labels)} was given; give one for each."
+            f"A class has a label, such as a number or a word, but {quoted(given)} was given; give a list of one each."
         )
     twice = next((y for y, k in Counter(labels).items() if k > 1), None)
     if twice is not None:
         raise UnsupportedModelError(
             f"Each class needs a label of its own, but {quoted(twice)} occurs twice; rename one."
         )
+    return labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,10 @@ import numpy as np
 
 from axfi_kc.arguments import checked, whole
 from axfi_kc.budget import Budget
+from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Real
-from axfi_kc.errors import AxfiError
+from axfi_kc.domain.from_tables import listing
+from axfi_kc.errors import AxfiError, DomainError
 from axfi_kc.models.own_predict import Codes, own_probabilities
 from axfi_kc.verification.boxes import further_checks
 from axfi_kc.verification.changes import changes_report, is_about_space
@@ -98,6 +100,7 @@ def verify(explanation: Any, model: Any, *, budget: Budget | None = None, seed: 
     claim = Claim.of(explanation, allowance)
     if getattr(explanation, "model_kind", None) == _AMONG_ROWS:
         return _among_rows(Rows(claim, model, allowance))
+    _check_features(model, claim.domain)
     searches = Searches(claim, model, allowance, seed=seed)
     checks = [
         *_instance(claim),
@@ -133,6 +136,16 @@ def _among_rows(rows: Rows) -> Report:
         *(check for check in examples if check is not None),
     ]
     return Report(tuple(checks), "rows", "the rows themselves", claim.unchecked)
+
+
+def _check_features(model: Any, domain: Domain) -> None:
+    """Raise if a neutral model, which knows its features, has others than an explanation."""
+    own = getattr(getattr(model, "domain", None), "names", domain.names)
+    if own != domain.names:
+        raise DomainError(
+            f"The explanation is about {listing(domain.names)}, but the model about {listing(own)}; give the model of "
+            "the explanation."
+        )
 
 
 def _instance(claim: Claim) -> Iterator[Check]:

@@ -285,3 +285,13 @@ def test_names_on_a_terminal_without_their_letters(folder: Path, monkeypatch: py
 def test_messages_cannot_steer_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "explain", "model.dddmp", "data.csv", "--target", "\x1b[2J\x1b]0;x\x07") == 1
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_page_about_results_takes_labels_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explainer = ax.Explainer(lambda p: p[0] > 1, ax.Domain([ax.Integer("a", 0, 3)]))
+    explainer.explain_to(tmp_path / "rows.jsonl", pd.DataFrame({"a": [0, 3]}, index=["007", "7"]))
+    for label in ("007", "7"):
+        assert run(tmp_path, "report", "rows.jsonl", "--row", label, "--out", f"{label}.html") == 0
+        assert f"<dt>row</dt><dd><bdi>{label}</bdi>" in (tmp_path / f"{label}.html").read_text(encoding="utf-8")
+    assert run(tmp_path, "report", "rows.jsonl", "--row", "07", "--out", "none.html") == 1
+    assert "row '07' was asked for" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import axfi_kc as ax
 from axfi_kc.domain.constraint_text import constraint_from_text
 from axfi_kc.errors import DomainError
 
@@ -75,3 +76,32 @@ def test_what_says_nothing_is_one_sentence(text: str, said: str) -> None:
     assert ".." not in message
     assert ". " not in message
     assert not any(leak in message for leak in ("object", "NoneType", "Error", "positional", "recursion"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a = missing", "missing is written None"),
+        ("missing = 1", r"a feature of that name feature\('missing'\)"),
+        ("a = 1  # and b = 2", "# is not read"),
+        ("if a = 1 then b = 1 # c", "# is not read"),
+        ("a = '''x'=y'''", "three quotes"),
+        ("\u00b5 = 1", r"write feature\('\u00b5'\)"),
+        ("\ufb01 = 1", "letters that stand for others"),
+    ],
+)
+def test_what_would_be_read_as_something_else_is_refused(text: str, why: str) -> None:
+    with pytest.raises(DomainError, match=why):
+        constraint_from_text(text)
+
+
+def test_signs_within_quotes_are_no_language() -> None:
+    domain = ax.Domain([ax.Categorical("c", ["#1", "\u00b5", "missing"]), ax.Integer("\u00b5", 0, 1)])
+    texts = ["c = '#1'", "c != '\u00b5'", "c == 'missing'", "feature('\u00b5') == 1"]
+    assert len(domain.where(*texts).constraints) == 4
+
+
+def test_values_stay_in_the_order_in_which_they_are_written() -> None:
+    assert str(constraint_from_text("c in {'cyd', 'ann', 'bob'}")) == "c in {'cyd', 'ann', 'bob'}"
+    # A set of Python's has another order in each process, and a run would not know that it is the same.
+    assert str(ax.feature("c").isin({"cyd", "ann", "bob"})) == "c in {'ann', 'bob', 'cyd'}"

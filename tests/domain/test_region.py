@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,3 +201,10 @@ def test_standard_deviations_are_those_of_the_measure() -> None:
     uniform, measured = (Domain.from_data(rows, measures=m).features[0] for m in ("uniform", "empirical"))
     assert float(unit_of(uniform, "std")) == pytest.approx(np.sqrt((10**2 - 1) / 12))
     assert float(unit_of(measured, "std")) == pytest.approx(rows.std())
+
+
+@pytest.mark.parametrize("names", [[1], [None], [["a"]], ["a", 2.5]])
+def test_names_of_features_are_text(names: list[Any]) -> None:
+    for option in ("frozen", "only_up", "only_down"):
+        with pytest.raises(DomainError, match="names of features, which are text"):
+            ax.Region(**{option: names})

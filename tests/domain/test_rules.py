@@ -74,3 +74,13 @@ def test_what_a_person_left_of_a_file_is_read(tmp_path: Path) -> None:
 def test_names_are_not_ignored_for_a_frame() -> None:
     with pytest.raises(DomainError, match=r"a frame and \['a'\] were given; leave names= out, or give the frame of"):
         ax.mine_rules(FLAGS, names=["a"])
+
+
+def test_a_rule_is_one_constraint_about_some_rows(tmp_path: Path) -> None:
+    rules = [ax.Rule("a = 1"), ax.Rule(ax.feature("a") == 1, np.int64(4))]
+    ax.save_rules(rules, tmp_path / "rules.json")
+    assert ax.load_rules(tmp_path / "rules.json") == rules
+    assert [type(rule.support) for rule in rules] == [int, int]
+    for wrong in (lambda: ax.Rule(3), lambda: ax.Rule("a = 1", -3), lambda: ax.Rule("a = 1", "x"), lambda: ax.Rule([])):
+        with pytest.raises(DomainError):
+            wrong()

@@ -212,3 +212,14 @@ def test_integers_of_many_values_take_no_time_that_nobody_gave() -> None:
     assert [c.features for c in e.cxps] == [("k", "x"), ("k", "j"), ("x", "j")]
     with pytest.raises(BudgetError, match="budget was spent"):
         ax.Explainer(model, domain, budget=ax.Budget(seconds=0.05)).explain(at)
+
+
+def test_counterfactuals_and_radii_keep_to_the_budget_where_integers_have_many_values() -> None:
+    names = [ax.Integer("a", 0, 900_000), ax.Integer("b", 0, 900_000), ax.Real("r", 0, 1)]
+    domain = ax.Domain(names).where("a <= 5 or r < 0.5")
+    model = LinearModel.of_columns(domain, [[1, 1, 900_000]], intercepts=[-450_000], rule=Positive((0, 1)))
+    e = ax.Explainer(model, domain, weights="unit", budget=ax.Budget(seconds=0.05)).explain([1, 1, 0.125])
+    for asked in (e.counterfactual, lambda: e.critical_radius(e.cxps[0].features)):
+        with pytest.raises(BudgetError) as caught:
+            asked()
+        assert caught.value.seconds < 5  # listing all values took 16 seconds and more

@@ -283,3 +283,14 @@ def test_numbers_of_workers(n_jobs: Any, tmp_path: Path) -> None:
 def test_largest_sizes(max_size: Any) -> None:
     with pytest.raises(DomainError, match="max_size must be a positive whole number"):
         ax.Explainer(TREE, TABLE[["age", "fare"]], max_size=max_size)
+
+
+def test_labels_that_do_not_compare_are_no_other_rows() -> None:
+    explainer = ax.Explainer(lambda p: p[0] > 1, ax.Domain([ax.Integer("a", 0, 3)]))
+    odd = explainer.explain_batch(pd.DataFrame({"a": [0, 1, 2]}, index=["007", "7", pd.NA]))
+    assert [odd.at(label).row for label in ("007", "7")] == ["007", "7"]
+    paired = explainer.explain_batch(pd.DataFrame({"a": [0, 3]}, index=pd.MultiIndex.from_tuples([(1, 2), (1, 3)])))
+    assert paired.at((1, 3)).instance == {"a": 3}
+    for batch, label in ((odd, pd.NA), (odd, "x"), (paired, np.int64(1)), (paired, pd.NA)):
+        with pytest.raises(DomainError, match="was asked for; choose one"):
+            batch.at(label)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import axfi_kc as ax
@@ -51,6 +53,30 @@ def test_what_is_no_linear_model_is_refused_in_a_sentence(wrong: str) -> None:
     make, why = WRONG[wrong]
     with pytest.raises(AxfiError, match=why):
         make()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["n", "y"]),
+        pd.Series(["n", "y"]),
+        pd.Index(["n", "y"]),
+        pd.Categorical(["n", "y"]),
+        ["n", "y"],
+        iter("ny"),
+        "ny",
+    ],
+)
+def test_labels_come_in_any_list(labels: Any) -> None:
+    rule = Positive(labels)
+    assert rule.labels == ("n", "y")
+    assert ax.Explainer(columns([[1, 1]], rule=rule), SQUARE).explain([0.5, 0]).prediction == "n"
+
+
+@pytest.mark.parametrize("labels", [{"n", "y"}, {"n": 1, "y": 2}, {"n": 1}.keys()])
+def test_labels_without_an_order_are_refused(labels: Any) -> None:
+    with pytest.raises(AxfiError, match="give a list of one each"):
+        Positive(labels)
 
 
 def test_a_table_begins_at_the_least_value_whether_or_not_it_says_so() -> None:

@@ -23,7 +23,8 @@ import axfi_kc as ax
 from axfi_kc.cli.main import main
 from axfi_kc.domain.constraints import All
 from axfi_kc.domain.domain import Domain
-from axfi_kc.errors import AxfiError, ResultFileError
+from axfi_kc.errors import AxfiError, DomainError, ResultFileError
+from axfi_kc.models import LinearModel, Positive
 from axfi_kc.verification import Claim
 from axfi_kc.verification.possible import Possible, possible_rows
 from axfi_kc.verification.report import Allowance
@@ -253,3 +254,12 @@ def test_balls_that_cut_through_cells_of_real_features() -> None:
     assert claim.cxps == {pair: Fraction(1, 36)}
     assert ax.verify(claim, model).complete
     assert ax.verify(claim, model, budget=ax.Budget(nodes=30)).ok
+
+
+def test_a_model_of_other_features_is_not_the_one_explained() -> None:
+    two, one = (ax.Domain([ax.Integer(name, 0, 3) for name in names]) for names in ("ab", "a"))
+    line, other = (
+        LinearModel.of_columns(d, [[1] * len(d)], intercepts=[-3], rule=Positive((0, 1))) for d in (two, one)
+    )
+    with pytest.raises(DomainError, match="is about 'a', 'b', but the model about 'a'"):
+        ax.verify(ax.Explainer(line, two).explain([0, 0]), other)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from itertools import islice
 from random import Random
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -108,7 +108,7 @@ _Ends = Mapping[int, tuple[Fraction, Fraction]]
 
 def _narrowed(problem: Problem, box: _Ends, random: Random, account: Account) -> _Ends:
     """Return a part of a box with enough examples, drawn by how many it has."""
-    around, _ = _points_around(problem)
+    around, _ = _points_around(problem, account)
     functions, worth = around.functions, _share(around, box, account)
     while worth < _ENOUGH:
         wide = [i for i, (low, high) in box.items() if low < high]
@@ -145,15 +145,21 @@ def _between(low: Fraction, high: Fraction, feature: Feature, random: Random) ->
     return min(max(found, least), most)  # rounded, a value may fall just outside
 
 
-@lru_cache(maxsize=8)
-def _points_around(problem: Problem) -> tuple[Around, Sequence[Axis]]:
+_KEPT: WeakKeyDictionary[Problem, tuple[Around, Sequence[Axis]]] = WeakKeyDictionary()
+
+
+def _points_around(problem: Problem, account: Account) -> tuple[Around, Sequence[Axis]]:
     """Return the possible points around an instance, which all of its CXps share."""
     if not isinstance(problem.model, LinearModel):
         raise TypeError("expected a linear model")
-    cells = PossibleCells(problem.model, problem.similarity)
-    functions = cells.functions(problem.output)
-    spans = [cells.spans(functions, i, measured=False) for i in range(len(problem.domain))]
-    return Around(cells, functions, spans, problem.codes.tolist()), cells.grid.axes
+    found = _KEPT.get(problem)
+    if found is None:
+        cells = PossibleCells(problem.model, problem.similarity)
+        functions = cells.functions(problem.output)
+        options: dict[str, Any] = {"measured": False, "account": account}
+        spans = [cells.spans(functions, i, **options) for i in range(len(problem.domain))]
+        found = _KEPT[problem] = Around(cells, functions, spans, problem.codes.tolist()), cells.grid.axes
+    return found
 
 
 class ConstrainedSearch:
@@ -168,7 +174,7 @@ class ConstrainedSearch:
     """
 
     def __init__(self, problem: Problem, account: Account) -> None:
-        self._around, self._axes = _points_around(problem)
+        self._around, self._axes = _points_around(problem, account)
         self._features, self._account = problem.domain.features, account
         self._scale = problem.scale
 
@@ -288,7 +294,7 @@ class ConstrainedSearch:
         Otherwise a missing value stays where it is, unless distances of the feature do not count.
         """
         own, found = self._around.codes[i], list[_Option]()
-        for span in self._around.spans[i]:
+        for span in self._account.paced(self._around.spans[i]):
             absent = math.isnan(span.low), math.isnan(own)
             if not factor:
                 found.append(_Option(span, (_ZERO, _ZERO)))
