@@ -407,6 +407,7 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "Psdd.is_shaped_like": {"bits": lambda: _psdd().bits},
     "Region.around": {"codes": lambda: [1.0, 1.0, 0.0]},
     "Region.of_document": {"document": lambda: ax.Region(radius=1).document()},
+    "Rule": {"constraint": lambda: ax.feature("a") == 1, "support": lambda: 3},
     "SavedBatch.at": {"label": lambda: 0},
     "SavedExplanation.from_dict": {"document": lambda: _explanation().to_dict()},
     "SavedExplanation.from_json": {"text": lambda: _explanation().to_json()},
