@@ -53,9 +53,10 @@ WEIGHTS = ("ratio", "count", "unit")
 LISTED = 100_000  # users get a family of more sets as a view
 _WORD = 64
 _INT64 = 2**63
-_FEW = 32  # sets that Python takes apart before numpy has begun
+_FEW_TO_SPLIT = 32  # sets that Python takes apart before numpy has begun
 _WHOLE = 2**53  # up to here whole numbers are floats
-_LIMB = 32
+_FEW_TO_ADD = 1_000  # sets that are faster added up without a kernel
+_LIMB = 32  # bits of a number that a kernel adds up at once
 _ZERO = Fraction(0)
 _new: Callable[[type[Fraction]], Any] = object.__new__
 _set_numerator, _set_denominator = (vars(Fraction)[name].__set__ for name in ("_numerator", "_denominator"))
@@ -331,10 +332,6 @@ class DiagramCxps(CxpSets):
         return self.cxps
 
 
-_LIMB = 32  # bits of a number that a kernel adds up at once
-_FEW = 1_000  # sets that are faster added up without a kernel
-
-
 def joint_totals(masks: Sequence[int], weights: Sequence[int], order: int, account: Account) -> dict[int, int]:
     """Return for each set of `order` features the sum of the weights of the sets that contain it, where it is not 0.
 
@@ -347,7 +344,7 @@ def joint_totals(masks: Sequence[int], weights: Sequence[int], order: int, accou
     >>> joint_totals([0b011, 0b111], [10**30, 1], 2, Account(None, goal="sums")) == {3: 10**30 + 1, 5: 1, 6: 1}
     True
     """
-    if order == 2 and len(masks) > _FEW:
+    if order == 2 and len(masks) > _FEW_TO_ADD:
         return _pair_totals(masks, weights, account)
     found: dict[int, int] = {}
     if order <= 2:
@@ -574,7 +571,7 @@ class Found:
     @cached_property
     def features(self) -> list[list[int]]:
         """The features of each CXp."""
-        if len(self.words) <= _FEW:
+        if len(self.words) <= _FEW_TO_SPLIT:
             return [list(features_of(mask)) for mask in masks_of_words(self.words)]
         return features_of_members(self.members)
 
