@@ -103,10 +103,6 @@ class BoxList:
             at += count * k
 
 
-boxes_in = lru_cache(maxsize=8)(CircuitBoxes)
-"""The boxes of circuits, kept for those that were asked for last."""
-
-
 class BoxWeigher(ABC):
     """Weighs boxes of a grid around instances.
 
@@ -167,13 +163,16 @@ class BoxWeigher(ABC):
     ) -> _Worth:
         fixed = [-1 if free >> i & 1 else state for i, state in enumerate(place)]
         key = (free, *fixed, *(-1 if free >> i & 1 else cells[i] for i in support.constrained))
-        if key not in self._known:
+        found = self._known.get(key)
+        if found is None:
+            found = self.inside(support.as_boxes, place, cells, members)
+            # Another thread may clear it between any two steps, so that nothing is read from it again.
             if len(self._known) > _KEPT:
                 self._known.clear()
-            self._known[key] = self.inside(support.circuit, place, cells, members)
-        return self._known[key]
+            self._known[key] = found
+        return found
 
-    def inside(self, circuit: Circuit, place: Sequence[int], cells: Sequence[int], members: Sequence[int]) -> _Worth:
+    def inside(self, boxes: CircuitBoxes, place: Sequence[int], cells: Sequence[int], members: Sequence[int]) -> _Worth:
         """Return what the points of a deterministic, decomposable circuit weigh that agree with an instance elsewhere.
 
         Raises
@@ -182,7 +181,7 @@ class BoxWeigher(ABC):
             If it takes more boxes than can be listed.
         """
         account = Account(preparation(), goal="probability", advice="allow more, or use independent features")
-        parts = account.paced(boxes_in(circuit).around(cells, sum(1 << i for i in members)))
+        parts = account.paced(boxes.around(cells, sum(1 << i for i in members)))
         return self.weight(place, members, ([part.get(i, self.full[i]) for i in members] for part in parts))
 
     def ratios(
@@ -273,13 +272,15 @@ class TotalWeigher(StateWeigher):
             fixed[i] = -1
         for box in boxes:
             key = (*fixed, *box)
-            if key not in known:
-                if len(known) > _KEPT:
-                    known.clear()
+            total = known.get(key)
+            if total is None:
                 for i, span in zip(members, box, strict=True):
                     evidence[i] = self.row(i, span)
-                known[key] = self._distribution.total(evidence)
-            found += known[key]
+                total = self._distribution.total(evidence)
+                if len(known) > _KEPT:  # which another thread may do as well: nothing is read from it again
+                    known.clear()
+                known[key] = total
+            found += total
         return found
 
 
@@ -318,7 +319,7 @@ def circuit_share(circuit: Circuit, fixed: Mapping[int, float] | None = None) ->
     (place,), cells = weigher.places(codes[np.newaxis]), grid.locate(codes[np.newaxis])[0].tolist()
     members = [i for i in range(len(codes)) if i not in given]
     whole = weigher.whole(place, cells, members)
-    return Fraction(weigher.inside(circuit, place, cells, members)) / whole
+    return Fraction(weigher.inside(CircuitBoxes(circuit), place, cells, members)) / whole
 
 
 def box_weigher(grid: Grid) -> BoxWeigher:

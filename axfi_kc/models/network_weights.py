@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from axfi_kc.budget import preparation
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.circuits.queries.joint import joint_probability, table_products
 from axfi_kc.circuits.queries.structure import feature_order
 from axfi_kc.domain.bayesian_network import NetworkDistribution
@@ -20,16 +20,18 @@ __all__ = ["NetworkWeigher"]
 class NetworkWeigher(TotalWeigher):
     """Weighs boxes by totals, and whole diagrams by carrying the states that tables wait for."""
 
-    def inside(self, circuit: Circuit, place: Sequence[int], cells: Sequence[int], members: Sequence[int]) -> Fraction:
+    def inside(
+        self, boxes: CircuitBoxes, place: Sequence[int], cells: Sequence[int], members: Sequence[int]
+    ) -> Fraction:
         """Return what the points of a circuit weigh; of an ordered diagram over all features by a pass over it."""
-        if len(members) < len(self.full) or feature_order(circuit) is None:
-            return super().inside(circuit, place, cells, members)
+        if len(members) < len(self.full) or feature_order(boxes.circuit) is None:
+            return super().inside(boxes, place, cells, members)
         # Weights have a scale, the same for all boxes of these members: that of the box of everything, whose
         # probability is below 1 where the features have fewer values than the distribution speaks of.
         pairs = zip(self._states, self.grid.axes, strict=True)
         whole = self._distribution.total([[sum(column) for column in zip(*s.shares(a), strict=True)] for s, a in pairs])
         scale = self.weight(place, members, [self.full]) / whole if whole else Fraction(0)
-        return joint_probability(circuit, self._distribution, budget=preparation()) * scale
+        return joint_probability(boxes.circuit, self._distribution, budget=preparation()) * scale
 
 
 @weigher_of.register(NetworkDistribution)

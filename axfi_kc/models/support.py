@@ -22,6 +22,7 @@ from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, preparation
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
+from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.domain.constraints import All, Between, Constraint, Implies, Not, Some
 from axfi_kc.domain.domain import Domain
@@ -76,6 +77,11 @@ class Support:
     def circuit(self) -> Circuit:
         """The possible points as a circuit over cells."""
         return self.nodes.circuit(self.root)
+
+    @cached_property
+    def as_boxes(self) -> CircuitBoxes:
+        """The possible points, to be listed as boxes."""
+        return CircuitBoxes(self.circuit)
 
     @cached_property
     def scope(self) -> int:

@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.circuits.circuit import TRUE, Circuit
+from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.circuits.queries.structure import feature_order
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
-from axfi_kc.models.joint import Box, BoxList, BoxWeigher, Span, StateWeigher, boxes_in, weigher_of
+from axfi_kc.models.joint import Box, BoxList, BoxWeigher, Span, StateWeigher, weigher_of
 
 __all__ = ["TreeWeigher"]
 
@@ -163,7 +164,9 @@ class TreeWeigher(StateWeigher):
     def _laid_out(self, table: Sequence[tuple[int, Span]]) -> _Rows:
         """Return the rows of all cells of each feature, and then those of a table of spans."""
         # An engine's own table stays the same object from question to question.
-        if self._laid is None or self._laid.table is not table:
+        # Another thread may lay out another table at any moment: what is returned is never read from the attribute.
+        laid = self._laid
+        if laid is None or laid.table is not table:
             from axfi_kc.models.tree_weight_kernels import Numbers
 
             spans = [*enumerate(self.full), *table]
@@ -174,8 +177,8 @@ class TreeWeigher(StateWeigher):
             firsts = np.cumsum([0, *map(len, rows)])[:-1]
             m = len(self.full)
             numbers = Numbers(*_limbs_of([share for row in rows for share in row]))
-            self._laid = _Rows(table, numbers, firsts[:m], firsts[m:], self._n_limbs(most))
-        return self._laid
+            laid = self._laid = _Rows(table, numbers, firsts[:m], firsts[m:], self._n_limbs(most))
+        return laid
 
     def _n_limbs(self, bits: Sequence[int]) -> int:
         """Return how many limbs hold whatever a sum over boxes comes to, given the bits of each feature's shares."""
@@ -194,12 +197,12 @@ class TreeWeigher(StateWeigher):
             found[i] = [self.weight(place, [i], [[(cell,)]]) for cell in self.full[i]]
         return found
 
-    def inside(self, circuit: Circuit, place: Sequence[int], cells: Sequence[int], members: Sequence[int]) -> int:
+    def inside(self, boxes: CircuitBoxes, place: Sequence[int], cells: Sequence[int], members: Sequence[int]) -> int:
         """Return what the points of a circuit weigh: of an ordered diagram with many paths, by a pass over it."""
-        order = feature_order(circuit)
-        if order is None or boxes_in(circuit).n_paths <= _FEW_PATHS:
-            return super().inside(circuit, place, cells, members)
-        return self._through(circuit, order, place, cells, set(members))
+        order = feature_order(boxes.circuit)
+        if order is None or boxes.n_paths <= _FEW_PATHS:
+            return super().inside(boxes, place, cells, members)
+        return self._through(boxes.circuit, order, place, cells, set(members))
 
     def _through(
         self, circuit: Circuit, order: Sequence[int], place: Sequence[int], cells: Sequence[int], free: set[int]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
@@ -20,6 +21,11 @@ _MOST_BOXES = 200_000
 class CircuitBoxes:
     """The points of a deterministic, decomposable circuit as boxes.
 
+    Attributes
+    ----------
+    circuit
+        The circuit.
+
     Examples
     --------
     >>> from axfi_kc.circuits.circuit import CircuitBuilder
@@ -32,12 +38,13 @@ class CircuitBoxes:
     """
 
     def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
         self._kinds: list[int] = circuit.kinds.tolist()
         self._features: list[int] = circuit.features.tolist()
         self._arcs = [circuit.arcs(node) for node in range(len(self._kinds))]
         self._root = circuit.root
 
-    @property
+    @cached_property
     def n_paths(self) -> int:
         """How many boxes there are at most, whatever is free."""
         found: list[int] = []
