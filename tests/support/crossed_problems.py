@@ -23,7 +23,7 @@ from axfi_kc import BayesianNetwork, Categorical, ChowLiu, Domain, Integer, Mixt
 from tests.support.oracle import space_of
 from tests.support.random_constraints import Rule, random_rule
 from tests.support.random_distributions import random_row, random_states, random_tree, share_within, state_at
-from tests.support.random_problems import Answer, Truth, random_truth
+from tests.support.random_problems import Answer, Truth, random_truth, random_truth_over
 
 DISTRIBUTIONS = ("product", "network", "mixture", "chow-liu", "fitted")
 Places = tuple[int, ...]
@@ -132,8 +132,8 @@ class Scene:
             ends = [more | self._edges(i) for i, more in enumerate(ends)]
         if not any(ends):
             return self, v
-        truth, moved = refined(self.truth, ends, v)
-        return replace(self, truth=truth), moved
+        truth = refined(replace(self.truth, instances=[v]), ends)
+        return replace(self, truth=truth), truth.instances[0]
 
     def _edges(self, i: int) -> set[Fraction]:
         """Return where the density of a real feature changes."""
@@ -205,6 +205,25 @@ class Scene:
             ratios[Y] = Fraction(int(masses[wrong[around]].sum()), below) if below else Fraction(-1)
             empty = empty or not below
         return Answer(scene.truth.output(v), len(v), ratios, counts), empty
+
+    def pinned(self, v: Places) -> list[int]:
+        """Return the features that the region holds at the values of an instance."""
+        near = within(self.region, self.domain, self.truth.values, v) if self.region else self.possible | True
+        changed = differences(self.shape, v)[near]
+        return [i for i in range(len(v)) if not (changed >> i & 1).any()]
+
+    def precision(self, v: Places, given: Sequence[int]) -> Fraction | None:
+        """Return the probability of a similar output where some features are as in an instance; None: 0/0."""
+        scene, v = self.seen_from(v)
+        members = [i for i in range(len(v)) if i not in given]
+        if not members:
+            return Fraction(1)
+        around = tuple(slice(None) if i in members else k for i, k in enumerate(v))
+        masses, inside = scene._masses(members, v), scene.inside(v)[around]
+        if scene.cuts_cells:
+            masses = whole(masses * scene._parts_in_ball(members, v, inside))
+        below = int(masses[inside].sum())
+        return Fraction(int(masses[inside & ~scene.dissimilar(v)[around]].sum()), below) if below else None
 
     def is_barren(self, v: Places) -> bool:
         """Tell whether a feature may move in the region around an instance, but only among values of probability 0."""
@@ -281,8 +300,8 @@ def differences(shape: Sequence[int], v: Places) -> Array:
     return found
 
 
-def refined(truth: Truth, ends: Sequence[set[Fraction]], v: Places) -> tuple[Truth, Places]:
-    """Return a truth with more breakpoints of reals, where outputs are those of what they cut, and the instance."""
+def refined(truth: Truth, ends: Sequence[set[Fraction]]) -> Truth:
+    """Return a truth with more breakpoints of reals, where outputs are those of what they cut."""
     breaks = [
         {Fraction(x) for x in row[::2] if x is not None} | more if isinstance(f, Real) else set()
         for f, row, more in zip(truth.domain.features, truth.values, ends, strict=True)
@@ -290,8 +309,9 @@ def refined(truth: Truth, ends: Sequence[set[Fraction]], v: Places) -> tuple[Tru
     space = space_of(truth.domain, breaks)
     kept = [_places(f, old, new) for f, old, new in zip(truth.domain.features, truth.values, space.values, strict=True)]
     outputs = [truth.output(place) for place in product(*kept)]
-    moved = tuple(new.index(old[k]) for old, new, k in zip(truth.values, space.values, v, strict=True))
-    return replace(truth, values=space.values, measures=space.measures, outputs=outputs, instances=[moved]), moved
+    rows = list(zip(truth.values, space.values, strict=True))
+    moved = [tuple(new.index(old[k]) for (old, new), k in zip(rows, v, strict=True)) for v in truth.instances]
+    return replace(truth, values=space.values, measures=space.measures, outputs=outputs, instances=moved)
 
 
 def _places(feature: Any, old: Sequence[Any], new: Sequence[Any]) -> list[int]:
@@ -575,21 +595,59 @@ def random_scene(rng: Random, kind: str, *, n_instances: int = 8) -> Scene:
             return found
 
 
+def random_scenes(rng: Random, kind: str, *, n_models: int, n_instances: int = 8) -> list[Scene]:
+    """Return models in one and the same space, the first of a kind, the others of any; some may have no instance."""
+    first = random_scene(rng, kind, n_instances=n_instances)
+    ends = [
+        {Fraction(x) for x in row[::2] if x is not None} if isinstance(f, Real) else set()
+        for f, row in zip(first.domain.features, first.truth.values, strict=True)
+    ]
+    found = [first]
+    for _ in range(n_models - 1):
+        # Constraints and regions are made for the first model's space, whose breakpoints the others need too.
+        truth = _in_floats(refined(random_truth_over(rng, first.truth.domain, n_instances=n_instances), ends))
+        scene = _with_instances(rng, replace(first, truth=_toward_some(rng, truth)), n_instances)
+        found += [scene] if scene.truth.instances else []
+    return found
+
+
+def _in_floats(truth: Truth) -> Truth:
+    """Return a truth whose real values are floats, as models take them."""
+    values = [
+        [None if x is None else float(x) for x in row] if isinstance(f, Real) else row
+        for f, row in zip(truth.domain.features, truth.values, strict=True)
+    ]
+    return replace(truth, values=values)
+
+
 def _random_scene(rng: Random, kind: str, n_instances: int) -> Scene | None:
     truth = random_truth(rng, kind, n_instances=n_instances)
     rules = tuple(random_rule(rng, truth.domain, truth.values) for _ in range(rng.choice((0, 0, 0, 1, 1, 2))))
     joint = random_joint(rng, truth.domain, rng.choice(DISTRIBUTIONS)) if rng.random() < 0.6 else None
     region = random_region(rng, truth) if rng.random() < 0.5 else None
-    labels = sorted(set(truth.outputs), key=str)
-    if truth.delta is None and len(labels) > 2 and rng.random() < 0.3:
-        truth = replace(truth, toward=rng.choice(labels))
+    truth = _toward_some(rng, truth)
     domain = truth.domain.with_distribution(joint.given) if joint else truth.domain
     domain = domain.where(*(rule.constraint for rule in rules)) if rules else domain
     scene = Scene(truth, domain, rules, joint, region)
     if not scene.possible.any():
         return None
-    kept = [v for v in _instances(rng, scene, n_instances) if region is None or _stands(region, domain, truth.point(v))]
-    return replace(scene, truth=replace(truth, instances=kept)) if kept else None
+    found = _with_instances(rng, scene, n_instances)
+    return found if found.truth.instances else None
+
+
+def _toward_some(rng: Random, truth: Truth) -> Truth:
+    """Return a truth that may be asked about one of several classes."""
+    labels = sorted(set(truth.outputs), key=str)
+    if truth.delta is None and len(labels) > 2 and rng.random() < 0.3:
+        return replace(truth, toward=rng.choice(labels))
+    return truth
+
+
+def _with_instances(rng: Random, scene: Scene, number: int) -> Scene:
+    """Return the scene with instances that can be explained, which may be none."""
+    region, domain, truth = scene.region, scene.domain, scene.truth
+    kept = [v for v in _instances(rng, scene, number) if region is None or _stands(region, domain, truth.point(v))]
+    return replace(scene, truth=replace(truth, instances=kept))
 
 
 def _instances(rng: Random, scene: Scene, number: int) -> list[Places]:

@@ -314,10 +314,10 @@ def _none(domain: Domain) -> list[set[float]]:
     return [set() for _ in domain.features]
 
 
-def table(rng: Random, n_instances: int) -> Truth | None:
-    domain = random_domain(rng, finite=True)
-    size = domain.size or 0
-    if size > _MOST_POINTS:
+def table(rng: Random, n_instances: int, domain: Domain | None = None) -> Truth | None:
+    domain = domain or random_domain(rng, finite=True)
+    size = domain.size
+    if size is None or size > _MOST_POINTS:
         return None
     share = rng.choice((0.1, 0.5, 0.8))
     outputs = [0 if rng.random() < share else rng.randint(1, 3) for _ in range(size)]
@@ -384,8 +384,10 @@ class _Tree:
         return self.scaled[node]
 
 
-def ensemble(rng: Random, n_instances: int, *, n_trees: int | None = None) -> Truth | None:
-    domain = random_domain(rng, finite=rng.random() < 0.4)
+def ensemble(
+    rng: Random, n_instances: int, domain: Domain | None = None, *, n_trees: int | None = None
+) -> Truth | None:
+    domain = domain or random_domain(rng, finite=rng.random() < 0.4)
     how = rng.choice(("binary", "classes", "regression"))
     n_scores = rng.randint(2, 3) if how == "classes" else 1
     leaf_values = rng.choice((_COARSE, _FINE))
@@ -425,13 +427,15 @@ def _breaks(domain: Domain, trees: Sequence[_Tree]) -> list[set[float]]:
     return found
 
 
-def tree(rng: Random, n_instances: int) -> Truth | None:
-    return ensemble(rng, n_instances, n_trees=1)
+def tree(rng: Random, n_instances: int, domain: Domain | None = None) -> Truth | None:
+    return ensemble(rng, n_instances, domain, n_trees=1)
 
 
-def linear(rng: Random, n_instances: int) -> Truth | None:
+def linear(rng: Random, n_instances: int, domain: Domain | None = None) -> Truth | None:
     """Return a linear model over discrete features: ties at zero are common."""
-    domain = random_domain(rng, finite=True)
+    domain = domain or random_domain(rng, finite=True)
+    if domain.size is None:
+        return None
     how = rng.choice(("binary", "classes", "regression"))
     n_scores = rng.randint(2, 4) if how == "classes" else 1
     parts, gains = [], []
@@ -460,8 +464,8 @@ def linear(rng: Random, n_instances: int) -> Truth | None:
     return _truth(rng, "linear", domain, model, output, _none(domain), delta=delta, n_instances=n_instances)
 
 
-def _random_grid(rng: Random) -> Grid:
-    domain = random_domain(rng, finite=rng.random() < 0.5)
+def _random_grid(rng: Random, domain: Domain | None) -> Grid:
+    domain = domain or random_domain(rng, finite=rng.random() < 0.5)
     cuts = []
     for f in domain.features:
         if isinstance(f, Categorical):
@@ -474,8 +478,8 @@ def _random_grid(rng: Random) -> Grid:
     return Grid.of(domain, cuts)
 
 
-def circuit(rng: Random, n_instances: int) -> Truth | None:
-    grid = _random_grid(rng)
+def circuit(rng: Random, n_instances: int, domain: Domain | None = None) -> Truth | None:
+    grid = _random_grid(rng, domain)
     make, trusted = rng.choice(((random_form, True), (random_form, False), (any_form, False)))
     form = make(rng, list(range(len(grid.axes))), grid.n_cells)
     model = CircuitModel.of(circuit_of(form, grid), outputs=("no", "yes"), deterministic=trusted)
@@ -486,9 +490,9 @@ def circuit(rng: Random, n_instances: int) -> Truth | None:
     return _of_grid(rng, "circuit", grid, model, output, n_instances)
 
 
-def classes(rng: Random, n_instances: int) -> Truth | None:
+def classes(rng: Random, n_instances: int, domain: Domain | None = None) -> Truth | None:
     """Return a model of three outputs, a circuit each."""
-    grid = _random_grid(rng)
+    grid = _random_grid(rng, domain)
     features = list(range(len(grid.axes)))
     first, rest = random_diagrams(rng, features, grid.n_cells)
     second, third = random_diagrams(rng, features, grid.n_cells)
@@ -502,9 +506,9 @@ def classes(rng: Random, n_instances: int) -> Truth | None:
     return _of_grid(rng, "classes", grid, model, output, n_instances)
 
 
-def network(rng: Random, n_instances: int) -> Truth | None:
+def network(rng: Random, n_instances: int, domain: Domain | None = None) -> Truth | None:
     """Return a classifier that multiplies tables, some of them with zeros, for two classes or three."""
-    grid, labels = _random_grid(rng), ("a", "b", "c")[: rng.choice((2, 3))]
+    grid, labels = _random_grid(rng, domain), ("a", "b", "c")[: rng.choice((2, 3))]
     prior, factors = [rng.randint(1, 9) for _ in labels], []
     for _ in range(rng.randint(1, 5)):
         scope = rng.sample(range(len(grid.axes)), min(len(grid.axes), rng.randint(1, 3)))
@@ -535,6 +539,15 @@ def random_truth(rng: Random, kind: str, *, n_instances: int = 8) -> Truth:
     """Return a model of the given kind with some instances; always the same for the same state of `rng`."""
     while True:
         found = _MAKERS[kind](rng, n_instances)
+        if found is not None:
+            return found
+
+
+def random_truth_over(rng: Random, domain: Domain, *, n_instances: int = 8) -> Truth:
+    """Return a model of any kind over a domain that there is already."""
+    kinds = [kind for kind in KINDS if domain.size is not None or kind not in ("table", "linear")]
+    while True:
+        found = _MAKERS[rng.choice(kinds)](rng, n_instances, domain)
         if found is not None:
             return found
 
