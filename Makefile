@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo
 
-.PHONY: demo test quick lint types layers unit dist docs paper test-slow test-orange versions benchmarks clean
+.PHONY: demo test quick lint types layers unit dist docs paper same test-slow test-orange versions benchmarks clean
 
 # What the demo imports; where everything is installed, that will do.
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(DEMO))
@@ -60,6 +60,12 @@ test-orange: .venv-orange/.installed
 VERSIONS ?= $(PYTHON)
 versions:
 	$(PYTHON) .ci/versions --python $(VERSIONS)
+
+# The same answers as an older commit, value by value: make same AGAINST=COMMIT PROBLEMS=10000
+AGAINST ?= cbf8746
+PROBLEMS ?= 300
+same: $(STAMP)
+	$(BIN)/python benchmarks/same_answers.py --against $(AGAINST) --problems $(PROBLEMS)
 
 benchmarks: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable ".[benchmarks]"
