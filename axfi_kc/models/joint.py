@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.budget import Account, preparation
-from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.circuit import Circuit, Notes
 from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.domain.distribution import Distribution
 from axfi_kc.domain.grid import Grid
@@ -103,8 +103,15 @@ class BoxList:
             at += count * k
 
 
-boxes_in = lru_cache(maxsize=8)(CircuitBoxes)
-"""The boxes of circuits, kept for those that were asked for last."""
+_BOXES: Notes[CircuitBoxes] = Notes()
+
+
+def boxes_in(circuit: Circuit) -> CircuitBoxes:
+    """Return the boxes of a circuit, noted beside it: an equal circuit may have other cells."""
+    found = _BOXES.get(circuit)
+    if found is None:
+        found = _BOXES[circuit] = CircuitBoxes(circuit)
+    return found
 
 
 class BoxWeigher(ABC):
