@@ -8,7 +8,7 @@ feature is the variable of its name, and variables that are no features are summ
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
@@ -26,6 +26,7 @@ from axfi_kc.domain.distribution import (
     States,
     check_evidence,
     chosen,
+    joined,
     read_states,
 )
 from axfi_kc.domain.elimination import Factor, elimination_order, summed_out
@@ -235,7 +236,7 @@ class BayesianNetwork:
         -----
         Variable elimination among the ancestors of the variables with evidence; states without evidence are left out.
         """
-        inside = self._ancestors(rows)
+        inside = _ancestors(self.variables, rows)
         if not inside:
             return Fraction(1)
         kept: dict[int, list[int]] = {}
@@ -273,16 +274,6 @@ class BayesianNetwork:
                 self._plans.clear()
             self._plans[key] = tuple(elimination_order([f.scope for f in factors], sorted(free)))
         return self._plans[key]
-
-    def _ancestors(self, rows: Mapping[int, Row]) -> list[int]:
-        """Return the variables with evidence and all above them: what is below adds up to 1."""
-        found, stack = set[int](), list(rows)
-        while stack:
-            i = stack.pop()
-            if i not in found:
-                found.add(i)
-                stack += self.variables[i].parents
-        return sorted(found)
 
     @checked("source")
     def drawn(self, source: Random) -> list[int]:
@@ -417,6 +408,17 @@ class BayesianNetwork:
         return cls(states, nested, parents=parents, output=output, bins=bins)
 
 
+def _ancestors(variables: Sequence[Variable], chosen: Iterable[int]) -> list[int]:
+    """Return some variables, by number, and all above them: the tables of the others add up to 1."""
+    found, stack = set[int](), list(chosen)
+    while stack:
+        i = stack.pop()
+        if i not in found:
+            found.add(i)
+            stack += variables[i].parents
+    return sorted(found)
+
+
 def _above(name: str, parents: Sequence[str], place: Mapping[str, int]) -> tuple[int, ...]:
     above = tuple(place[p] for p in parents)
     if len(set(above)) < len(above):
@@ -518,6 +520,15 @@ class NetworkDistribution(Distribution):
         """Return the sum, over all states, of their probability times the evidence; see :meth:`Distribution.total`."""
         check_evidence(evidence, self.states)
         return self.network.total_of(self._rows(evidence)) / self._inside
+
+    @property
+    def blocks(self) -> tuple[frozenset[int], ...]:
+        """The features that are connected by arrows, also through variables above them that are no features."""
+        network, feature_of = self.network, {place: i for i, place in enumerate(self.places)}
+        arrows = [(i, *network.variables[i].parents) for i in _ancestors(network.variables, self.places)]
+        parts = joined(len(network), arrows)
+        found = (frozenset(feature_of[i] for i in part if i in feature_of) for part in parts)
+        return tuple(block for block in found if block)
 
     def tables(self) -> tuple[Fraction, list[Factor]]:
         """Return the distribution as a product of tables over the features' states, and what it is multiplied by."""

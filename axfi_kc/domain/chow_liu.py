@@ -27,6 +27,7 @@ from axfi_kc.domain.distribution import (
     check_evidence,
     check_table,
     chosen,
+    joined,
     read_states,
     read_table,
     states_of,
@@ -158,6 +159,11 @@ class ChowLiu(Distribution):
     def edges(self) -> tuple[tuple[str, str], ...]:
         """The names of each parent and child."""
         return tuple((self.names[p], self.names[i]) for i, p in enumerate(self.parents) if p >= 0)
+
+    @property
+    def blocks(self) -> tuple[frozenset[int], ...]:
+        """The features that are connected by edges."""
+        return joined(len(self.states), ((i, p) for i, p in enumerate(self.parents) if p >= 0))
 
     @property
     def independent(self) -> tuple[tuple[Fraction, ...], ...] | None:

@@ -17,8 +17,8 @@ import os
 import random
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -57,6 +57,8 @@ __all__ = [
 Row = Sequence[int | Fraction]
 Evidence = Sequence[Row | None]
 """For each feature what each of its states is multiplied by; None: all by 1."""
+Places = tuple[tuple[int, Fraction], ...]
+"""For each state of a feature, the coarser state that it is part of, and which part of it."""
 _MOST_STATES = 1_000_000
 _LONGEST = 60
 
@@ -303,9 +305,20 @@ class Distribution(ABC):
         return tuple(states.name for states in self.states)
 
     @property
+    def blocks(self) -> tuple[frozenset[int], ...]:
+        """The features in sets that do not depend on each other, as far as it is known; by default all are one set.
+
+        Probabilities of some features, given the values of the others, are those within the blocks of these features:
+        values in other blocks cancel, however probable they are.
+        """
+        return (frozenset(range(len(self.states))),)
+
+    @property
     def independent(self) -> tuple[tuple[Fraction, ...], ...] | None:
-        """The probabilities of each feature's states, if features are independent; None if they may not be."""
-        return None
+        """The probabilities of each feature's states, if each is a block of its own; None elsewhere."""
+        if len(self.blocks) < len(self.states):
+            return None
+        return tuple(tuple(self.probability({i: k}) for k in range(s.size)) for i, s in enumerate(self.states))
 
     @checked("states")
     def probability(self, states: Mapping[int, int]) -> Fraction:
@@ -357,6 +370,33 @@ def chosen(chances: Sequence[Fraction], source: random.Random) -> int:
 def _only(state: int | None, size: int) -> Row | None:
     """Return the evidence for one state; None for none."""
     return None if state is None else [int(k == state) for k in range(size)]
+
+
+def joined(n: int, links: Iterable[Collection[int]]) -> tuple[frozenset[int], ...]:
+    """Return the blocks that links, each between some of n features, make of these.
+
+    Examples
+    --------
+    >>> joined(4, [(0, 2), (1,)])
+    (frozenset({0, 2}), frozenset({1}), frozenset({3}))
+    """
+    block = [frozenset((i,)) for i in range(n)]
+    for link in links:
+        together = frozenset[int]().union(*(block[i] for i in link))
+        for i in together:
+            block[i] = together
+    return tuple(dict.fromkeys(block))
+
+
+def tied(blocks: Iterable[frozenset[int]], members: Collection[int]) -> set[int]:
+    """Return the features in the blocks that some features are in: the values of all others cancel.
+
+    Examples
+    --------
+    >>> tied([frozenset({0, 2}), frozenset({1})], [0])
+    {0, 2}
+    """
+    return {i for block in blocks if not block.isdisjoint(members) for i in block}
 
 
 def check_evidence(evidence: Evidence, states: Sequence[States]) -> None:
@@ -483,6 +523,11 @@ class Product(Distribution):
         """Return the product of the measures of a domain's features."""
         pairs = [_measured(feature) for feature in domain.features]
         return cls(tuple(states for states, _ in pairs), tuple(table for _, table in pairs))
+
+    @property
+    def blocks(self) -> tuple[frozenset[int], ...]:
+        """The features, each by itself."""
+        return joined(len(self.states), ())
 
     @property
     def independent(self) -> tuple[tuple[Fraction, ...], ...] | None:
@@ -612,7 +657,16 @@ def _pieces(feature: Feature, states: States, table: Sequence[Fraction]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class Mixture(Distribution):
-    """One of several distributions over the same states, each with a probability of its own.
+    """One of several distributions of the same features, each with a probability of its own.
+
+    Attributes
+    ----------
+    parts, weights
+        The distributions, and their probabilities.
+    states
+        The states that parts have in common: a bin ends where one of any part does.
+    places
+        For each part and feature, where these states are among the part's own; None for a part with the same states.
 
     Examples
     --------
@@ -626,36 +680,65 @@ class Mixture(Distribution):
 
     parts: tuple[Distribution, ...]
     weights: tuple[Fraction, ...]
+    states: tuple[States, ...] = field(init=False, repr=False, compare=False)
+    places: tuple[tuple[Places, ...] | None, ...] = field(init=False, repr=False, compare=False)
     kind: ClassVar[str] = "mixture"
 
     def __post_init__(self) -> None:
-        """Check that the parts speak of the same states, and weights are probabilities."""
+        """Check that the parts speak of the same values, and weights are probabilities."""
         check_fields(self)
         parts = tuple(self.parts)
         weights = tuple(exact(w, "weight of a mixture") for w in self.weights)
-        odd = next((p for p in parts if not isinstance(p, Distribution) or p.states != parts[0].states), None)
-        if not parts or odd is not None:
+        if not parts or not all(isinstance(p, Distribution) and p.names == parts[0].names for p in parts):
             raise DomainError(
-                "A mixture needs distributions over the same states, at least one; give them all the same."
+                "A mixture needs distributions of the same features, at least one; give them all over one domain."
             )
         if len(weights) != len(parts) or any(w < 0 for w in weights) or sum(weights) != 1:
             raise DomainError(
                 f"A mixture of {len(parts)} distributions needs as many weights, not negative, that add up to 1, but "
                 f"{len(weights)} that add up to {shown(sum(weights, Fraction(0)))} were given."
             )
+        states = tuple(_common(own) for own in zip(*(p.states for p in parts), strict=True))
         object.__setattr__(self, "parts", parts)
         object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "states", states)
+        object.__setattr__(self, "places", tuple(_all_places(p.states, states) for p in parts))
 
     @property
-    def states(self) -> tuple[States, ...]:
-        """The states of each feature."""
-        return self.parts[0].states
+    def blocks(self) -> tuple[frozenset[int], ...]:
+        """Those of its one part; of several, the features that are independent and distributed alike in all."""
+        parts = [k for k, weight in enumerate(self.weights) if weight]
+        if len(parts) == 1:
+            return self.parts[parts[0]].blocks
+        blocks = [set(self.parts[k].blocks) for k in parts]
+
+        def is_alone(i: int) -> bool:
+            return all({i} in own for own in blocks) and len({self._row(k, i) for k in parts}) == 1
+
+        return joined(len(self.states), [[i for i in range(len(self.states)) if not is_alone(i)]])
+
+    def _row(self, k: int, i: int) -> tuple[Fraction, ...]:
+        """Return the probabilities of the states of a feature in one part."""
+        evidence: list[Row | None] = [None] * len(self.states)
+        found = []
+        for state in range(self.states[i].size):
+            evidence[i] = _only(state, self.states[i].size)
+            found.append(self._in_part(k, evidence))
+        return tuple(found)
+
+    def _in_part(self, k: int, evidence: Evidence) -> Fraction:
+        """Return the total of one part."""
+        places, states = self.places[k], self.parts[k].states
+        if places is None:
+            return self.parts[k].total(evidence)
+        triples = zip(evidence, states, places, strict=True)
+        return self.parts[k].total([None if row is None else _gathered(row, s.size, p) for row, s, p in triples])
 
     @checked("evidence")
     def total(self, evidence: Evidence) -> Fraction:
         """Return the sum of the parts' totals, each times its weight."""
-        pairs = zip(self.weights, self.parts, strict=True)
-        return sum((w * part.total(evidence) for w, part in pairs), Fraction(0))
+        check_evidence(evidence, self.states)
+        return sum((w * self._in_part(k, evidence) for k, w in enumerate(self.weights)), Fraction(0))
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -665,6 +748,55 @@ class Mixture(Distribution):
     def __str__(self) -> str:
         """Return it in words."""
         return f"a mixture of {counted(len(self.parts), 'distribution')}"
+
+
+def _common(states: Sequence[States]) -> States:
+    """Return the states of one feature that tell apart all that some states of it do."""
+    first = states[0]
+    shapes = {(frozenset(s.values), s.edges[:1], s.edges[-1:], s.integer, s.missing) for s in states}
+    if len(shapes) > 1:
+        raise DomainError(
+            f"A mixture needs distributions of the same values, but those of {first.name!r} differ; give them all over "
+            "one domain."
+        )
+    if all(s == first for s in states):
+        return first
+    return replace(first, edges=tuple(sorted({edge for s in states for edge in s.edges})))
+
+
+def _all_places(coarse: Sequence[States], fine: Sequence[States]) -> tuple[Places, ...] | None:
+    """Return where states of all features are among coarser ones; None where they are the same."""
+    if tuple(coarse) == tuple(fine):
+        return None
+    return tuple(_places_in(*pair) for pair in zip(coarse, fine, strict=True))
+
+
+def _places_in(coarse: States, fine: States) -> Places:
+    """Return for each of some finer states which state it is part of, and which part of it.
+
+    Examples
+    --------
+    >>> _places_in(States.of(Real("r", 0, 8)), States.of(Real("r", 0, 8), [6]))
+    ((0, Fraction(3, 4)), (0, Fraction(1, 4)))
+    """
+    gone = ((coarse.n_present, Fraction(1)),) * coarse.missing
+    if coarse.values:
+        return (*((coarse.values.index(value), Fraction(1)) for value in fine.values), *gone)
+    if coarse == fine:
+        return tuple((k, Fraction(1)) for k in range(coarse.size))
+    found = []
+    for low, high in pairwise(fine.edges):
+        k = bisect_right(coarse.edges, low) - 1
+        found.append((k, (high - low) / (coarse.edges[k + 1] - coarse.edges[k])))
+    return (*found, *gone)
+
+
+def _gathered(row: Row, size: int, places: Places) -> Row:
+    """Return evidence for states as evidence for those that they are part of."""
+    found = [Fraction(0)] * size
+    for number, (k, part) in zip(row, places, strict=True):
+        found[k] += number * part
+    return found
 
 
 DISTRIBUTIONS: dict[str, Callable[[Mapping[str, Any]], Distribution]] = {}

@@ -21,12 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import is_listable, is_whole, number_array, quoted
+from axfi_kc.domain.distribution import States
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
 from axfi_kc.errors import CircuitError, DomainError, UnknownFeatureError, UnsupportedModelError
 
-__all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "float32_cuts"]
+__all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "edge_cuts", "float32_cuts"]
 
 
 T = TypeVar("T")
@@ -99,6 +100,18 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
     # A threshold of infinity sets missing values apart: every number goes left.
     middle = np.where(np.isfinite(middle), middle, np.clip(limits, -_LARGEST_FLOAT, _LARGEST_FLOAT))
     return [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
+
+
+def edge_cuts(states: States) -> list[Cut]:
+    """Return the cuts that make each state of a number a cell; a float is left of an edge exactly if left of these.
+
+    Examples
+    --------
+    >>> edge_cuts(States("age", edges=(Fraction(0), Fraction(30), Fraction(90))))
+    [Cut(value=30.0, closed=False)]
+    """
+    nearest = [(float(edge), edge) for edge in states.edges[1:-1]]
+    return [Cut(near, closed=Fraction(near) < edge) for near, edge in nearest]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,10 +25,14 @@ __all__ = ["NETWORK_FORMATS", "read_bif", "read_hugin", "read_network"]
 FilePath = str | PathLike[str]
 _LARGEST_FILE = 1 << 28  # bytes
 _MOST_FILLED = 1 << 16  # rows that the word "default" of one file may stand for
-_PUNCTUATION = frozenset("{}()[]|,;=")
-_LEXEME = r'"[^"\n]*"|[{}()\[\]|,;=]|[^\s{}()\[\]|,;="]+|"'
-_BIF = re.compile(rf"//[^\n]*|/\*|{_LEXEME}")
-_NET = re.compile(rf"%[^\n]*|{_LEXEME}")
+_PUNCTUATION = frozenset("{}()[]|,;")
+_QUOTED = r'"[^"\n]*"|"'
+_MARK = r"[{}()\[\]|,;]"
+_PLAIN = r'[^\s{}()\[\]|,;"]+'
+_GROUP = r'[(\[][^{}()\[\]|;"\n]*[)\]]'  # brackets inside a state's name, as in (0,5]
+_BIF = re.compile(rf"//[^\n]*|/\*|{_QUOTED}|{_PLAIN}|{_MARK}")
+_BIF_STATES = re.compile(rf"//[^\n]*|/\*|{_QUOTED}|(?:{_PLAIN}|{_GROUP})+|{_MARK}")
+_NET = re.compile(rf'%[^\n]*|{_QUOTED}|[^\s{{}}()\[\]|,;="]+|=|{_MARK}')
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,3})?")
 _END = "the end of the file"
 
@@ -49,14 +53,15 @@ class _Tokens:
             raise ModelFileError(f"{path} cannot be read ({error.strerror}); give the path of a network.") from error
         except UnicodeDecodeError as error:
             raise ModelFileError(f"{self.name}: expected UTF-8, but byte {error.start} is none; save it so.") from error
-        self._found = self._tokens(pattern)
+        self._pattern = pattern
+        self._found = self._tokens()
         self.at = 0
         self.ahead = ""
         self.next()
 
-    def _tokens(self, pattern: re.Pattern[str]) -> Iterator[tuple[str, int]]:
+    def _tokens(self) -> Iterator[tuple[str, int]]:
         at = 0
-        while (match := pattern.search(self._text, at)) is not None:
+        while (match := self._pattern.search(self._text, at)) is not None:
             lexeme, at = match.group(), match.end()
             if lexeme == "/*":
                 closed = self._text.find("*/", at)
@@ -64,7 +69,7 @@ class _Tokens:
                     self.at = match.start()
                     self.fail("the end of a comment, '*/'", "none")
                 at = closed + 2
-            elif not lexeme.startswith("//" if pattern is _BIF else "%"):
+            elif not lexeme.startswith("%" if self._pattern is _NET else "//"):
                 yield lexeme, match.start()
 
     def next(self) -> str:
@@ -94,10 +99,26 @@ class _Tokens:
 
     def word(self, what: str) -> str:
         """Return a name, with or without quotes."""
-        if not self.ahead or self.ahead in _PUNCTUATION or self.ahead == '"':
+        mark = self.ahead in _PUNCTUATION or (self.ahead == "=" and self._pattern is _NET)
+        if not self.ahead or mark or self.ahead == '"':
             self.fail(what)
         word = self.next()
         return word[1:-1] if word[0] == '"' else word
+
+    def states(self, opening: str, closing: str, what: str) -> list[str]:
+        """Return the names of states of a BIF file between two marks; commas between them may be left out."""
+        if self.ahead != opening:
+            self.fail(repr(opening))
+        # A token is found when the one before it is taken, so the way of reading changes just before the marks are.
+        self._pattern = _BIF_STATES
+        self.next()
+        found = list[str]()
+        while self.ahead != closing:
+            found.append(self.word(what))
+            self.takes(",")
+        self._pattern = _BIF
+        self.next()
+        return found
 
     def number(self) -> Fraction:
         """Return a decimal number, exactly."""
@@ -164,7 +185,9 @@ def read_bif(path: FilePath) -> BayesianNetwork:
     Notes
     -----
     Linear in the file. The numbers of a ``table`` with parents run through the variable's own states slowest and the
-    last parent's fastest, as the format says. Properties are skipped.
+    last parent's fastest, as the format says. Properties are skipped. States are called as published networks call
+    them: ``>=7.5``, ``5-12``, ``LOW/NORMAL``, ``(0,5]``; a name with blanks, a lone bracket, a bar or a semicolon is in
+    double quotes.
 
     Examples
     --------
@@ -204,10 +227,7 @@ def _bif_variable(tokens: _Tokens, parts: _Parts) -> None:
         tokens.take("[")
         claimed = tokens.word("a number of states")
         tokens.take("]")
-        tokens.take("{")
-        while not tokens.takes("}"):
-            parts.states[name].append(tokens.word("a state"))
-            tokens.takes(",")
+        parts.states[name] += tokens.states("{", "}", "a state")
         tokens.take(";")
         if claimed != str(len(parts.states[name])):
             tokens.fail(f"{claimed[:40]} states of {name[:40]!r}", str(len(parts.states[name])))
@@ -229,14 +249,11 @@ def _bif_table(tokens: _Tokens, parts: _Parts) -> None:
     default: list[Fraction] | None = None
     whole: list[Fraction] | None = None
     while not tokens.takes("}"):
-        if tokens.takes("("):
-            key = list[str]()
-            while not tokens.takes(")"):
-                key.append(tokens.word("a parent's state"))
-                tokens.takes(",")
-            if tuple(key) in rows:
+        if tokens.ahead == "(":
+            key = tuple(tokens.states("(", ")", "a parent's state"))
+            if key in rows:
                 tokens.fail("each combination of the parents' states once", "one a second time")
-            rows[tuple(key)] = _numbers(tokens)
+            rows[key] = _numbers(tokens)
         elif tokens.takes("table"):
             whole = _numbers(tokens)
         elif tokens.takes("default"):

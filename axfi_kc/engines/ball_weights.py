@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.domain.distribution import States, measured_domain
+from axfi_kc.domain.distribution import States, measured_domain, tied
 from axfi_kc.domain.features import Feature, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.domain.region import Near, uniform_pieces
@@ -76,9 +76,8 @@ class BallWeights:
         plain = measured_domain(model.domain)
         self._model, self._near = model if plain is None else cast(GriddedModel, restricted(model, plain)), near
         self._joint = self._model.domain.distribution
-        # Of independent features nobody asks how probable the values are that stay: it may be 0.
-        self._tables = None if self._joint is None else self._joint.independent
-        self._chances: dict[tuple[int, ...], Fraction] = {}
+        self._blocks = () if self._joint is None else self._joint.blocks
+        self._chances: dict[tuple[tuple[int, int], ...], Fraction] = {}
 
     @cached_property
     def _others(self) -> Support | None:
@@ -133,18 +132,16 @@ class BallWeights:
         return total
 
     def _chance(self, states: Sequence[int], codes: npt.NDArray[np.float64], members: Sequence[int]) -> Fraction:
-        """Return the probability of states of some features, together with the instance's own of the others."""
+        """Return the probability of states of some features, together with the instance's own in their blocks."""
         if self._joint is None:
             return Fraction(1)
-        if self._tables is not None:
-            return prod((self._tables[i][state] for i, state in zip(members, states, strict=True)), start=Fraction(1))
         features, known = self._model.domain.features, self._joint.states
-        own = [int(s.locate(codes[i : i + 1], f)[0]) for i, (s, f) in enumerate(zip(known, features, strict=True))]
-        for i, state in zip(members, states, strict=True):
-            own[i] = state
-        key = tuple(own)
+        near = sorted(tied(self._blocks, members))
+        own = {i: int(known[i].locate(codes[i : i + 1], features[i])[0]) for i in near}
+        own |= dict(zip(members, states, strict=True))
+        key = tuple(own.items())
         if key not in self._chances:
-            self._chances[key] = self._joint.probability(dict(enumerate(own)))
+            self._chances[key] = self._joint.probability(own)
         return self._chances[key]
 
     @cached_property

@@ -17,15 +17,16 @@ from axfi_kc.arguments import checked, has, quoted
 from axfi_kc.budget import Account, Budget, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
+from axfi_kc.circuits.operations import on_grid
 from axfi_kc.circuits.targets import Mdd
 from axfi_kc.circuits.targets.mdd_changes import by_changing, by_changing_at_most
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.compilers import compile_mdd, read_model
 from axfi_kc.compilers.compiled_model import CompiledModel
-from axfi_kc.domain.distribution import Distribution, check_describes
+from axfi_kc.domain.distribution import Distribution, States, check_describes
 from axfi_kc.domain.domain import Domain, Unbound
-from axfi_kc.domain.features import Real
-from axfi_kc.domain.grid import Grid
+from axfi_kc.domain.features import Integer, Real
+from axfi_kc.domain.grid import Axis, Grid, edge_cuts
 from axfi_kc.domain.measures import amount, counted, shown
 from axfi_kc.errors import DomainError, MissingExtraError, SimilarityError
 from axfi_kc.models import Similarity
@@ -82,7 +83,7 @@ class _Region:
     groups
         What it has of each group, if groups were asked for.
     by
-        The feature whose values are the groups; None if none were asked for.
+        The feature whose values, or intervals, are the groups; None if none were asked for.
     distribution
         Under which the probabilities are, in words.
     region
@@ -209,7 +210,8 @@ def sensitivity(
     features
         The features that may change, together.
     by
-        A feature whose values are the groups that the answer is also given for.
+        A feature whose values are the groups that the answer is also given for. Of a real feature they are the
+        intervals between all thresholds of the model and the constraints, and the ends of the distribution's bins.
     under
         A distribution in place of the domain's own.
     budget
@@ -224,7 +226,8 @@ def sensitivity(
 
     Notes
     -----
-    The diagrams of the outputs, from which the features are forgotten: exponential at worst.
+    The diagrams of the outputs, from which the features are forgotten: exponential at worst. Each group is counted by
+    itself.
 
     Examples
     --------
@@ -348,7 +351,8 @@ class _Space:
         *compiled, last = form.labels
         rest = self.account.rest()
         circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=rest) for y in compiled}
-        order = queries.feature_order(*circuits.values()) or range(len(domain))
+        # A function of one output has no circuit.
+        order = (queries.feature_order(*circuits.values()) if circuits else None) or []
         full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
         self.nodes = MddNodes(form.grid, full, account=self.account)
         support = support_of(form.grid, budget=self.account.rest())
@@ -392,35 +396,56 @@ class _Space:
         distribution = self._domain.distribution if given is None and own else given
         if distribution is not None:
             check_describes(distribution, self._domain.features)
-        measured = _Measured(self, distribution)
+        measured = _Measured(self.nodes, distribution)
         together = self.nodes.union(list(region.values()))
         return make(
             probability=measured.probability(together),
             count=measured.count(together),
             points=measured.count(self.possible),
             outputs=tuple(measured.part(y, region[y], root) for y, root in self.outputs.items()),
-            groups=tuple(self._groups(measured, together, by)) if by is not None else (),
+            groups=tuple(self._groups(together, by, distribution)) if by is not None else (),
             by=by,
             distribution=str(distribution) if distribution is not None else "independent features",
             region=CompiledModel(Mdd(measured.circuit(together), tuple(self.nodes.order)), True, {}),
         )
 
-    def _groups(self, measured: _Measured, region: int, by: str) -> Iterable[Part]:
-        i = self._domain.index(by)
-        axis, place = self._form.grid.axes[i], self.nodes.order.index(i)
+    def _groups(self, region: int, by: str, distribution: Distribution | None) -> Iterable[Part]:
+        """Yield what a region has of each group: on cells of their own, as the model need not tell groups apart."""
+        i, grid = self._domain.index(by), self._form.grid
+        axis = _axis_of_groups(grid.axes[i], None if distribution is None else distribution.states[i])
+        grid = Grid(grid.domain, (*grid.axes[:i], axis, *grid.axes[i + 1 :]))
+        nodes, place = MddNodes(grid, self.nodes.order, account=self.account), self.nodes.order.index(i)
+        moved = (on_grid(self.nodes.circuit(root), grid) for root in (region, self.possible))
+        inside, possible = (nodes.load(circuit) for circuit in moved)
+        measured = _Measured(nodes, distribution)
         for cell in range(axis.n_cells):
-            inside = [int(c == cell) for c in range(axis.n_cells)]
-            group = self.nodes.node(place, range(1, axis.n_cells + 1), inside) if axis.n_cells > 1 else _TRUE
-            held = self.nodes.conjoined(self.possible, group)
-            yield measured.part(axis.describe([cell]), self.nodes.conjoined(region, group), held)
+            # Nothing is before the first cell, and nothing after the last.
+            before, after = [(cell, _FALSE)][:cell], [(axis.n_cells, _FALSE)][: axis.n_cells - cell - 1]
+            group = nodes.node(place, *zip(*before, (cell + 1, _TRUE), *after, strict=True))
+            held = nodes.conjoined(possible, group)
+            yield measured.part(_group_name(axis, cell), nodes.conjoined(inside, group), held)
+
+
+def _axis_of_groups(axis: Axis, states: States | None) -> Axis:
+    """Return the groups of a feature: its values; of a real one the intervals that can differ in their shares."""
+    if not isinstance(axis.feature, Real):
+        return Axis.of_values(axis.feature)
+    return axis if states is None else Axis.of(axis.feature, {*axis.cuts, *edge_cuts(states)})
+
+
+def _group_name(axis: Axis, cell: int) -> str:
+    feature = axis.feature
+    if isinstance(feature, Integer) and cell != axis.missing_cell:
+        return f"{feature.name} = {feature.low + cell}"
+    return axis.describe([cell])
 
 
 class _Measured:
     """Counts and probabilities of nodes, among the possible points."""
 
-    def __init__(self, space: _Space, distribution: Distribution | None) -> None:
-        grid = space.nodes.grid
-        self._nodes, self._account = space.nodes, space.account
+    def __init__(self, nodes: MddNodes, distribution: Distribution | None) -> None:
+        grid = nodes.grid
+        self._nodes, self._account = nodes, nodes.account
         self._countable = not any(isinstance(f, Real) for f in grid.domain.features)
         # The same cells, of a domain with this distribution.
         self._grid = Grid(grid.domain.with_distribution(distribution), grid.axes)

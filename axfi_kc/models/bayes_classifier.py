@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.domain.bayesian_network import BayesianNetwork
-from axfi_kc.domain.distribution import States
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.elimination import Factor, elimination_order, summed_out
-from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.domain.grid import Grid, edge_cuts
 from axfi_kc.domain.measures import counted
 from axfi_kc.domain.network_variables import states_for
 from axfi_kc.errors import UnsupportedModelError
@@ -100,7 +99,7 @@ class BayesClassifier(ListedModel):
         places = [network.over_feature(feature) for feature in domain.features]
         pairs = [states_for(network.variables[p], f, partly=True) for p, f in zip(places, domain.features, strict=True)]
         names = tuple(labels) if labels is not None else network.variables[target].states
-        grid = Grid.of(domain, [_cuts(states) for states, _ in pairs])
+        grid = Grid.of(domain, [edge_cuts(states) for states, _ in pairs])
         hidden = set(range(len(network))) - set(places) - {target}
         whole = network.factors()
         left = summed_out(whole, elimination_order([f.scope for f in whole], sorted(hidden)))
@@ -189,15 +188,6 @@ def _target(network: BayesianNetwork, domain: Domain) -> int:
     return network.index(others[0])
 
 
-def _cuts(states: States) -> list[Cut]:
-    """Return the cuts that make each state of a number a cell; a float is left of an edge exactly if left of these."""
-    found = []
-    for edge in states.edges[1:-1]:
-        near = float(edge)
-        found.append(Cut(near, closed=Fraction(near) < edge))
-    return found
-
-
 def _over_cells(factor: Factor, target: int, feature_of: dict[int, int], turned: dict[int, tuple[int, ...]]) -> Factor:
     """Return a table over states as one over the features' cells, the class last."""
     values, scope = factor.values, list(factor.scope)
@@ -206,8 +196,9 @@ def _over_cells(factor: Factor, target: int, feature_of: dict[int, int], turned:
         scope.append(scope.pop(at))
         values = np.moveaxis(values, at, -1)
     else:
-        # It multiplies all classes alike, and only its zeros can change which is the largest.
-        values = (values != 0).astype(np.int64).astype(object)[..., np.newaxis]
+        # It multiplies all classes alike, and only its zeros can change which is the largest. Made an array again, as
+        # numpy compares a table with nothing left in its scope to a plain number.
+        values = np.array(values != 0, dtype=np.int64).astype(object)[..., np.newaxis]
     places = [place for place in scope if place != target]
     for axis, place in enumerate(places):
         values = np.take(values, turned[place], axis=axis)

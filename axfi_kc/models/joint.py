@@ -21,7 +21,7 @@ import numpy.typing as npt
 from axfi_kc.budget import Account, preparation
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.boxes import CircuitBoxes
-from axfi_kc.domain.distribution import Distribution
+from axfi_kc.domain.distribution import Distribution, tied
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import DomainError
 from axfi_kc.models.restriction import code_inside
@@ -203,7 +203,7 @@ class _IndependentWeigher(BoxWeigher):
     """Weighs boxes of independent features: the product of what their cells are worth."""
 
     def places(self, codes: npt.NDArray[np.float64]) -> list[list[int]]:
-        return [[]] * len(codes)  # the values of the other features do not matter
+        return [[]] * len(codes)  # values of other features are in other blocks, and cancel
 
     def weight(self, place: Sequence[int], members: Sequence[int], boxes: Iterable[Box]) -> int:
         worths = [self.grid.axes[i].numerators for i in members]
@@ -218,6 +218,7 @@ class StateWeigher(BoxWeigher):
         self._states = distribution.states
         self._shares = [_whole_shares(s.shares(axis)) for s, axis in zip(self._states, grid.axes, strict=True)]
         self._rows: list[dict[Span, list[int]]] = [{} for _ in self._states]
+        self._blocks = distribution.blocks
 
     def places(self, codes: npt.NDArray[np.float64]) -> list[list[int]]:
         """Return the state of each feature of instances."""
@@ -240,7 +241,7 @@ def _whole_shares(shares: Sequence[Sequence[Fraction]]) -> list[list[int]]:
 
 
 class _ProductWeigher(StateWeigher):
-    """Weighs boxes under independent features; how likely the values of the others are does not matter."""
+    """Weighs boxes under independent features: each is a block, and how likely values in other blocks are cancels."""
 
     def __init__(self, grid: Grid, distribution: Distribution, tables: Sequence[Sequence[Fraction]]) -> None:
         super().__init__(grid, distribution)
@@ -266,10 +267,10 @@ class TotalWeigher(StateWeigher):
 
     def weight(self, place: Sequence[int], members: Sequence[int], boxes: Iterable[Box]) -> Fraction:
         """Return what disjoint boxes weigh together around an instance, given by its states."""
-        evidence = [rows[s] for rows, s in zip(self._indicators, place, strict=True)]
-        known, fixed, found = self._totals, list(place), Fraction(0)
-        for i in members:
-            fixed[i] = -1
+        near = tied(self._blocks, members)
+        evidence: list[Any] = [self._indicators[i][s] if i in near else None for i, s in enumerate(place)]
+        known, found = self._totals, Fraction(0)
+        fixed = [None if i in members else s if i in near else -1 for i, s in enumerate(place)]
         for box in boxes:
             key = (*fixed, *box)
             total = known.get(key)

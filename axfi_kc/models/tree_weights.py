@@ -19,6 +19,7 @@ from axfi_kc.circuits.circuit import TRUE, Circuit
 from axfi_kc.circuits.queries.boxes import CircuitBoxes
 from axfi_kc.circuits.queries.structure import feature_order
 from axfi_kc.domain.chow_liu import ChowLiu
+from axfi_kc.domain.distribution import tied
 from axfi_kc.domain.grid import Grid
 from axfi_kc.errors import CircuitError
 from axfi_kc.models.joint import Box, BoxList, BoxWeigher, Span, StateWeigher, weigher_of
@@ -258,11 +259,11 @@ class TreeWeigher(StateWeigher):
     def _is_likely(self, place: Sequence[int], members: Sequence[int]) -> bool:
         if not self._has_zeros:
             return True
-        entries = zip(self._tree.tables, self._tree.parents, strict=True)
+        tables, parents = self._tree.tables, self._tree.parents
         return all(
-            table[place[p] if p >= 0 else 0][place[i]]
-            for i, (table, p) in enumerate(entries)
-            if i not in members and p not in members
+            tables[i][place[parents[i]] if parents[i] >= 0 else 0][place[i]]
+            for i in tied(self._blocks, members)
+            if i not in members and parents[i] not in members
         )
 
     def _around(self, place: Sequence[int], members: tuple[int, ...]) -> list[tuple[tuple[int, ...], _PartWeights]]:

@@ -7,9 +7,10 @@ distribution is a sum of products of tables, and a total is the sum over all axe
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from functools import cached_property
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -34,26 +35,54 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One product of tables: its weight, the axis of each feature, and which entry of the axis each state is."""
+    """One product of tables: its weight, the axis of each feature, and the entry of the axis that each state is in.
+
+    A state may be a part of its entry: `shares` say which.
+    """
 
     weight: Fraction
     tables: tuple[Table, ...]
     axes: tuple[Axis, ...]
     entries: tuple[tuple[int, ...], ...]
     lengths: tuple[int, ...]
+    shares: tuple[tuple[Fraction, ...], ...]
 
     def row(self, i: int, given: Row | None) -> Table:
         """Return evidence about a feature as a table over its axis: what is no state of the feature has none."""
         found = [Fraction(0)] * self.lengths[i]
-        for state, entry in enumerate(self.entries[i]):
-            found[entry] = Fraction(1 if given is None else given[state])
+        for state, (entry, share) in enumerate(zip(self.entries[i], self.shares[i], strict=True)):
+            found[entry] += share * (1 if given is None else given[state])
         return Table((self.axes[i],), _array(found))
 
     def spread(self, features: Sequence[int], values: Any) -> Table:
         """Return a table over states of some features as one over their axes."""
-        wide = np.full([self.lengths[i] for i in features], Fraction(0), dtype=object)
-        wide[np.ix_(*(self.entries[i] for i in features))] = values
+        wide = values
+        for axis, i in enumerate(features):
+            turned = np.full((len(self.entries[i]), self.lengths[i]), Fraction(0), dtype=object)
+            turned[range(len(self.entries[i])), self.entries[i]] = self.shares[i]
+            wide = np.moveaxis(np.tensordot(wide, turned, axes=([axis], [0])), -1, axis)
         return Table(tuple(self.axes[i] for i in features), wide)
+
+    def over(self, own: Sequence[Any], states: Sequence[Any]) -> _Part:
+        """Return the same for other states, each within one of its own."""
+        entries, shares = [], []
+        for i, pair in enumerate(zip(own, states, strict=True)):
+            inside = _inside(*pair)
+            entries.append(tuple(self.entries[i][k] for k, _ in inside))
+            shares.append(tuple(self.shares[i][k] * share for k, share in inside))
+        return replace(self, entries=tuple(entries), shares=tuple(shares))
+
+
+def _inside(own: Any, states: Any) -> list[tuple[int, Fraction]]:
+    """Return in which state of its own a part has each of some states, and how much of it that is."""
+    if own.values:
+        found = [(own.values.index(value), Fraction(1)) for value in states.values]
+    elif own == states:
+        found = [(k, Fraction(1)) for k in range(len(own.edges) - 1)]
+    else:
+        bins = [(a, b, sum(a >= edge for edge in own.edges) - 1) for a, b in pairwise(states.edges)]
+        found = [(k, (b - a) / (own.edges[k + 1] - own.edges[k])) for a, b, k in bins]
+    return [*found, (own.size - 1, Fraction(1))] if own.missing else found
 
 
 class Chances:
@@ -82,11 +111,34 @@ class Chances:
         self.is_own = everything is not None  # whether nothing of the distribution's own computing is used
         self._whole = everything or Fraction(1)
 
-    @property
-    def is_independent(self) -> bool:
-        """Whether the tables say at first sight that features are independent."""
-        parents = getattr(self._joint, "parents", ())
-        return self._joint.kind == "product" or (self._joint.kind == "chow-liu" and all(p < 0 for p in parents))
+    @cached_property
+    def blocks(self) -> list[set[int]]:
+        """The features in sets that no table ties together: given any of one set, those of the others stay as likely.
+
+        Of several products of tables, a feature is a set of its own if it is one in each, and as likely in each.
+        """
+        everything = set(range(len(self._sizes)))
+        parts = [part for part in self._parts or () if part.weight]
+        if len(parts) <= 1:
+            return _tied(parts[0]) if parts else [everything]
+        alone = {i for i in everything if all({i} in _tied(p) for p in parts) and self._is_alike(i, parts)}
+        return [*({i} for i in alone), everything - alone]
+
+    def near(self, features: Sequence[int]) -> set[int]:
+        """Return the features on whose values the probabilities of some features depend, these included."""
+        return set[int]().union(*(block for block in self.blocks if block & set(features)))
+
+    def _is_alike(self, i: int, parts: Sequence[_Part]) -> bool:
+        """Tell whether a feature has the same probabilities in all parts."""
+        rows = []
+        for part in parts:
+            evidence: list[Row | None] = [None] * len(self._sizes)
+            found = []
+            for state in range(self._sizes[i]):
+                evidence[i] = [int(k == state) for k in range(self._sizes[i])]
+                found.append(_summed([*part.tables, *(part.row(j, row) for j, row in enumerate(evidence))]) or 0)
+            rows.append([share / sum(found) for share in found])
+        return all(row == rows[0] for row in rows)
 
     def total(self, evidence: Sequence[Row | None]) -> Fraction:
         """Return the sum, over all combinations of states, of their probability times what evidence gives each."""
@@ -167,7 +219,10 @@ def _parts_of(joint: Any, weight: Fraction) -> list[_Part] | None:
     """Return a distribution as products of tables; None for a kind that is not known here, or too large."""
     if joint.kind == "mixture":
         found = [_parts_of(part, weight * share) for part, share in zip(joint.parts, joint.weights, strict=True)]
-        return None if None in found else [part for parts in found for part in parts or ()]
+        if None in found:
+            return None
+        pairs = zip(joint.parts, found, strict=True)
+        return [part.over(own.states, joint.states) for own, parts in pairs for part in parts or ()]
     read = _READERS.get(joint.kind)
     part = None if read is None else read(joint, weight)
     return None if part is None else [part]
@@ -176,7 +231,23 @@ def _parts_of(joint: Any, weight: Fraction) -> list[_Part] | None:
 def _plain(joint: Any, weight: Fraction, tables: Sequence[Table]) -> _Part:
     """Return a product of tables whose axes are the features' numbers, and entries their states."""
     sizes = tuple(states.size for states in joint.states)
-    return _Part(weight, tuple(tables), tuple(range(len(sizes))), tuple(tuple(range(n)) for n in sizes), sizes)
+    entries = tuple(tuple(range(n)) for n in sizes)
+    return _Part(weight, tuple(tables), tuple(range(len(sizes))), entries, sizes, _whole(entries))
+
+
+def _whole(entries: Sequence[Sequence[int]]) -> tuple[tuple[Fraction, ...], ...]:
+    """Return shares for states that are whole entries."""
+    return tuple((Fraction(1),) * len(row) for row in entries)
+
+
+def _tied(part: _Part) -> list[set[int]]:
+    """Return the features of a part in sets that its tables tie together."""
+    ties: list[set[Axis]] = [{axis} for axis in part.axes]
+    for table in part.tables:
+        near = [tie for tie in ties if tie & set(table.axes)]
+        ties = [tie for tie in ties if tie not in near] + [set(table.axes).union(*near)]
+    found = [{i for i, axis in enumerate(part.axes) if axis in tie} for tie in ties]
+    return [own for own in found if own]
 
 
 def _product(joint: Any, weight: Fraction) -> _Part:
@@ -196,11 +267,23 @@ def _network(joint: Any, weight: Fraction) -> _Part:
     variables = joint.network.variables
     lengths = [len(v.states) for v in variables]
     tables = []
-    for k, v in enumerate(variables):
+    for k in _above(variables, joint.places):
+        v = variables[k]
         values = np.array(v.rows, dtype=object).reshape([*(lengths[p] for p in v.parents), lengths[k]])
         tables.append(Table((*v.parents, k), values))
     own = tuple(lengths[place] for place in joint.places)
-    return _Part(weight, tuple(tables), tuple(joint.places), tuple(map(tuple, joint.turned)), own)
+    entries = tuple(map(tuple, joint.turned))
+    return _Part(weight, tuple(tables), tuple(joint.places), entries, own, _whole(entries))
+
+
+def _above(variables: Sequence[Any], chosen: Sequence[int]) -> list[int]:
+    """Return some variables and all above them; the tables of those below add up to 1, and tie nothing together."""
+    found = set(chosen)
+    while True:
+        more = found.union(*(variables[k].parents for k in found))
+        if more == found:
+            return sorted(found)
+        found = more
 
 
 def _diagram(joint: Any, weight: Fraction) -> _Part | None:

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from axfi_kc.arguments import has
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, Real
-from axfi_kc.domain.measures import shown
 from axfi_kc.models.own_predict import Codes, Predict, predictor
 from axfi_kc.verification.example_circuits import circuit_holds, located
 from axfi_kc.verification.joint import JointPieces
@@ -33,6 +32,7 @@ from axfi_kc.verification.spaces import (
     Piece,
     constraint_cuts,
     draw,
+    is_left,
     pieces_of,
     position_of,
     values_of,
@@ -45,7 +45,6 @@ _ROWS = 4096  # predicted at once
 _DRAWN = 60  # random points at which pieces, and the region, are compared with predict
 _ENTRIES = 10_000_000  # truths of nodes at points that are held at once
 _LATE = "not looked at: the seconds are over"
-_DIGITS = 7  # of numbers in the words of a group
 _NEEDED = ("probability", "count", "points", "outputs", "groups", "region", "distribution")
 _METHOD = "the definition, at every combination of cells, by predict"
 _EXACTLY = "the definition, at every combination of cells, in exact arithmetic"
@@ -65,7 +64,8 @@ def changes_report(answer: Any, model: Any, allowance: Allowance, *, seed: int) 
     answers = tuple(answer.answers) if has(answer, "answers") else (answer,)
     domain: Domain = answers[0].region.domain.with_distribution(None)
     form, predict = form_of(model, domain), predictor(model, domain)
-    listing, checks = _Listing.of(domain, form, predict, allowance), list[Check]()
+    ends = _ends_of_groups(domain, answers, allowance.points)
+    listing, checks = _Listing.of(domain, form, predict, allowance, ends), list[Check]()
     for one in answers:
         if one.region.domain.with_distribution(None) != domain:
             subject = ("another domain",)
@@ -79,6 +79,26 @@ def changes_report(answer: Any, model: Any, allowance: Allowance, *, seed: int) 
 def _words_unknown(answer: Any) -> bool:
     by, domain = answer.by, answer.region.domain
     return by is not None and isinstance(domain.features[domain.index(by)], Real)
+
+
+def _ends_of_groups(domain: Domain, answers: Sequence[Any], most: int) -> list[set[Bound]] | None:
+    """Return where groups end on each feature: at each value, or where bins do; None for more than `most` values."""
+    found: list[set[Bound]] = [set() for _ in domain.features]
+    for i in {domain.index(answer.by) for answer in answers if answer.by is not None}:
+        feature = domain.features[i]
+        if isinstance(feature, Integer):
+            if feature.high - feature.low >= most:
+                return None
+            found[i] = {(Fraction(k), True) for k in range(feature.low, feature.high)}
+        elif isinstance(feature, Real):
+            found[i] = {end for answer in answers for end in _ends_of_bins(answer.region.domain, i)}
+    return found
+
+
+def _ends_of_bins(domain: Domain, i: int) -> list[Bound]:
+    """Return where the inner bins of a distribution end, at the float next to each edge."""
+    edges = domain.distribution.states[i].edges[1:-1] if domain.distribution is not None else ()
+    return [(Fraction(float(edge)), Fraction(float(edge)) < edge) for edge in edges]
 
 
 def _bounds(domain: Domain, form: Form | None, most: int) -> list[set[Bound]] | None:
@@ -104,13 +124,15 @@ class _Listing:
     table: npt.NDArray[np.int64]  # the position of each point's output among these; -1 where none is possible
 
     @classmethod
-    def of(cls, domain: Domain, form: Form | None, predict: Predict, allowance: Allowance) -> _Listing | None:
-        """List the space; None if it has too many combinations, or not each can be asked about."""
+    def of(
+        cls, domain: Domain, form: Form | None, predict: Predict, allowance: Allowance, ends: list[set[Bound]] | None
+    ) -> _Listing | None:
+        """List the space, cut further at some ends; None if it has too many combinations, or not each can be met."""
         has_ball = any(rule.kind == BALL for rule in domain.constraints)
         found = None if has_ball else _bounds(domain, form, allowance.points)
-        if found is None:
+        if found is None or ends is None:
             return None
-        bounds = [b | constraint_cuts(domain, f) for f, b in zip(domain.features, found, strict=True)]
+        bounds = [b | e | constraint_cuts(domain, f) for f, b, e in zip(domain.features, found, ends, strict=True)]
         pieces = tuple(pieces_of(f, b) for f, b in zip(domain.features, bounds, strict=True))
         if prod(map(len, pieces)) > allowance.points or any(p.code is None for row in pieces for p in row):
             return None
@@ -333,37 +355,37 @@ class _Checks:
                 yield Check("group", self._subject, "failed", method, detail="groups of no feature are listed")
             return
         i = self._domain.index(by)
-        axis = self._answer.region.circuit.grid.axes[i]
-        cells = located(axis, np.array([piece.code for piece in listing.pieces[i]])).tolist()
-        groups = sorted(set(cells))
+        groups = self._members(listing, i)
         if len(parts) != len(groups):
             detail = f"{len(parts)} groups are listed, but there are {len(groups)}"
             yield Check("group", (by,), "failed", method, detail=detail)
             return
         shape = [-1 if k == i else 1 for k in range(len(self._domain))]
-        for part, cell in zip(parts, groups, strict=True):
-            own = [piece for piece, c in zip(listing.pieces[i], cells, strict=True) if c == cell]
-            inside = np.array([c == cell for c in cells]).reshape(shape) & listing.possible
-            words = self._described(by, own, listing.pieces[i])
+        for part, members in zip(parts, groups, strict=True):
+            inside = np.isin(np.arange(len(listing.pieces[i])), members).reshape(shape) & listing.possible
+            words = self._described(by, listing.pieces[i][members[0]])
             yield self._part("group", str(part.name), part, numbers, region, inside, method, words)
 
-    def _described(self, by: str, own: Sequence[Piece], every: Sequence[Piece]) -> str | None:
-        """Return the words for the values of a group; None for those of a real feature."""
+    def _members(self, listing: _Listing, i: int) -> list[list[int]]:
+        """Return the pieces of each group: each value is one, and each real cell that no bin of the joint ends in."""
+        pieces = listing.pieces[i]
+        if not isinstance(self._domain.features[i], Real):
+            return [[k] for k in range(len(pieces))]
+        cells = located(self._answer.region.circuit.grid.axes[i], np.array([piece.code for piece in pieces])).tolist()
+        ends, groups = _ends_of_bins(self._domain, i), dict[tuple[int, int], list[int]]()
+        for k, (piece, cell) in enumerate(zip(pieces, cells, strict=True)):
+            state = -1 if piece.number is None else sum(not is_left(piece.number, end) for end in ends)
+            groups.setdefault((cell, state), []).append(k)
+        return list(groups.values())
+
+    def _described(self, by: str, piece: Piece) -> str | None:
+        """Return the words for a value; None for those of a real feature."""
         feature = self._domain.features[self._domain.index(by)]
-        if own[0].number is None:
+        if piece.number is None:
             return f"{by} is missing"
         if isinstance(feature, Categorical):
-            return f"{by} = {feature.values[int(own[0].number)]!r}"
-        if isinstance(feature, Real):
-            return None
-        least, most = int(own[0].number), int(own[-1].number or 0) + (own[-1].count or 1) - 1
-        if (least, most) == (feature.low, feature.high):
-            return f"any {by}"
-        if feature.low < least == most < feature.high:
-            return f"{by} = {least}"
-        ends = [f"{by} >= {shown(least, digits=_DIGITS)}"] * (least > feature.low)
-        ends += [f"{by} <= {shown(most, digits=_DIGITS)}"] * (most < feature.high)
-        return " and ".join(ends)
+            return f"{by} = {feature.values[int(piece.number)]!r}"
+        return None if isinstance(feature, Real) else f"{by} = {piece.number}"
 
     def _part(
         self,

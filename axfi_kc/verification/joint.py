@@ -40,17 +40,14 @@ class JointPieces:
         triples = list(zip(joint.states, features, pieces, strict=True))
         self._rows = [[_row(states, feature, piece) for piece in own] for states, feature, own in triples]
         own = [_state(s, v) for s, v in zip(joint.states, values, strict=True)]
-        # Of independent features it does not matter how likely the values are that stay.
-        self._fixed: list[Any] = [None] * len(own)
-        if not self._chances.is_independent:
-            pairs = zip(joint.states, own, strict=True)
-            self._fixed = [[int(k == state) for k in range(states.size)] for states, state in pairs]
+        pairs = zip(joint.states, own, strict=True)
+        self._fixed = [[int(k == state) for k in range(states.size)] for states, state in pairs]
 
     def boxes(self, boxes: Iterable[tuple[Mapping[int, int], int | Fraction]], free: Sequence[int]) -> Fraction:
         """Return what disjoint boxes, sets of pieces as bits per feature, weigh together, each times its share."""
         total = Fraction(0)
         for box, share in boxes:
-            evidence = list(self._fixed)
+            evidence = self._staying(free)
             for i in free:
                 mask = box.get(i, (1 << len(self._rows[i])) - 1)
                 inside = [row for k, row in enumerate(self._rows[i]) if mask >> k & 1]
@@ -65,8 +62,12 @@ class JointPieces:
             # From the pieces of a feature to its states, which take the place of their axis.
             rows = np.array(self._rows[i], dtype=object)
             table = np.moveaxis(np.tensordot(table, rows, axes=([axis], [0])), -1, axis)
-        evidence = [None if i in free else row for i, row in enumerate(self._fixed)]
-        return self._chances.total_of(free, table, evidence)
+        return self._chances.total_of(free, table, self._staying(free))
+
+    def _staying(self, free: Sequence[int]) -> list[Any]:
+        """Return the instance's states of the other features, where it matters how likely these are."""
+        near = self._chances.near(free)
+        return [row if i in near and i not in free else None for i, row in enumerate(self._fixed)]
 
 
 def _state(states: States, value: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.models import BayesClassifier
 from axfi_kc.models.own_predict import predictor
-from tests.support.random_networks import domain_of, random_network
+from tests.support.random_networks import bif_text, domain_of, hugin_text, random_network
 
 TARGETS = ("auto", "mdd", "obdd", "sdd", "ddnnf")
 
@@ -152,3 +153,47 @@ def test_a_network_of_ours_is_verified_and_saved() -> None:
     assert ax.Explanation.from_json(e.to_json()).cxps == e.cxps
     assert isinstance(e.cxps[0].weight, Fraction)
     assert e.counterfactual().output != e.prediction
+
+
+def _with_an_isolated_variable() -> ax.BayesianNetwork:
+    return ax.BayesianNetwork(
+        {"c": ["n", "p"], "a": ["x", "y"], "alone": ["u", "v"]},
+        {"c": [0.5, 0.5], "a": [[0.25, 0.75], [0.75, 0.25]], "alone": [0.25, 0.75]},
+        parents={"a": ["c"]},
+    )
+
+
+def _of_pyagrum(network: ax.BayesianNetwork) -> Any:
+    gum = pytest.importorskip("pyagrum")
+    made = gum.BayesNet()
+    for v in network.variables:
+        made.add(gum.LabelizedVariable(v.name, v.name, list(v.states)))
+    for v in network.variables:
+        for p in v.parents:
+            made.addArc(network.variables[p].name, v.name)
+    for v in network.variables:
+        made.cpt(v.name).fillWith([float(p) for row in v.rows for p in row])
+    return made
+
+
+@pytest.mark.parametrize("kind", ["ours", "pgmpy", "pyagrum", ".bif", ".net"])
+def test_a_hidden_variable_without_arrows(kind: str, tmp_path: Path) -> None:
+    network = _with_an_isolated_variable()
+    if kind.startswith("."):
+        file = tmp_path / f"network{kind}"
+        file.write_text((bif_text if kind == ".bif" else hugin_text)(network))
+        network = ax.read_network(file)
+    elif kind != "ours":
+        network = ax.BayesianNetwork.of((_pgmpy if kind == "pgmpy" else _of_pyagrum)(network))
+    model = network.with_output("c")
+    domain = ax.Domain([ax.Categorical("a", ["x", "y"])])
+    assert ax.read_model(model, domain).predict([["x"], ["y"]]) == ["p", "n"]
+    assert ax.Explainer(model, domain).explain(["x"]).cxps[0].features == ("a",)
+
+
+@pytest.mark.parametrize("kind", ["pgmpy", "pyagrum"])
+@pytest.mark.parametrize("goal", ["c", "alone"])
+def test_a_library_predicts_from_and_of_a_variable_without_arrows(kind: str, goal: str) -> None:
+    network = _with_an_isolated_variable()
+    model = (_pgmpy if kind == "pgmpy" else _of_pyagrum)(network)
+    _agree(model, domain_of(network, [name for name in network.names if name != goal]))

@@ -230,6 +230,38 @@ def test_files_are_read_exactly(suffix: str, text: str, tmp_path: Path) -> None:
     assert hash(network) == hash(read_network(file))
 
 
+PUBLISHED = """network unknown { }
+variable Report { type discrete [ 2 ] { <7.5, >=7.5 }; }
+variable Oxygen { type discrete [ 3 ] { <5, 5-12, 12+ }; }
+variable Level { type discrete [ 4 ] { LOW/NORMAL, x3.2, 5.0E-4, "0-5" }; property position = (73, 165) ; }
+variable Sign { type discrete [ 3 ] { <, =, > }; }
+variable Cut { type discrete [ 3 ] { (0,5], [5,10), High(>10, or none) }; } // intervals as R calls them
+probability ( Report ) { table 5.0E-1, .5; }
+probability ( Oxygen ) { table 0.25, 0.25, 5e-01; }
+probability ( Level | Report ) { (<7.5) 1.0, 0, 0, 0; (>=7.5) 0.25, 0.25, 0.25, 0.25; }
+probability ( Sign | Level, Report ) { (x3.2, >=7.5) 0, 1, 0; default 1, 0, 0; }
+probability ( Cut | Oxygen, Sign ) { (5-12, =) 0, 1, 0; (<5, >) 0, 0, 1; default 1, 0, 0; }
+probability ( Last | Cut ) { ((0,5]) 1, 0; ([5,10)) 0, 1; (High(>10, or none)) 0.5, 0.5; }
+"""
+
+
+def test_states_are_called_as_in_published_files(tmp_path: Path) -> None:
+    file = tmp_path / "n.bif"
+    file.write_text(PUBLISHED.replace("probability", "variable Last { type discrete[2]{a//b,c=d}; }\nprobability", 1))
+    network = read_network(file)
+    assert [v.states for v in network.variables] == [
+        ("<7.5", ">=7.5"),
+        ("<5", "5-12", "12+"),
+        ("LOW/NORMAL", "x3.2", "5.0E-4", "0-5"),
+        ("<", "=", ">"),
+        ("(0,5]", "[5,10)", "High(>10, or none)"),
+        ("a//b", "c=d"),
+    ]
+    assert network.probability({"Level": "LOW/NORMAL"}) == Fraction(5, 8)
+    assert network.probability({"Sign": "="}) == Fraction(1, 8)
+    assert network.probability({"Last": "c=d"}) == Fraction(1, 32)
+
+
 def test_whole_tables_of_bif_run_through_the_variable_slowest(tmp_path: Path) -> None:
     file = tmp_path / "n.bif"
     file.write_text(BIF.split("/*")[0] + "probability (B | A) { table 0.5 0.125 0.25 0.375 0.25 0.5; }")
@@ -251,6 +283,14 @@ def test_whole_tables_of_bif_run_through_the_variable_slowest(tmp_path: Path) ->
         (".bif", "0.375", "nan", "decimal number"),
         (".bif", "variable A", "variable B", "a second time"),
         (".bif", "( A )", "( A | B )", "cycle|numbers|row"),
+        (".bif", "{ n, y }", "{ (n, y }", "a state, but found '\\('"),
+        (".bif", "{ n, y }", "{ n, y) }", "a state, but found '\\)'"),
+        (".bif", "{ n, y }", "{ (n, y) }", "2 states"),
+        (".bif", "{ n, y }", '{ n, "y }', "a state"),
+        (".bif", "{ n, y }", "{ n; y }", "a state, but found ';'"),
+        (".bif", "(y) 0", "(y 0", "a parent's state, but found ';'"),
+        (".bif", "(y) 0", "((y) 0", "a parent's state, but found ';'"),
+        (".bif", "(y) 0", "(y)) 0", "decimal number"),
         (".net", "(0.25 0.75)", "(0.25 0.7)", "add up to 0.95"),
         (".net", "0.375 0.5", "0.375", "6 numbers"),
         (".net", "discrete node", "continuous node", "discrete chance"),

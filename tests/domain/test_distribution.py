@@ -161,6 +161,77 @@ def test_samples_have_the_frequencies_of_the_distribution() -> None:
     assert abs(sum(a == b for a, b in points) / 4000 - 2 / 3) < 0.04
 
 
+def _mixed(rng: Random) -> tuple[Domain, Mixture, list[tuple[Any, ...]]]:
+    """Return a mixture of parts that have states of their own, and the points of its domain."""
+    domain = Domain([Integer("n", 0, 5), Categorical("c", "xyz"), Integer("m", 1, 4, missing=HALF)])
+    rows = rng.choices(list(domain.points()), k=20)
+    turned = Domain([domain.features[0], Categorical("c", "zxy"), domain.features[2]])
+    network = ax.BayesianNetwork(
+        {"n": ["low", "high"], "c": "yxz", "m": ["few", "missing", "many"]},
+        {"n": random_row(rng, 2), "c": [random_row(rng, 3) for _ in range(2)], "m": random_row(rng, 3)},
+        parents={"c": ["n"]},
+        bins={"n": [rng.randint(1, 5)], "m": [rng.randint(2, 4)]},
+    )
+    parts = [
+        ChowLiu.fit(rows, domain, bins={"n": [2, 3], "m": [3]}),
+        Product.of(turned),
+        network.over(domain),
+        ChowLiu.fit(rows, turned),
+        Mixture((Product.of(domain), ChowLiu.fit(rows, domain, bins={"n": [4]})), (HALF, HALF)),
+    ]
+    kept = tuple(rng.sample(parts, 3))
+    return domain, Mixture(kept, random_row(rng, 3, zeros=0)), list(domain.points())
+
+
+def _chance(distribution: Any, domain: Domain, point: tuple[Any, ...]) -> Fraction:
+    """Return the probability of a point of discrete features: that of its states, shared evenly within bins."""
+    if isinstance(distribution, Mixture):
+        parts = zip(distribution.weights, distribution.parts, strict=True)
+        return sum((w * _chance(part, domain, point) for w, part in parts), Fraction(0))
+    places = {i: state_at(s, x) for i, (s, x) in enumerate(zip(distribution.states, point, strict=True))}
+    found = distribution.probability(places)
+    for i, k in places.items():
+        states = distribution.states[i]
+        if states.edges and k < states.n_present:
+            found /= states.edges[k + 1] - states.edges[k]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mixture_of_parts_with_states_of_their_own_is_their_sum(seed: int) -> None:
+    rng = Random(f"mixed {seed}")
+    domain, mixture, points = _mixed(rng)
+    chances = {p: _chance(mixture, domain, p) for p in points}
+    assert sum(chances.values()) == 1
+    joint = domain.with_distribution(mixture)
+    outputs = {p: rng.randrange(2) for p in points}
+    compiled = ax.compile_model(outputs.get, joint, output=1)
+    assert compiled.probability() == sum(c for p, c in chances.items() if outputs[p])
+    e = ax.Explainer(outputs.get, joint).explain(rng.choice(points))
+    report = ax.verify(e, outputs.get)
+    assert report.complete, str(report)
+    for cxp in e.cxps:
+        changing = [joint.index(name) for name in cxp.features]
+        own = [e.instance[name] for name in joint.names]
+        around = [p for p in points if all(i in changing or p[i] == x for i, x in enumerate(own))]
+        wrong = sum(chances[p] for p in around if outputs[p] != e.prediction)
+        assert cxp.weight == wrong / sum(chances[p] for p in around)
+    assert distribution_of(mixture.document()) == mixture
+    assert distribution_of(mixture.document()).states == mixture.states
+    assert len(mixture.sample(5)) == 5
+
+
+def test_a_mixture_of_what_was_learnt_and_what_is_even() -> None:
+    domain = Domain([Real("r", 0, 10), Integer("n", 0, 99)])
+    learnt = ChowLiu.fit([[1, 5], [9, 80], [8, 90]], domain, bins={"r": [2, 5], "n": [50]})
+    mixture = Mixture((learnt, Product.of(domain)), (HALF, HALF))
+    assert [len(s.edges) for s in mixture.states] == [4, 3]
+    assert mixture.probability({0: 0}) == (learnt.probability({0: 0}) + Fraction(1, 5)) / 2
+    for other in (Domain([Real("r", 0, 11), domain.features[1]]), Domain([domain.features[0], Integer("n", 0, 98)])):
+        with pytest.raises(DomainError, match=r"A mixture needs distributions of the same values, but those of '[rn]'"):
+            Mixture((learnt, Product.of(other)), (HALF, HALF))
+
+
 def test_a_tree_is_learnt_by_smoothed_counts_along_its_heaviest_edges() -> None:
     # c is b with one exception, and a depends on b a little: the edge from a to c is the weakest.
     rows = [(0, 0, 0), (0, 0, 0), (0, 1, 1), (1, 1, 1), (1, 1, 1), (1, 1, 0), (1, 0, 0), (0, 0, 0)]

@@ -278,6 +278,7 @@ def test_families_too_large_to_list_have_ratios_where_their_features_do_not_depe
         assert e.scores() == ax.Explainer(same, alone, target="mdd").explain([hidden] + [1] * n).scores()
 
 
+HALF = Fraction(1, 2)
 COINS = Domain([Integer("a", 0, 1), Integer("b", 0, 1), Integer("c", 0, 1)])
 AGREE = ChowLiu.fit([(0, 0, 0), (1, 1, 1)], COINS, smoothing=0)
 
@@ -292,6 +293,74 @@ def test_a_distribution_that_excludes_the_instance_is_an_error_and_not_a_quotien
         options = {"target": target, "weights": weights}
         e = ax.Explainer(lambda p: p[0], COINS.with_distribution(AGREE), **options).explain((1, 0, 1))
         assert [(c.features, c.weight) for c in e.cxps] == [(("a",), 1)]
+
+
+ROW = (Fraction(1, 4), Fraction(3, 4))
+NEVER = (Fraction(1), Fraction(0))
+PRODUCT = Product(tuple(map(States.of, COINS.features)), (ROW, NEVER, ROW))
+
+
+def _network(*, child: bool = False, edge: bool = False) -> ax.BayesianNetwork:
+    """Return a network of the coins: without arrows, or with a child of all that is no feature, or with an arrow."""
+    tables: dict[str, Any] = {"a": [ROW, ROW] if edge else ROW, "b": NEVER, "c": ROW}
+    parents = {"a": ["b"]} if edge else {}
+    if child:
+        tables, parents = tables | {"d": [[[ROW] * 2] * 2] * 2}, parents | {"d": ["a", "b", "c"]}
+    return ax.BayesianNetwork(dict.fromkeys(tables, (0, 1)), tables, parents=parents)
+
+
+def _tree(*parents: int) -> ChowLiu:
+    tables = [(row,) * (1 if p < 0 else 2) for row, p in zip((ROW, NEVER, ROW), parents, strict=True)]
+    return ChowLiu(PRODUCT.states, parents, tuple(tables))
+
+
+OTHER = Product(PRODUCT.states, (ROW, NEVER, NEVER))
+INDEPENDENT = {
+    "product": PRODUCT,
+    "tree without edges": _tree(-1, -1, -1),
+    "tree with an edge elsewhere": _tree(-1, -1, 0),
+    "network without arrows": _network(),
+    "network with a child that is no feature": _network(child=True),
+    "mixture of one": Mixture((PRODUCT, OTHER), (1, 0)),
+    "mixture of two that are alike": Mixture((PRODUCT, _tree(-1, -1, -1)), (HALF, HALF)),
+    "mixture that differs elsewhere": Mixture((PRODUCT, OTHER), (HALF, HALF)),
+}
+DEPENDENT = {
+    "tree": _tree(1, -1, -1),
+    "network": _network(edge=True),
+    "mixture": Mixture((PRODUCT, _tree(1, -1, -1)), (HALF, HALF)),
+}
+
+
+@pytest.mark.parametrize("kind", INDEPENDENT)
+@pytest.mark.parametrize("target", soak.TARGETS)
+def test_a_value_of_probability_0_cancels_where_what_changes_does_not_depend_on_it(kind: str, target: str) -> None:
+    """Features with measures of their own say what is right: there b has the weights 1 and 0."""
+    measured = Domain([Integer("a", 0, 1, weights=ROW), Integer("b", 0, 1, weights=NEVER), COINS.features[2]])
+    model = lambda p: p[0]  # noqa: E731
+    joint = COINS.with_distribution(INDEPENDENT[kind])
+    plain, given = (ax.Explainer(model, domain, target=target).explain((1, 1, 0)) for domain in (measured, joint))
+    assert [(c.features, c.weight) for c in given.cxps] == [(("a",), ROW[0])]
+    assert given.scores() == plain.scores()
+    assert given.precision(["b"]) == plain.precision(["b"]) == ROW[1]
+    assert given.precision(["a", "b"]) == 1
+    assert given.counterfactual().plausibility == plain.counterfactual().plausibility == ROW[0]
+    assert given.counterfactual(seed=1).changes == {"a": (1, 0)}
+    assert given.circuit(given.cxps[0]).weight() == ROW[0]
+    assert ax.verify(given, model).complete
+    near = ax.Explainer(model, joint, target=target, within=ax.Region(radius=1, norm="l1")).explain((1, 1, 0))
+    assert [c.weight for c in near.cxps] == [ROW[0]]
+
+
+@pytest.mark.parametrize("kind", DEPENDENT)
+@pytest.mark.parametrize("target", soak.TARGETS)
+def test_a_value_of_probability_0_is_an_error_where_what_changes_depends_on_it(kind: str, target: str) -> None:
+    explainer = ax.Explainer(lambda p: p[0], COINS.with_distribution(DEPENDENT[kind]), target=target)
+    with pytest.raises(DomainError, match="have probability 0, so that nothing has a probability among them; smooth"):
+        explainer.explain((1, 1, 0))
+    other = ax.Explainer(lambda p: p[2], COINS.with_distribution(DEPENDENT[kind]), target=target)
+    if kind != "mixture":  # c is in a block of its own
+        assert [c.weight for c in other.explain((1, 1, 1)).cxps] == [ROW[0]]
 
 
 def test_what_has_no_exact_way_is_refused_in_a_sentence() -> None:

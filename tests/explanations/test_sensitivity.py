@@ -103,6 +103,111 @@ def _check(found: Any, hit: list[Point], rows: list[Point], outputs: Any, chance
         assert part.share is None or part.share == part.probability / part.whole
 
 
+def _by_values(found: Any, hit: list[Point], rows: list[Point], chances: dict[Point, Fraction]) -> None:
+    """Check the groups of an answer: each value of the feature is one, by the definition."""
+    domain, feature = found.region.domain, found.region.domain.features[found.region.domain.index(found.by)]
+    values = [*(feature.values if isinstance(feature, ax.Categorical) else range(feature.low, feature.high + 1))]
+    values += [None] * bool(feature.missing)
+    names = [f"{found.by} is missing" if v is None else f"{found.by} = {v!r}" for v in values]
+    assert [part.name for part in found.groups] == names
+    for value, part in zip(values, found.groups, strict=True):
+        whole = [p for p in rows if p[domain.index(found.by)] == value]
+        inside = [p for p in hit if p in whole]
+        assert (part.count, part.points) == (len(inside), len(whole))
+        assert part.probability == sum((chances[p] for p in inside), Fraction(0))
+        assert part.whole == sum((chances[p] for p in whole), Fraction(0))
+
+
+def _partial_models(seed: int) -> tuple[ax.Domain, list[Any]]:
+    """Return a domain, and models of several readers, none of which tests all features at all values."""
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = Random(seed)
+    features = [ax.Integer("age", 0, 4), ax.Integer("sex", 0, 1), ax.Integer("town", 1, 3)]
+    domain = ax.Domain(features)
+    rows = [list(p) for p in domain.points()]
+    blind = [[a, 0, town] for a, _, town in rows]  # sex is never of use
+    labels = [int(a + rng.randint(0, 2) > 2) for a, _, _ in rows]
+    labels[:2] = 0, 1
+    tree = DecisionTreeClassifier(max_depth=2, random_state=seed).fit(blind, labels)
+    boosted = GradientBoostingClassifier(n_estimators=3, max_depth=2, random_state=seed).fit(blind, labels)
+    linear = LogisticRegression().fit(blind, labels)
+    network = ax.BayesianNetwork(
+        {"rich": ["no", "yes"], "age": ["low", "high"], "sex": ["all"], "town": [1, 2, 3]},
+        {"rich": [0.5, 0.5], "age": [[0.75, 0.25], [0.25, 0.75]], "sex": [1], "town": [0.5, 0.25, 0.25]},
+        parents={"age": ["rich"]},
+        bins={"age": [2], "sex": []},
+        output="rich",
+    )
+    return domain, [tree, boosted, linear, network, lambda p: bool(tree.predict([p])[0])]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_groups_are_the_values_whatever_the_model_tells_apart(seed: int) -> None:
+    plain, models = _partial_models(seed)
+    rng = Random(seed)
+    domain, rows = plain, list(plain.points())
+    if seed % 2:
+        domain = domain.where((ax.feature("age") < 3) | (ax.feature("sex") == 1))
+        rows = [p for p in rows if p[0] < 3 or p[1] == 1]
+    joint = ChowLiu.fit([(a, int(a > 2) if rng.random() < 0.9 else s, t) for a, s, t in rows], plain)
+    for model in models:
+        outputs = dict(zip(rows, ax.read_model(model, plain).predict(rows), strict=True))
+        for distribution in (None, joint):
+            chances = _chances(plain, distribution, rows)
+            for by in plain.names:
+                found = ax.sensitivity(model, domain, ["age"], by=by, under=distribution)
+                free = {0}
+                hit = [p for p in rows if any(outputs[q] != outputs[p] and _differ(p, q) <= free for q in rows)]
+                _by_values(found, hit, rows, chances)
+                found = ax.robustness(model, domain, radius=1, by=by, under=distribution)
+                hit = [p for p in rows if any(outputs[q] != outputs[p] and len(_differ(p, q)) <= 1 for q in rows)]
+                _by_values(found, hit, rows, chances)
+                (again,) = ax.fairness(outputs.get, domain, ["age"], by=by, under=[distribution]).answers
+                (same,) = ax.fairness(model, domain, ["age"], by=by, under=[distribution]).answers
+                assert same.groups == again.groups
+
+
+def test_groups_of_a_real_feature_are_intervals_of_the_model_and_of_the_bins() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    domain = ax.Domain([ax.Integer("age", 0, 3), ax.Real("income", 0, 8, missing=0.25)])
+    tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [3, 0]], [0, 1])
+    data = [[0, 1], [1, 1], [1, 3], [2, 5], [3, 7], [3, None]]
+    joint = ChowLiu.fit(data, domain, bins={"income": [2, 6]})
+    alone, learnt = ax.fairness(tree, domain, ["age"], by="income", under=[None, joint]).answers
+    assert [part.name for part in alone.groups] == ["any income", "income is missing"]
+    names = ["income < 2", "income >= 2 and income < 6", "income >= 6", "income is missing"]
+    assert [part.name for part in learnt.groups] == names
+    assert [part.whole for part in learnt.groups] == [joint.probability({1: k}) for k in range(4)]
+    split = ax.sensitivity(
+        tree, domain.where((ax.feature("income") <= 4) | (ax.feature("age") > 1)), ["age"], by="income"
+    )
+    assert [part.name for part in split.groups] == ["income <= 4", "income > 4", "income is missing"]
+
+
+def test_equal_regions_on_other_cells_have_the_same_probability() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    domain = ax.Domain([ax.Integer("age", 0, 3), ax.Integer("sex", 0, 1)])
+    tree = DecisionTreeClassifier(random_state=0).fit([[0, 0], [1, 0], [2, 1], [3, 1]], [0, 0, 0, 1])
+    joint = domain.with_distribution(ChowLiu.fit([[0, 0], [1, 0], [1, 0], [2, 1], [3, 1], [3, 1]], domain))
+    found = [ax.sensitivity(model, joint, ["sex"]) for model in (tree, lambda p: int(p[0] > 2), tree)]
+    assert [part.whole for part in found[0].outputs] == [Fraction(7, 10), Fraction(3, 10)]
+    assert [one.outputs for one in found] == [found[0].outputs] * 3
+
+
+def test_a_function_of_one_output_never_changes_it() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 2), ax.Integer("b", 0, 1)])
+    found = ax.sensitivity(lambda p: "x", domain, ["a"], by="b")
+    assert (found.probability, found.count, found.points) == (0, 0, 6)
+    assert [(part.name, part.whole) for part in found.outputs] == [("x", 1)]
+    assert [(part.name, part.points) for part in found.groups] == [("b = 0", 3), ("b = 1", 3)]
+    assert ax.verify(found, lambda p: "x").complete
+
+
 def test_fairness_under_independence_and_what_was_learnt(tmp_path: Path) -> None:
     rng = Random(3)
     rows = [(a, r, s) for a in range(10) for r in "ab" for s in "fm"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from random import Random
 
@@ -95,3 +96,34 @@ def test_which_variable_is_the_class() -> None:
     with pytest.raises(ax.errors.UnsupportedModelError, match="feature of the domain"):
         ax.read_model(network.with_output("x1"), domain_of(network, ["x0", "x1"]))
     assert ax.read_model(network, domain_of(network, ["x0", "x1", "x2"])).labels == network.variables[3].states
+
+
+def _scattered(rng: Random) -> tuple[BayesianNetwork, list[str]]:
+    """Return a network of few arrows, some variables of one state, with an output, and some features of it."""
+    names = [f"x{k}" for k in range(rng.randint(2, 5))]
+    states = {name: [f"s{k}" for k in range(rng.choice((1, 2, 2, 3)))] for name in names}
+    parents = {name: [p for p in names[:k] if rng.random() < 0.3] for k, name in enumerate(names)}
+    rows = {}
+    for name in names:
+        n_rows = math.prod(len(states[p]) for p in parents[name])
+        weights = [[rng.randint(0, 4) for _ in states[name]] for _ in range(n_rows)]
+        rows[name] = [[Fraction(w, sum(row)) if any(row) else Fraction(1, len(row)) for w in row] for row in weights]
+    output, *others = rng.sample(names, len(names))
+    features = others[: rng.randint(1, len(others))]
+    return BayesianNetwork.of_rows(states, rows, parents=parents, output=output), features
+
+
+@pytest.mark.parametrize("first", range(6))
+def test_isolated_variables_and_variables_of_one_state(first: int) -> None:
+    """Alone may be a feature, a hidden variable, or the class; all of them occur among these."""
+    for seed in range(first, 120, 6):
+        network, features = _scattered(Random(seed))
+        domain = domain_of(network, features)
+        outputs = most_probable(network, network.output, features)
+        points = [tuple(f"s{k}" for k in point) for point in outputs]
+        model = ax.read_model(network, domain)
+        assert model.predict(points) == list(outputs.values())
+        assert network.predict([dict(zip(features, p, strict=True)) for p in points]) == list(outputs.values())
+        for label in model.labels:
+            compiled = ax.compile_model(network, domain, output=label, target="mdd")
+            assert compiled.count() == list(outputs.values()).count(label)

@@ -22,7 +22,15 @@ import numpy as np
 from axfi_kc import BayesianNetwork, Categorical, ChowLiu, Domain, Integer, Mixture, Product, Real, Region, States
 from tests.support.oracle import space_of
 from tests.support.random_constraints import Rule, random_rule
-from tests.support.random_distributions import random_row, random_states, random_tree, share_within, state_at
+from tests.support.random_distributions import (
+    blocks_within,
+    connected,
+    random_row,
+    random_states,
+    random_tree,
+    share_within,
+    state_at,
+)
 from tests.support.random_problems import Answer, Truth, random_truth, random_truth_over
 
 DISTRIBUTIONS = ("product", "network", "mixture", "chow-liu", "fitted")
@@ -34,13 +42,14 @@ Array = Any  # of Python integers
 class Joint:
     """A distribution, and the probability of every combination of states in proportion: an axis for each feature.
 
-    `marginals` are those of independent features, of whom nobody asks how probable the values are that stay.
+    Features in different `blocks` do not depend on each other: how probable a value is that stays matters only where
+    one changes that is in its block.
     """
 
     given: Any
     states: tuple[States, ...]
     table: Array
-    marginals: list[Array] | None = None
+    blocks: list[set[int]]
 
 
 @dataclass(frozen=True)
@@ -164,21 +173,21 @@ class Scene:
 
     @cached_property
     def _worths(self) -> list[Array]:
-        """What each value of each feature is worth where features are independent, in proportion."""
-        if self.joint is None:
-            return [whole(row) for row in self.truth.measures]
-        return [shares.dot(m) for shares, m in zip(self._shares, self.joint.marginals, strict=True)]
+        """What each value of each feature is worth by the features' own measures, in proportion."""
+        return [whole(row) for row in self.truth.measures]
 
     def _masses(self, members: Sequence[int], v: Places) -> Array:
         """Return how probable the values of some features are together, given those of an instance elsewhere."""
-        if self.joint is None or self.joint.marginals is not None:
+        if self.joint is None:
             found = np.array(1, dtype=object)
             for i in members:
                 found = np.multiply.outer(found, self._worths[i])
             return found
-        rows = zip(self.joint.states, self.truth.values, v, strict=True)
-        own = [slice(None) if i in members else state_at(s, row[k]) for i, (s, row, k) in enumerate(rows)]
-        found = self.joint.table[tuple(own)]
+        near = set().union(*(block for block in self.joint.blocks if block & set(members)))
+        table = self.joint.table.sum(axis=tuple(i for i in range(len(v)) if i not in near), keepdims=True)
+        rows = list(zip(self.joint.states, self.truth.values, v, strict=True))
+        places = [state_at(s, row[k]) if i in near else 0 for i, (s, row, k) in enumerate(rows)]
+        found = table[tuple(slice(None) if i in members else k for i, k in enumerate(places))]
         for i in members:  # the first axis goes, and comes back as the last
             found = np.tensordot(found, self._shares[i], axes=(0, 1))
         return found
@@ -463,15 +472,18 @@ def _tables(rng: Random, states: Sequence[States], zeros: float) -> tuple[tuple[
     return tuple(random_row(rng, s.size, zeros=zeros) for s in states)
 
 
+def _joint(given: Any, table: Array) -> Joint:
+    return Joint(given, given.states, table, blocks_within(given))
+
+
 def _product(rng: Random, states: tuple[States, ...], zeros: float) -> Joint:
     tables = _tables(rng, states, zeros)
     rows = [whole(row) for row in tables]
-    return Joint(Product(states, tables), states, _outer(rows), rows)
+    return _joint(Product(states, tables), _outer(rows))
 
 
 def _tree(tree: ChowLiu) -> Joint:
-    rows = None if any(p >= 0 for p in tree.parents) else [whole(table[0]) for table in tree.tables]
-    return Joint(tree, tree.states, _tree_table(tree), rows)
+    return _joint(tree, _tree_table(tree))
 
 
 def _mixture(rng: Random, states: tuple[States, ...], zeros: float) -> Joint:
@@ -484,7 +496,7 @@ def _mixture(rng: Random, states: tuple[States, ...], zeros: float) -> Joint:
     sums = [int(part.table.sum()) for part in parts]
     scaled = whole([w / total for w, total in zip(weights, sums, strict=True)])
     table = sum(factor * part.table for factor, part in zip(scaled, parts, strict=True))
-    return Joint(Mixture(tuple(part.given for part in parts), weights), states, table)
+    return _joint(Mixture(tuple(part.given for part in parts), weights), table)
 
 
 def _fitted(rng: Random, domain: Domain, states: tuple[States, ...]) -> Joint:
@@ -531,7 +543,10 @@ def _network(rng: Random, domain: Domain, states: tuple[States, ...], zeros: flo
     network = BayesianNetwork.of_rows(
         {n: labels[n] for n in rng.sample(names, len(names))}, rows, parents=parents, bins=bins
     )
-    return Joint(network, states, table)
+    unseen = m if hidden and any(names[m] in parents[n] for n in names) else None
+    links = [{k, *(names.index(p) for p in parents[names[k]])} for k in range(len(sizes)) if k < m or k == unseen]
+    blocks = [block & set(range(m)) for block in connected(len(sizes), links)]
+    return Joint(network, states, table, [block for block in blocks if block])
 
 
 def _label(states: States, state: int) -> Any:

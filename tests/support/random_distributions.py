@@ -91,6 +91,41 @@ def joint_table(distribution: Distribution) -> dict[tuple[int, ...], Fraction]:
     return found
 
 
+def blocks_within(distribution: Distribution) -> list[set[int]]:
+    """Return the features in sets that do not depend on each other, from what the kinds mean."""
+    n = len(distribution.states)
+    if isinstance(distribution, Product):
+        return [{i} for i in range(n)]
+    if isinstance(distribution, ChowLiu):
+        return connected(n, [{i, p} for i, p in enumerate(distribution.parents) if p >= 0])
+    if isinstance(distribution, Mixture):
+        parts = [part for part, w in zip(distribution.parts, distribution.weights, strict=True) if w]
+        if len(parts) == 1:
+            return blocks_within(parts[0])
+        alone = [i for i in range(n) if all({i} in blocks_within(p) for p in parts) and _is_alike(i, parts)]
+        return connected(n, [set(range(n)) - set(alone)])
+    return [set(range(n))]
+
+
+def connected(n: int, links: Sequence[set[int]]) -> list[set[int]]:
+    """Return the sets into which links put n things."""
+    found = [{i} for i in range(n)]
+    for link in links:
+        near = [own for own in found if own & link]
+        found = [own for own in found if not own & link] + [set().union(*near)] * bool(near)
+    return found
+
+
+def _is_alike(i: int, parts: Sequence[Distribution]) -> bool:
+    rows = []
+    for part in parts:
+        row: dict[int, Fraction] = {}
+        for states, p in joint_table(part).items():
+            row[states[i]] = row.get(states[i], Fraction(0)) + p
+        rows.append(row)
+    return all(row == rows[0] for row in rows)
+
+
 def share_within(states: States, feature: Any, values: Sequence[Any], k: int, state: int) -> Fraction:
     """Return the probability that a value of a state is the k-th of the representative ones of its feature."""
     value = values[k]
@@ -136,13 +171,18 @@ class JointTruth(Truth):
             found.append([[share_within(s, f, row, k, n) for n in range(s.size)] for k in range(len(row))])
         return found
 
+    @cached_property
+    def blocks(self) -> list[set[int]]:
+        return blocks_within(self.domain.distribution)
+
     def density(self, place: Sequence[int], v: Sequence[int], members: Sequence[int]) -> Fraction:
-        """Return the probability of a point's pieces in some features and of the instance's states in the others."""
+        """Return the probability of a point's pieces in some features and of the instance's states in their blocks."""
         states = self.domain.distribution.states
         own = [state_at(s, row[k]) for s, row, k in zip(states, self.values, v, strict=True)]
+        staying = set().union(*(block for block in self.blocks if block & set(members))) - set(members)
         total = Fraction(0)
         for s, p in self.table.items():
-            if p and all(i in members or s[i] == own[i] for i in range(len(own))):
+            if p and all(s[i] == own[i] for i in staying):
                 total += p * prod((self.shares[i][place[i]][s[i]] for i in members), start=Fraction(1))
         return total
 
@@ -151,7 +191,7 @@ class JointTruth(Truth):
         return [p for p, _ in self.existing if all(Y >> i & 1 or p[i] == k for i, k in enumerate(v))]
 
     def _ratio(self, Y: int, v: Sequence[int], places: list[tuple[int, ...]]) -> Fraction:
-        if self.domain.distribution.independent is not None:
+        if isinstance(self.domain.distribution, Product):  # each feature is a block: nothing else matters
             return self._product_ratio(Y, v, places)
         members = [i for i in range(len(v)) if Y >> i & 1]
         around = self.around(Y, v)
@@ -160,8 +200,8 @@ class JointTruth(Truth):
         )
 
     def _product_ratio(self, Y: int, v: Sequence[int], places: list[tuple[int, ...]]) -> Fraction:
-        """Return the ratio of independent features, which does not ask how likely the other values are."""
-        tables = self.domain.distribution.independent
+        """Return the ratio of independent features."""
+        tables = self.domain.distribution.tables
         members = [i for i in range(len(v)) if Y >> i & 1]
 
         def worth(place: Sequence[int]) -> Fraction:

@@ -155,7 +155,7 @@ def test_numbers_that_only_rounding_contradicts_are_those_of_exact_arithmetic(mo
     model, domain = _trained(DecisionTreeClassifier, max_depth=3)
     found = ax.sensitivity(model, domain, ["c"])
     own = changes.predictor(model, domain)
-    listing = changes._Listing.of(domain, changes.form_of(model, domain), own, Allowance.of(None))
+    listing = changes._Listing.of(domain, changes.form_of(model, domain), own, Allowance.of(None), [set()] * 4)
     assert listing is not None
     tie = listing.codes[0].tolist()
 
@@ -175,3 +175,22 @@ def test_answers_of_two_domains_are_no_fairness() -> None:
     domains = [ax.Domain([ax.Integer("a", 0, n), ax.Categorical("b", "xy")]) for n in (9, 8)]
     answers = [ax.sensitivity(lambda p: p[0] > 4, domain, ["a"]) for domain in domains]
     assert not ax.verify(ax.Fairness(tuple(answers)), lambda p: p[0] > 4).ok
+
+
+@pytest.mark.parametrize("by", ["b", "c", "d"])
+def test_groups_that_the_model_does_not_tell_apart_are_proved(by: str) -> None:
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(0, 6, 300), rng.integers(0, 3, 300), rng.integers(0, 2, 300), rng.random(300)])
+    model = DecisionTreeClassifier(random_state=0).fit(X * [1, 0, 0, 0], X[:, 0] > 2)
+    whole = ax.Domain(
+        [ax.Integer("a", 0, 5), ax.Integer("b", 0, 2), ax.Integer("c", 0, 1, missing=0.25), ax.Real("d", 0, 1)]
+    )
+    X[:, 1] = X[:, 0] // 2
+    tree = ChowLiu.fit(X[:40], whole, bins={"d": [0.1, Fraction(1, 3)]})
+    for domain in (whole, whole.with_distribution(tree)):
+        found = ax.fairness(model, domain, ["a", "b"], by=by)
+        report = ax.verify(found, model)
+        assert report.complete, str(report)
+        for k, wrong in enumerate(_altered(found.answers[0])):
+            if k % 3 == 0 and (by != "d" or "?" not in "".join(part.name for part in wrong.groups)):
+                assert not ax.verify(wrong, model).ok, wrong

@@ -20,7 +20,7 @@ from axfi_kc.circuits.circuit import DECISION, TRUE, Circuit
 from axfi_kc.circuits.queries.structure import feature_order
 from axfi_kc.domain.bayesian_network import NetworkDistribution
 from axfi_kc.domain.chow_liu import ChowLiu
-from axfi_kc.domain.distribution import Distribution, Mixture, Product
+from axfi_kc.domain.distribution import Distribution, Mixture, Places, Product
 from axfi_kc.domain.elimination import Factor, elimination_order, summed_out
 from axfi_kc.errors import CircuitError
 
@@ -57,12 +57,24 @@ def _tree(distribution: ChowLiu) -> list[TableProduct]:
 @table_products.register
 def _mixture(distribution: Mixture) -> list[TableProduct] | None:
     found = []
-    for weight, part in zip(distribution.weights, distribution.parts, strict=True):
+    for weight, part, places in zip(distribution.weights, distribution.parts, distribution.places, strict=True):
         products = table_products(part)
         if products is None:
             return None
-        found += [TableProduct(weight * scale, factors) for scale, factors in products]
+        scaled = [TableProduct(weight * scale, factors) for scale, factors in products]
+        found += scaled if places is None else [_refined(own, places) for own in scaled]
     return found
+
+
+def _refined(given: TableProduct, places: Sequence[Places]) -> TableProduct:
+    """Return a product of tables over finer states: each has the entry of its coarser one, times its part of it."""
+    numbers = [[state for state, _ in own] for own in places]
+    factors = []
+    for factor in given.factors:
+        values = factor.values[np.ix_(*(numbers[i] for i in factor.scope))] if factor.scope else factor.values
+        factors.append(Factor(factor.scope, values))
+    parts = _product([((i,), [part for _, part in own]) for i, own in enumerate(places)])
+    return TableProduct(given.scale * parts.scale, [*factors, *parts.factors])
 
 
 @table_products.register

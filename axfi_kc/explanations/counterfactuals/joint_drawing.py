@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from axfi_kc.budget import Account
-from axfi_kc.domain.distribution import Distribution, States, chosen
+from axfi_kc.domain.distribution import Distribution, States, chosen, tied
 from axfi_kc.domain.features import Categorical, Integer, Real
 from axfi_kc.domain.grid import Axis
 from axfi_kc.errors import BudgetError, DomainError
@@ -99,14 +99,15 @@ def _drawn_in_cells(
 ) -> list[float]:
     """Return codes in the cells of some features: first their states, one after the other, then values in these."""
     axes = problem.model.grid.axes
-    evidence: list[list[Fraction]] = [
-        [Fraction(k == own) for k in range(states.size)] for states, own in zip(joint.states, place, strict=True)
-    ]
-    for i, cell in zip(members, cells, strict=True):
-        evidence[i] = list(joint.states[i].shares(axes[i])[cell])
+    evidence: list[list[Fraction] | None] = [None] * len(axes)
+    for i in tied(joint.blocks, members):
+        evidence[i] = [Fraction(k == place[i]) for k in range(joint.states[i].size)]
+    shares = {i: list(joint.states[i].shares(axes[i])[cell]) for i, cell in zip(members, cells, strict=True)}
+    for i, row in shares.items():
+        evidence[i] = row
     found = []
     for i, cell in zip(members, cells, strict=True):
-        row, odds = evidence[i], []
+        row, odds = shares[i], []
         for state in range(len(row)):
             evidence[i] = [share * (k == state) for k, share in enumerate(row)]
             odds.append(joint.total(evidence) if row[state] else Fraction(0))
