@@ -94,13 +94,14 @@ def _run(options: argparse.Namespace) -> None:
     circuit = None if options.circuit is None else explanation.circuit(options.circuit_of)
     if options.json:
         found = {"counterfactuals": _changes(explanation, options.limit)}
-        shown_too: dict[str, Any] = {"interactions": options.interactions, **_asked(options)}
-        print_json(explanation.to_dict(kinds=options.score, **shown_too) | found, "explanation")
+        explanation = explanation.ask(**_asked(options))
+        shown_too: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
+        print_json(explanation.to_dict(**shown_too) | found, "explanation")
     else:
         print(explanation_text(explanation, kinds=options.score, limit=options.limit))
         for kind in options.interactions:
             print("", *_interaction_lines(explanation, kind, options.limit), sep="\n")
-        explanation.ask(**_asked(options))
+        explanation = explanation.ask(**_asked(options))
         print(*_further_lines(explanation), sep="\n", end="")
     if options.pictures is not None:
         which: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
@@ -108,7 +109,7 @@ def _run(options: argparse.Namespace) -> None:
         print_written(drawn, quiet=options.json)
     if options.report is not None:
         options_shown: dict[str, Any] = {"kinds": options.score, "interactions": options.interactions}
-        write_report(explanation, writable(options.report, "page", options), **options_shown, **_asked(options))
+        write_report(explanation, writable(options.report, "page", options), **options_shown)
         print_written([options.report], quiet=options.json)
     if circuit is not None:
         circuit.save(writable(options.circuit, "circuit", options))
@@ -120,7 +121,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _further_lines(explanation: Any) -> list[str]:
-    """Return the sets of some precision and the boxes that were asked for; nothing if nothing was."""
+    """Return the sets of some precision and the boxes that an explanation holds; nothing where it holds none."""
     further, lines = explanation.further, list[str]()
     for least, found in further.local_paxps.items():
         names = ", ".join(found.features) or "nothing"

@@ -164,9 +164,13 @@ class CxpSets(ABC):
     def axps(self, budget: Budget | None = None) -> SetFamily:
         """Return the minimal hitting sets, likewise: if these are all CXps, they are the AXps."""
         if "axps" not in self._made:
-            watch = Watch(budget)
-            self._made["axps"] = self.family(budget).hitting_sets(budget=watch.rest())
+            self._made["axps"] = self.axps_within(budget)
         return self._made["axps"]
+
+    def axps_within(self, budget: Budget | None) -> SetFamily:
+        """Return the minimal hitting sets, found once more: what a budget suffices for is then always the same."""
+        watch = Watch(budget)
+        return self.family(budget).hitting_sets(budget=watch.rest())
 
 
 @dataclass(frozen=True)

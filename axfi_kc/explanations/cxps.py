@@ -177,6 +177,10 @@ class ManyCXps(_Many[CXp]):
         """Return the minimal hitting sets, made within a budget; see :meth:`axfi_kc.engines.CxpSets.axps`."""
         return self._found.axps(budget)
 
+    def axps_within(self, budget: Budget) -> SetFamily:
+        """Return them, found once more; see :meth:`axfi_kc.engines.CxpSets.axps_within`."""
+        return self._found.axps_within(budget)
+
     def _named(self, mask: int) -> CXp:
         return CXp(_names(mask, self.names), self._found.weight(mask))
 

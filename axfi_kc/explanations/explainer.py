@@ -145,6 +145,7 @@ def _shown(value: Any) -> str:
 
 
 _ROWS_AT_ONCE = 256
+_ENGINES = 8  # kept, for the classes that were asked about last
 _SHORT = 0.1  # seconds of a block that may become longer
 _NODES_FOR_ONE = 1 << 14  # of the search for one point with another output
 _LEFT_OUT = "Ctrl-C came before it was explained"
@@ -247,26 +248,48 @@ class Explainer(Manners):
         self._model_name = model_name(model)
         self._probabilities = own_probabilities(model, domain)
         self.class_names = named_classes(class_names, self._model) or None
+        self._engines: tuple[tuple[Similarity, Engine], ...] = ()
+        self._pose(toward, within)
+
+    def _pose(self, toward: Hashable | None, region: Region | None) -> None:
+        """Set which class is asked about and how far one may go, and make the engine for that."""
         label = label_of(toward, self.class_names or {}, self._model)
         # A label that is another class's name as well would be refused by a copy of this; what was given is not.
         self.toward = toward if others_named(label, self.class_names or {}) else label
-        self._similarity = Similarity.of(self._model, delta, toward=label)
-        self.within = within
+        self._similarity = Similarity.of(self._model, self.delta, toward=label)
+        self.within = region
         self._varies = False  # whether the model is known to have several outputs, or that was asked in vain
         with preparing(self.budget):
-            self._engine: Engine = self._engine_within(within)
+            self._engine: Engine = self._whole_engine() if region is None else self._engine_within(region)
         if self._engine.constant is not None:
             raise _constant(self._engine.constant, self.domain)
 
-    def _engine_within(self, region: Region | None) -> Engine:
-        if region is None:
-            return engine_through(self.target, self._model, self._similarity)
+    def _whole_engine(self) -> Engine:
+        """Return the engine over the whole domain: one that is kept, or a new one, which is kept then."""
+        known = next((engine for asked, engine in self._engines if asked == self._similarity), None)
+        if known is not None:
+            return known
+        made = engine_through(self.target, self._model, self._similarity)
+        self._engines = ((self._similarity, made), *self._engines[: _ENGINES - 1])
+        return made
+
+    def _engine_within(self, region: Region) -> Engine:
         make = partial(_engine_of, target=self.target, similarity=self._similarity)
         return RegionEngine(self._model, check_region(region), make, similarity=self._similarity)
 
+    def _posed_anew(self, toward: Hashable | None, region: Region | None) -> Self:
+        """Return this explainer with another class or region to ask about, over the model as it was read."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        made._pose(self.toward if toward is None else toward, self.within if region is None else region)
+        # A new tuple takes the place of the old one at once, so that threads can be here together.
+        self._engines = made._engines
+        return made
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what workers need: the neutral form, not the model given, whose predictions are checked before."""
-        return {**vars(self), "model": self._model, "_predict": None, "_probabilities": None}
+        without: dict[str, Any] = {"_predict": None, "_probabilities": None, "_engines": ()}
+        return {**vars(self), "model": self._model, **without}
 
     @checked("toward", "progress")
     def explain(
@@ -305,10 +328,8 @@ class Explainer(Manners):
         AxfiWarning
             If the budget was spent, and the explanation is complete up to `radius` features only.
         """
-        asked = {"within": within, "toward": toward}
-        others = {name: value for name, value in asked.items() if value is not None}
-        if others:
-            return Explainer(**{**self.get_params(), **others}).explain(x, progress=progress)
+        if toward is not None or within is not None:
+            return self._posed_anew(toward, within).explain(x, progress=progress)
         problem, located = self._posed(x)
         # Opened before the search, so that its clock covers the search as well as the scaling of weights.
         account = Account(self.budget, goal="explanation", advice="allow more, or set max_size")

@@ -29,7 +29,7 @@ from axfi_kc.explanations.counterfactuals import (
 from axfi_kc.explanations.cxps import AXp, CXp, ManyAXps, ManyCXps, cxps_in
 from axfi_kc.explanations.further import Further, search_budget
 from axfi_kc.explanations.inflated import Inflated, inflated_axp, inflated_cxp, most_general
-from axfi_kc.explanations.paxps import PAXp, PAXps, find_paxps, locally_minimal_paxp, threshold_of
+from axfi_kc.explanations.paxps import PAXp, PAXps, find_paxps, locally_minimal_paxp
 from axfi_kc.explanations.problem import Problem
 from axfi_kc.explanations.progress import showing_progress
 from axfi_kc.explanations.radius import Radius, critical_radius
@@ -84,6 +84,8 @@ class Explanation(Views):
         `radius`. None: all was found.
     row
         The label of the row in the table or batch that it is from; None where there is none.
+    further
+        The probabilistic AXps and boxes that it was told to hold; see :meth:`with_answers`.
     """
 
     problem: Problem
@@ -94,6 +96,7 @@ class Explanation(Views):
     _probabilities: OwnProbabilities | None = field(default=None, repr=False)
     stopped_at: int | None = None
     row: Any = None
+    further: Further = field(default_factory=Further, repr=False)
 
     @property
     def domain(self) -> Domain:
@@ -457,11 +460,6 @@ class Explanation(Views):
         listed = self._found.listed(0)
         return mask in (self._found.family(self._budget) if listed is None else listed.masks)
 
-    @cached_property
-    def further(self) -> Further:
-        """The probabilistic AXps and boxes that were asked for so far; documents and pages have them, too."""
-        return Further()
-
     def paxp(self, min_precision: Number, *, start: FeatureNames | None = None) -> PAXp:
         """Return features that keep the output with a given probability, none of which alone can be left out.
 
@@ -488,9 +486,7 @@ class Explanation(Views):
         >>> Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2)).paxp(0.75)
         PAXp(features=('a',), precision=Fraction(3, 4))
         """
-        found = locally_minimal_paxp(self.problem, min_precision, start=start, budget=self._budget)
-        self.further.local_paxps[threshold_of(min_precision)] = found
-        return found
+        return locally_minimal_paxp(self.problem, min_precision, start=start, budget=self._budget)
 
     def paxps(self, min_precision: Number, *, max_size: int | None = None) -> PAXps:
         """Return all subset-minimal sets of features that keep the output with a given probability, smallest first.
@@ -508,9 +504,7 @@ class Explanation(Views):
         -----
         Exponential in the features that the model uses: give the explainer a budget, or a `max_size` here.
         """
-        found = find_paxps(self.problem, min_precision, max_size=max_size, budget=self._budget)
-        self.further.paxps[found.min_precision] = found
-        return found
+        return find_paxps(self.problem, min_precision, max_size=max_size, budget=self._budget)
 
     def inflated_axp(self, axp: FeatureNames | None = None, *, order: FeatureNames | None = None) -> Inflated:
         """Return an AXp as ranges and sets of values that still keep the output, none of which can be made larger.
@@ -540,9 +534,7 @@ class Explanation(Views):
         ('a from 3 to 9; b from 4 to 9', Fraction(21, 50))
         """
         chosen = self.smallest_axp() if axp is None else axp
-        found = inflated_axp(self.problem, chosen, order=order, budget=self._budget)
-        self.further.inflated_axps[found.features] = found
-        return found
+        return inflated_axp(self.problem, chosen, order=order, budget=self._budget)
 
     def most_general(self) -> Inflated:
         """Return the box of values of largest coverage that keeps the output.
@@ -557,12 +549,7 @@ class Explanation(Views):
         BudgetError
             If the budget was spent before there was any box.
         """
-        found = most_general(self.problem, budget=search_budget(self._budget))
-        # After a spent budget, an AXp that was inflated before may cover more.
-        best = max((found, *self.further.inflated_axps.values()), key=lambda box: box.coverage)
-        found = found if best.coverage == found.coverage else Inflated(best.values, best.coverage, found.most)
-        self.further.most_general = found
-        return found
+        return most_general(self.problem, budget=search_budget(self._budget))
 
     def inflated_cxp(self, cxp: FeatureNames | None = None) -> Inflated:
         """Return the largest box of changes of a CXp's features, all else as it is, that all change the output.
@@ -581,9 +568,7 @@ class Explanation(Views):
             As for :meth:`most_general`.
         """
         chosen = self.smallest_cxp() if cxp is None else cxp
-        found = inflated_cxp(self.problem, chosen, budget=search_budget(self._budget))
-        self.further.inflated_cxps[found.features] = found
-        return found
+        return inflated_cxp(self.problem, chosen, budget=search_budget(self._budget))
 
     def plausibility(self, point: Any) -> Fraction | None:
         """Return how likely a point is: the probability of its cells where it differs, given the rest as it is.

@@ -13,7 +13,7 @@ its best corner.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import Any, overload
@@ -40,10 +40,13 @@ class PAXp:
         Their names, in the domain's order.
     precision
         The probability that the output is similar, given these.
+    min_precision
+        The threshold that was asked for.
     """
 
     features: tuple[str, ...]
     precision: Fraction
+    min_precision: Fraction = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def locally_minimal_paxp(
         fewer = [mask & ~(1 << i) for i in range(len(domain)) if mask >> i & 1]
         best = max(fewer, key=lambda m: (precisions[m], -m), default=None)
         if best is None or precisions[best] < least:
-            return PAXp(domain.names_of(mask), precisions[mask])
+            return PAXp(domain.names_of(mask), precisions[mask], least)
         mask = best
 
 
@@ -217,5 +220,5 @@ def find_paxps(
             raise
         found = {mask: p for mask, p in found.items() if mask.bit_count() <= radius}
     is_all = radius == len(bits) or (radius == limit and 0 in found)
-    sets = tuple(PAXp(domain.names_of(mask), p) for mask, p in found.items())
+    sets = tuple(PAXp(domain.names_of(mask), p, least) for mask, p in found.items())
     return PAXps(least, sets, None if is_all else radius)

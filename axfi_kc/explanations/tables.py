@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice, takewhile
 from math import fsum, lcm, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +36,7 @@ from axfi_kc.explanations.answers import (
 from axfi_kc.explanations.counterfactuals import Counterfactual, counterfactual_of, improving_counterfactuals
 from axfi_kc.explanations.cxps import AXp, CXp, ManyCXps, UnlistedCXps
 from axfi_kc.explanations.files.document import SavedData, document_of, explanation_of, parsed
-from axfi_kc.explanations.further import Asked, answered
+from axfi_kc.explanations.further import Answer, Asked, answered
 from axfi_kc.explanations.inspection import Inspection, empty_batch, grouped_rows
 from axfi_kc.explanations.labelled_rows import LabelledRows
 from axfi_kc.explanations.notebook_html import batch_html, explanation_html
@@ -184,6 +185,9 @@ def _quantile(ordered: Sequence[int], at: Fraction) -> Fraction:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+_V = TypeVar("_V", bound="Views")
 
 
 class Views(UpToRadius):
@@ -416,7 +420,8 @@ class Views(UpToRadius):
             masks, complete = some_hitting_sets([self.domain.mask(c.features) for c in cxps], budget=budget)
         else:
             try:
-                family = cxps.axps(budget)
+                # Not those that are kept: a page has as many, whether all were asked for before or not.
+                family = cxps.axps_within(budget)
             except BudgetError:
                 return [], False
             masks, complete = list(islice(family, most)), family.count <= most
@@ -439,16 +444,14 @@ class Views(UpToRadius):
         Parameters
         ----------
         axps
-            Whether to compute the AXps for it; without, they are in it if they were asked for
-            before.
+            Whether it has the AXps, which may take long to find.
         kinds
             The scores to write; names in :data:`axfi_kc.scores.SCORES`.
         interactions
             The interactions of two features to write; see :meth:`axfi_kc.Explanation.interactions`.
         min_precision, inflate
-            Whether to ask for a locally minimal set of that precision, and for the most general box, for it; without,
-            they are in it if they were asked for before (``paxp``, ``paxps``, ``inflated_axp``, ``most_general``,
-            ``inflated_cxp``).
+            Whether it has a locally minimal set of that precision, and the most general box. It also has all answers
+            that the explanation holds; see :meth:`with_answers`.
 
         Raises
         ------
@@ -463,12 +466,45 @@ class Views(UpToRadius):
         -----
         Linear in the CXps and the domain's listed values.
         """
-        self.ask(min_precision=min_precision, inflate=inflate)
-        return document_of(self, axps=axps, kinds=kinds, interactions=interactions)  # type: ignore[arg-type]
+        holding: Any = self.ask(min_precision=min_precision, inflate=inflate)
+        return document_of(holding, axps=axps, kinds=kinds, interactions=interactions)
+
+    def with_answers(self: _V, *answers: Answer) -> _V:
+        """Return this explanation with answers that its documents and pages then have, and that ``ax.verify`` checks.
+
+        An explanation keeps nothing that it was asked by itself, so that a document is the same whatever came before.
+
+        Parameters
+        ----------
+        answers
+            What ``paxp``, ``paxps``, ``inflated_axp``, ``inflated_cxp`` and ``most_general`` gave.
+
+        Raises
+        ------
+        ArgumentError
+            If something else was given.
+        UnknownFeatureError
+            If an answer names a feature that the domain does not have.
+
+        Examples
+        --------
+        >>> from axfi_kc import Domain, Explainer, Integer
+        >>> domain = Domain([Integer("a", 0, 1), Integer("b", 0, 3)])
+        >>> e = Explainer(lambda p: p[0] and p[1] > 0, domain).explain((1, 2))
+        >>> e.with_answers(e.paxp(0.75)).to_dict()["local_paxps"]
+        [{'min_precision': '3/4', 'features': ['a'], 'precision': '3/4'}]
+        """
+        own: Any = self
+        held = copy(own)
+        # Beside what was found of this explanation already, which stays true.
+        vars(held)["further"] = own.further.with_answers(answers, own.domain, own.instance)
+        return held  # type: ignore[no-any-return]
 
     @checked("inflate")
-    def ask(self: Any, *, min_precision: Number | None = None, inflate: bool = False) -> None:
-        """Ask for a locally minimal set of a precision, and for the most general box, to have them in documents.
+    def ask(self: _V, *, min_precision: Number | None = None, inflate: bool = False) -> _V:
+        """Return this explanation with a locally minimal set of a precision, and with the most general box.
+
+        What it holds already is not looked for again; see :meth:`with_answers`.
 
         Raises
         ------
@@ -477,16 +513,16 @@ class Views(UpToRadius):
         IncompleteError
             If the explanation was read without its model, and does not have the answers.
         """
-        asked, known = Asked.of(min_precision, inflate), self.further
-        wants = asked.min_precision is not None and asked.min_precision not in known.local_paxps
-        if not wants and not (asked.inflate and known.most_general is None):
-            return
-        if self.problem is None:
+        own: Any = self
+        left = Asked.of(min_precision, inflate).beyond(own.further)
+        if left == Asked():
+            return self
+        if own.problem is None:
             raise IncompleteError(
                 "Precisions and boxes have to be asked of the model, but this explanation was read without one; read "
                 "it with Explanation.from_json(text, model=model)."
             )
-        answered(self.problem, asked, budget=getattr(self, "_budget", Budget()), further=known)
+        return self.with_answers(*answered(own.problem, left, budget=getattr(self, "_budget", Budget())))
 
     @checked("axps", "inflate", "indent")
     def to_json(

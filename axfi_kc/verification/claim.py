@@ -68,7 +68,7 @@ class Claim:
     # For each kind of interaction, that of each two features where it is not 0.
     interactions: dict[str, dict[frozenset[str], Fraction]] = field(default_factory=dict)
     circuit: Callable[[tuple[str, ...]], Any] | None = None  # gives the circuit of a CXp's adversarial examples
-    further: Any = None  # probabilistic AXps and boxes of values, if they were asked for
+    further: Any = None  # probabilistic AXps and boxes of values, if the explanation holds any
     toward: Any = None  # the one class that counts as dissimilar; None: all but the prediction
     region: Any = None  # how far one may go from the instance, if not anywhere
     whole: Domain | None = None  # with a region: the domain of which it leaves what is in `domain`

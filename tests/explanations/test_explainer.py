@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import axfi_kc as ax
+from axfi_kc.errors import AxfiError
+from axfi_kc.explanations import explainer as explainers
 from axfi_kc.models import TreeSum
 
 
@@ -147,3 +152,67 @@ def test_long_reprs_are_shortened() -> None:
             return p[0]
 
     assert repr(ax.Explainer(Model(), domain)).startswith("Explainer(<Model>, <Domain of 1 feature>")
+
+
+def _three_classes() -> tuple[RandomForestClassifier, pd.DataFrame, ax.Domain]:
+    iris = load_iris(as_frame=True)
+    data = iris.data.round(1)
+    model = RandomForestClassifier(4, max_depth=3, random_state=0).fit(data, iris.target)
+    return model, data, ax.Domain.from_data(data)
+
+
+def test_a_model_is_read_once_for_all_classes_and_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, data, domain = _three_classes()
+    reads, engines = [], []
+    read, through = explainers.read_model, explainers.engine_through
+    monkeypatch.setattr(explainers, "read_model", lambda *given: reads.append(1) or read(*given))
+    monkeypatch.setattr(explainers, "engine_through", lambda *given: engines.append(1) or through(*given))
+    explainer, near = ax.Explainer(model, domain, max_size=2), ax.Region(radius=1)
+    for row in (0, 1, 60, 130):
+        x = data.iloc[[row]]
+        for label in {0, 1, 2} - {explainer.explain(x).prediction}:
+            explainer.explain(x, toward=label)
+    assert (len(reads), len(engines)) == (1, 4)  # an engine for any other class, and one for each
+    e = explainer.explain(data.iloc[[60]], toward=2, within=near)
+    assert len(reads) == 1
+    assert (e.toward, e.within, explainer.toward, explainer.within) == (2, near, None, None)
+    # The model itself is still asked, about the instance and about what is printed.
+    assert e.probability is not None
+    assert e.counterfactual().printed is not None
+
+
+def test_explaining_toward_and_within_is_what_an_explainer_of_its_own_does() -> None:
+    model, data, domain = _three_classes()
+    names = ["setosa", "versicolor", "virginica"]
+    shared = ax.Explainer(model, domain, max_size=2, class_names=names)
+    regions = [None, ax.Region(frozen=[domain.names[0]]), ax.Region(radius=Fraction(1, 4), unit="range")]
+    asked = [(row, toward, region) for row in (0, 60, 130) for toward in (None, *names) for region in regions]
+    own = {"max_size": 2, "class_names": names}
+
+    def text(explain: Callable[[], ax.Explanation]) -> str:
+        try:
+            return explain().to_json()
+        except AxfiError as error:
+            return str(error)
+
+    wanted = [
+        text(lambda r=r, t=t, w=w: ax.Explainer(model, domain, toward=t, within=w, **own).explain(data.iloc[[r]]))
+        for r, t, w in asked
+    ]
+    with ThreadPoolExecutor(8) as pool:
+        found = [
+            pool.submit(text, lambda r=r, t=t, w=w: shared.explain(data.iloc[[r]], toward=t, within=w))
+            for r, t, w in asked
+        ]
+        assert [one.result() for one in found] == wanted
+
+
+def test_engines_that_are_kept_are_few_and_stay_behind_when_pickled() -> None:
+    domain = ax.Domain([ax.Integer("a", 0, 29)])
+    explainer = ax.Explainer(lambda p: p[0], domain)
+    for label in range(1, 30):
+        assert explainer.explain([0], toward=label).toward == label
+    assert len(explainer._engines) < 10
+    copied = pickle.loads(pickle.dumps(explainer))
+    assert copied._engines == ()
+    assert copied.explain([0], toward=3).cxps == explainer.explain([0], toward=3).cxps

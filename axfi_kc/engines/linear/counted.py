@@ -150,13 +150,11 @@ class CountedCxps(CxpSets):
     def _family(self, budget: Budget | None) -> SetFamily:
         return cover_family(self.covers.losses, self.covers.need, budget=budget)
 
-    def axps(self, budget: Budget | None = None) -> SetFamily:
+    def axps_within(self, budget: Budget | None) -> SetFamily:
         """Return the minimal hitting sets: what keeps too little from being lost, minimal covers themselves."""
-        if "axps" not in self._made:
-            losses = self.covers.losses
-            # A set meets every cover iff all that is left without it does not reach the need.
-            self._made["axps"] = cover_family(losses, sum(losses) - self.covers.need + 1, budget=budget)
-        return self._made["axps"]
+        losses = self.covers.losses
+        # A set meets every cover iff all that is left without it does not reach the need.
+        return cover_family(losses, sum(losses) - self.covers.need + 1, budget=budget)
 
 
 def covers_of(

@@ -313,8 +313,6 @@ def document_of(
         If there are too many CXps to write down, or too few are known for one of the scores.
     """
     scores = find_scores(kinds)
-    # AXps that were computed before are written in any case; asking the property would compute them.
-    known = explained.axps if axps else vars(explained).get("axps")
     region, whole = _region_of(explained)
     delta = explained.delta
     indices = find_interactions(interactions)
@@ -335,7 +333,7 @@ def document_of(
         **radius_entries(explained.stopped_at),
         **({} if region is None else {"within": region.document()}),
         **_cxps_document(explained),
-        "axps": None if known is None else [list(a.features) for a in known],
+        "axps": [list(a.features) for a in explained.axps] if axps else None,
         "scores": {score.name: _score_document(explained, score.name) for score in scores},
         **({"interactions": pairs} if pairs else {}),
         **explained.further.entries(),

@@ -334,7 +334,8 @@ class _Block:
             posed = Problem(run.model, code, output, run.similarity)
             posed = posed if run.within is None else posed.within(run.within)
             with naming_row(n):
-                found.append(answered(posed, run.asked, budget=run.budget))
+                answers = answered(posed, run.asked, budget=run.budget)
+            found.append(Further().with_answers(answers, posed.domain, posed.instance))
         return found
 
     def _interactions(self, found: Found) -> list[dict[str, Any]]:

@@ -63,8 +63,8 @@ def write_report(
     interactions
         The interactions of two features to show; names in :data:`axfi_kc.scores.interactions.INTERACTIONS`.
     min_precision, inflate
-        Whether to ask for a locally minimal set of that precision, and for the most general box, of each explanation
-        that is shown in full; what was asked before is shown in any case.
+        Whether to show a locally minimal set of that precision, and the most general box, of each explanation that is
+        shown in full. Answers that it holds are shown in any case; see :meth:`axfi_kc.Explanation.with_answers`.
     max_rows
         The longest table; a note counts what is left out.
     max_details
@@ -124,10 +124,8 @@ def report_html(
     check_explained(explained)
     if isinstance(explained, Sequence | SavedBatch):
         batch = explained if isinstance(explained, Sequence) else list(explained)
-        if min_precision is not None or inflate:  # answers stay with the explanation that was asked
-            batch = _Told(batch, [batch[k] for k in range(min(max_details, len(batch)))])
-            for e in batch.first:
-                e.ask(**asked)
+        if min_precision is not None or inflate:
+            batch = _Told(batch, [batch[k].ask(**asked) for k in range(min(max_details, len(batch)))])
         labels = list(map(shown, row_labels(explained, batch)))
         shares = share_columns(batch, scores[0].name)
         limits: dict[str, Any] = {"rows": max_rows, "details": max_details}
@@ -138,7 +136,7 @@ def report_html(
         unfinished = extent_words(explained) if is_stopped else ""
         head = batch_head(batch, shares, unfinished)
         return page(title or "Explanations of a batch", head, sections, style=STYLE, script=SCRIPT)
-    explained.ask(**asked)
+    explained = explained.ask(**asked)
     head, changes = explanation_head(explained, max_rows, row=explained.row)
     sections = explanation_sections(explained, changes, scores=scores, interactions=shown_pairs, rows=max_rows)
     sections |= about_section(explained)
@@ -148,7 +146,7 @@ def report_html(
 
 
 class _Told(Sequence[Any]):
-    """A batch of which the first explanations have been asked more than the others."""
+    """A batch of which the first explanations hold more answers than the others."""
 
     def __init__(self, batch: Sequence[Any], first: list[Any]) -> None:
         self._batch, self.first = batch, first

@@ -325,7 +325,7 @@ def _axps(explanation: Any, rows: int) -> Markup:
 
 
 def _further(explanation: Any, rows: int) -> dict[str, Markup]:
-    """Return what was asked beyond CXps and scores, by titles; nothing if nothing was."""
+    """Return what an explanation holds beyond CXps and scores, by titles; nothing where it holds nothing."""
     further = explanation.further
     sets = [(least, found) for least, found in further.local_paxps.items()]
     sets += [(least, found) for least, listed in further.paxps.items() for found in listed]
