@@ -114,7 +114,7 @@ class _Lines:
     def _check_whole(self) -> None:
         """Raise where lines are missing.
 
-        d4 writes a node, then for each child all below it and the arc to it. So a file of d4 ends in an arc of the root,
+        d4 writes a node, then for each child all below it and the arc to it. So its files end in an arc of the root,
         and only then may a node to which no arc leads be a dead one of d4's: elsewhere its arc was cut off.
         """
         bare = next((k for k in self.kind_of if k not in self.arcs_of and k not in self.is_leaf), None)
@@ -148,8 +148,8 @@ def parse_d4(source: Source, *, n_variables: int) -> Nnf:
 def d4_lines(nnf: Nnf) -> list[str]:
     """Return the lines of a file in d4's dialect; conjunctions of literals and at most one gate become arcs."""
     ends = _ends(nnf)
-    # A node that becomes an arc has no number. The root has one arc, in the last line, as d4 has it: a file that was cut
-    # anywhere lacks it.
+    # A node that becomes an arc has no number. The root has one arc, in the last line, as d4 has it: a file that was
+    # cut anywhere lacks it.
     named = [node for node in reversed(range(len(nnf.kinds))) if ends[node] == (node,)]
     number = {_TOP: _ROOT} | {node: k for k, node in enumerate(named, _ROOT + 1)}
     number[_TRUE] = len(number) + 1

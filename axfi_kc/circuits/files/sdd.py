@@ -306,7 +306,7 @@ def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None, placed: 
 
 
 def _could_go_on(letter: bytes, last: str, known: Iterable[int], n_variables: int) -> bool:
-    """Tell whether the last number of the root's line, in digits, is the beginning of another one that may stand there."""
+    """Tell whether the last number of the root's line, in digits, begins another one that may stand there."""
     if letter == b"L":
         return 10 * abs(int(last)) <= n_variables
     return letter == b"D" and any(str(k).startswith(last) and str(k) != last for k in known)
