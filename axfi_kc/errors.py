@@ -68,7 +68,7 @@ class ArgumentValueError(AxfiError, ValueError):
 
 
 class AxfiWarning(UserWarning):
-    """Something was left out that the caller may have meant to be used."""
+    """Something was left out that the caller may have meant to be used, or is taken on trust that was not shown."""
 
     def __init__(self, message: object = "", *more: object) -> None:
         super().__init__(shortened(str(message)), *more)

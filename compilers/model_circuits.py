@@ -10,6 +10,7 @@ import numpy as np
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
 from axfi_kc.compilers.model_diagrams import Task, compile_mdd, diagram_of
 from axfi_kc.models import Boxes, CircuitModel, Model, Similarity, TreeSum, Uses, boxes_of
@@ -70,7 +71,9 @@ def _boxes(model: Boxes, is_wanted: Callable[[Hashable], bool]) -> Circuit | Non
         build.conjunction(build.literal(i, cells) for i, cells in model.literals(int(p)))
         for p in np.flatnonzero(wanted[model.output])
     ]
-    return build.circuit(build.disjunction(terms))
+    circuit = build.circuit(build.disjunction(terms))
+    note_deterministic(circuit)  # boxes have no common point
+    return circuit
 
 
 @direct_circuit.register

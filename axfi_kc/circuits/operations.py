@@ -24,6 +24,7 @@ from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Notes, circuit_in
 from axfi_kc.circuits.operand import Operand
+from axfi_kc.circuits.queries.determinism import note_like
 from axfi_kc.circuits.queries.equivalence import share_manager
 from axfi_kc.circuits.queries.languages import require
 from axfi_kc.circuits.queries.structure import checked_order, feature_order
@@ -152,7 +153,7 @@ def negate(form: Any, *, budget: Budget | None = None) -> Any:
         nodes = MddNodes(own.grid, order, account=account)
         return nodes.circuit(nodes.load(own), negated=True)
     gates = SignedNodes(CircuitBuilder(own.grid))
-    return gates.build.circuit(gates.load(own, account)[1])
+    return note_like(gates.build.circuit(gates.load(own, account)[1]), own)
 
 
 @checked("values", "budget")
@@ -518,7 +519,8 @@ def _of_circuits(operator: str, a: Circuit, b: Circuit, account: Account) -> Cir
     if order is not None:
         return _of_diagrams(operator, a, b, order, account)
     nodes = SignedNodes(CircuitBuilder(a.grid))
-    return nodes.build.circuit(nodes.apply(operator, nodes.load(a, account), nodes.load(b, account))[0])
+    made = nodes.apply(operator, nodes.load(a, account), nodes.load(b, account))[0]
+    return note_like(nodes.build.circuit(made), a, b)
 
 
 def _composed(circuit: Circuit, functions: Mapping[int, Circuit], account: Account) -> Circuit:

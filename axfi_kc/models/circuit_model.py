@@ -16,7 +16,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, CircuitBuilder, flat_of
 from axfi_kc.circuits.queries.decisions import with_decisions
-from axfi_kc.circuits.queries.determinism import is_noted
+from axfi_kc.circuits.queries.determinism import claim_deterministic, note_deterministic, note_like
 from axfi_kc.circuits.queries.transformations import copied
 from axfi_kc.circuits.targets import Mdd, mdd_of
 from axfi_kc.domain.grid import Grid
@@ -83,8 +83,8 @@ class CircuitModel(ListedModel):
         outputs
             Two different outputs.
         deterministic
-            Whether the circuit is known to be deterministic and need not be checked, as that of a
-            sentential decision diagram is.
+            Whether the circuit is known to be deterministic, as that of a sentential decision diagram is: only what a
+            glance refutes is then refused.
         budget
             What the ordered diagram may cost, where one must be made.
 
@@ -221,7 +221,11 @@ class CircuitModel(ListedModel):
         holds = all(circuit is not None for circuit, chosen in zip(self.circuits, wanted, strict=True) if chosen)
         named = zip(self.circuits, wanted, strict=True)
         parts = [circuit for circuit, chosen in named if circuit is not None and chosen == holds]
-        return (parts[0] if len(parts) == 1 else _disjunction(self.grid, parts)), holds
+        if len(parts) == 1:
+            return parts[0], holds
+        joined = _disjunction(self.grid, parts)
+        note_deterministic(joined)
+        return joined, holds
 
 
 def _account(budget: Budget | None) -> Account:
@@ -232,8 +236,10 @@ def _countable(circuit: Circuit, *, deterministic: bool, account: Account) -> tu
     """Return an equivalent circuit that is decomposable and deterministic, and whether it is a diagram made for it."""
     found = with_decisions(circuit)
     # Counting needs both: decomposable, so that a conjunction multiplies, deterministic, so that a disjunction adds.
-    known = deterministic or is_noted(circuit)  # decisions in the place of disjunctions change nothing about it
-    if queries.is_decomposable(found) and (known or _is_deterministic(found, account)):
+    if deterministic:
+        claim_deterministic(circuit)
+    note_like(found, circuit)  # decisions in the place of disjunctions change nothing about it
+    if queries.is_decomposable(found) and _is_deterministic(found, account):
         return found, False
     account.look()
     return ordered_diagram(found, budget=account.rest()).to_circuit(), True

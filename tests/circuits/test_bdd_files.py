@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from axfi_kc import AxfiError, Categorical, Domain, Integer
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
-from axfi_kc.circuits.files import Variables, read_dd_json, read_dddmp, write_dd_json, write_dddmp
+from axfi_kc.circuits.files import Variables, diagram_arrays, read_dd_json, read_dddmp, write_dd_json, write_dddmp
 from axfi_kc.circuits.files.variables import outer_names
 from axfi_kc.circuits.targets import obdd_of
 from axfi_kc.circuits.targets.bit_codes import CODES, Bit
@@ -185,6 +185,19 @@ def test_a_damaged_file_is_refused(tmp_path: Path, suffix: str, old: str, new: s
     with pytest.raises(ModelFileError, match=message) as caught:
         FORMATS[suffix][1](tmp_path / "a.bdd", variables=_pq())
     assert str(caught.value).startswith("a.bdd")
+
+
+@pytest.mark.parametrize("large", [1, 10**9])
+def test_positions_are_those_of_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    monkeypatch.setattr(diagram_arrays, "LARGE", large)
+    text = VALID["dddmp"].replace(".nodes", ".suppvarnames q p\n.nodes")  # of CUDD, in the order of its indices
+    (tmp_path / "a.dddmp").write_text(text)
+    assert points_of(read_dddmp(tmp_path / "a.dddmp", variables=_pq())) == {(0, 0), (1, 0), (1, 1)}
+    for old, new in (("3 p 0", "3 p 1"), ("2 q 1", "2 p 1"), (".suppvarnames q p", ".suppvarnames q")):
+        assert old in text
+        (tmp_path / "a.dddmp").write_text(text.replace(old, new))
+        with pytest.raises(ModelFileError, match=r"expected position -?[0-9]+, that of its variable"):
+            read_dddmp(tmp_path / "a.dddmp", variables=_pq())
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

@@ -112,7 +112,7 @@ def test_the_dialect_of_c2d(file: Path) -> None:
 
 
 def test_the_dialect_of_d4(file: Path) -> None:
-    file.write_text("o 1 0\na 20 0\nt 3 0\nf 4 0\no 99 0\n1 20 1 0\n20 3 -2 0\n1 3 -1 2 0\n1 4 1 0\n99 3 0\n")
+    file.write_text("o 1 0\na 20 0\nt 3 0\nf 4 0\no 99 0\n99 3 0\n1 20 1 0\n20 3 -2 0\n1 3 -1 2 0\n1 4 1 0\n")
     assert points_of(read_nnf(file, AB)) == {(0, 1), (1, 0)}
     file.write_text("t 1 0\n")
     assert len(points_of(read_nnf(file, AB))) == 4
@@ -150,7 +150,7 @@ MALFORMED = {
     "nnf x 0 2\nL 1": "line 1: expected the header",
     "nnf 0 0 2\n": "at least one node",
     "nnf 1000000000000 0 2\nL 1": "line 1: expected the 1000000000000 nodes that the header claims, but found 1",
-    "nnf 1 0 1000000000000\nL 1": "expected 2 variables",
+    "nnf 1 0 1000000000000\nL 1\n": "expected 2 variables",
     "nnf 1 0 3\nL 1": "expected 2 variables, as many as the features have bits, but found 3; name the code",
     "nnf 2 0 2\nL 1": "line 1: expected the 2 nodes that the header claims, but found 1",
     "nnf 1 0 2\nL 0": "line 2: expected a node",

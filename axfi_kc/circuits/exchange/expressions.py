@@ -9,6 +9,7 @@ from typing import NamedTuple
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.variables import boolean_domain
+from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.signed_nodes import Signed, SignedNodes
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
@@ -128,7 +129,9 @@ class _Reading:
         wants_operand = True
         for token in self._tokens:
             wants_operand = self._operand(token) if wants_operand else self._operator(token)
-        return self._nodes.build.circuit(self._made[0][0])
+        circuit = self._nodes.build.circuit(self._made[0][0])
+        note_deterministic(circuit)  # each disjunction is "the first, or else the rest"
+        return circuit
 
     def _operand(self, token: _Token) -> bool:
         """Take the beginning of an operand; return whether one is still wanted."""

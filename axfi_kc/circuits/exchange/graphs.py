@@ -199,7 +199,7 @@ def from_networkx(graph: nx.DiGraph, domain: Domain | None = None) -> Circuit:
 
     Notes
     -----
-    Linear. Disjunctions are taken as they are, and counted rightly only if their parts exclude each other
+    Linear. Disjunctions are taken as they are; that their parts exclude each other is looked at by the first count
     (:func:`axfi_kc.circuits.queries.determinism`).
 
     Examples

@@ -277,7 +277,19 @@ def _scanned_dddmp(source: Source) -> tuple[Sequence[str], FlatBdd | None]:
     is_whole = first >= 0 and names and len({*names}) == len(names) and [len(k) for k in single] == [1, 1]
     if not is_whole or any(fields.get(key) != [value] for key, value in _DDDMP):
         return (), None
-    return names, scanned_dddmp(source.data, first, given, single[1][0], single[0][0])
+    return names, scanned_dddmp(source.data, first, given, _positions(fields), single[1][0], single[0][0])
+
+
+def _positions(fields: Mapping[bytes, Sequence[bytes]]) -> list[int]:
+    """Return the position of each level among those that occur, -1 for others; nothing if the head does not tell."""
+    occur = fields.get(b".suppvarnames")
+    if occur is None:
+        return []
+    known, found, n = {*occur}, list[int](), 0
+    for name in fields.get(b".orderedvarnames", []):
+        found.append(n if name in known else -1)
+        n += name in known
+    return found
 
 
 _DDDMP = ((b".ver", b"DDDMP-2.0"), (b".mode", b"A"), (b".varinfo", b"3"), (b".nroots", b"1"))
@@ -290,9 +302,9 @@ def _parse_dddmp(source: Source) -> Bdd:
             found = shown(b" ".join(fields.get(key, [])))
             source.fail(-1, f"the line '{key.decode()} {value.decode()}'", found, "dump one diagram as text with names")
     names = tuple(name.decode("utf-8", "replace") for name in fields.get(b".orderedvarnames", []))
-    level_of = {name: level for level, name in enumerate(names)}
+    places = dict(zip(names, enumerate(_positions(fields) or [None] * len(names)), strict=True))
     single = [integers(fields.get(key, [])) or [] for key in (b".rootids", b".nnodes")]
-    if b".orderedvarnames" not in fields or len(level_of) != len(names) or [len(k) for k in single] != [1, 1]:
+    if b".orderedvarnames" not in fields or len(places) != len(names) or [len(k) for k in single] != [1, 1]:
         source.fail(-1, "lines '.orderedvarnames', '.rootids' and '.nnodes'", "others")
     (root,), (size,) = single
     entries: _Entries = {}
@@ -300,7 +312,7 @@ def _parse_dddmp(source: Source) -> Bdd:
         words = line.split()
         if words == [b".end"]:
             break
-        _add_dddmp(source, number, words, level_of, entries)
+        _add_dddmp(source, number, words, places, entries)
     else:
         source.fail(-1, "the line '.end'", "none")
     if any(line.strip() for line in source.lines[number + 1 :]):
@@ -325,19 +337,24 @@ def _dddmp_fields(source: Source) -> tuple[dict[bytes, list[bytes]], int]:
     return source.fail(-1, "the line '.nodes'", "none")
 
 
-def _add_dddmp(source: Source, number: int, words: list[bytes], level_of: Mapping[str, int], entries: _Entries) -> None:
+def _add_dddmp(
+    source: Source, number: int, words: list[bytes], places: Mapping[str, tuple[int, int | None]], entries: _Entries
+) -> None:
+    """Enter the node of a line, given the level of each variable, and its position where that is known."""
     numbers = integers([words[0], *words[2:]]) if len(words) == 5 else None
     if numbers is None or numbers[0] < 1 or numbers[0] in entries:
         source.fail_at(number, "a node 'number name position then else' with a new number")
-    name = words[1].decode("utf-8", "replace")
+    level, position = places.get(words[1].decode("utf-8", "replace"), (-1, None))
     if words[1] in (b"T", b"1") and numbers[2:] == [0, 0]:
         if any(entry[1] < 0 for entry in entries.values()):
             source.fail_at(number, "one terminal node")
         entries[numbers[0]] = number, -1, 0, 0
-    elif name in level_of:
-        entries[numbers[0]] = number, level_of[name], numbers[3], numbers[2]
+    elif level < 0 or position == -1:
+        source.fail_at(number, "a variable of '.orderedvarnames', and of '.suppvarnames' if there is such a line")
+    elif position not in (None, numbers[1]):
+        source.fail(number, f"position {position}, that of its variable among '.suppvarnames'", str(numbers[1]))
     else:
-        source.fail_at(number, "a variable of '.orderedvarnames'")
+        entries[numbers[0]] = number, level, numbers[3], numbers[2]
 
 
 def _bdd(source: Source, names: tuple[str, ...], entries: _Entries, root: int, constants: Mapping[int, int]) -> Bdd:

@@ -53,7 +53,9 @@ class FlatBdd:
         return FlatNnf(n_variables, kinds[:n_nodes], offsets[: n_nodes + 1], parts[:n_parts])
 
 
-def scanned_dddmp(text: bytes, first: int, names: Sequence[bytes], n_nodes: int, root: int) -> FlatBdd | None:
+def scanned_dddmp(
+    text: bytes, first: int, names: Sequence[bytes], positions: Sequence[int], n_nodes: int, root: int
+) -> FlatBdd | None:
     """Return the diagram whose nodes begin at the byte `first` of a file of DDDMP, or None."""
     if not LARGE <= n_nodes <= text.count(b"\n", first):
         return None
@@ -63,7 +65,8 @@ def scanned_dddmp(text: bytes, first: int, names: Sequence[bytes], n_nodes: int,
     joined, table = np.frombuffer(b"".join(names) + b" ", np.uint8), _slots(len(names))
     enter_names(joined, starts, table)
     rows, place = _empty(n_nodes)
-    found, at = scan_dddmp(np.frombuffer(text, np.uint8), first, joined, starts, table, rows, place)
+    given = joined, starts, table, np.array(positions, np.int64)
+    found, at = scan_dddmp(np.frombuffer(text, np.uint8), first, *given, rows, place)
     if found != n_nodes or text[at:].strip() != b".end":
         return None
     return _ordered(rows, place, root)

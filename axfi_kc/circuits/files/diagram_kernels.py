@@ -50,11 +50,12 @@ def enter_names(names, starts, table):
 
 
 @flat_kernel()
-def scan_dddmp(text, at, names, starts, table, rows, place):
+def scan_dddmp(text, at, names, starts, table, positions, rows, place):
     """Read lines 'number name position then else' up to '.end'; return how many, and where that line begins.
 
-    A row is number, level, else, then; the level of the terminal node is -1, and there is one at most. `place` gets
-    the row of each number, plus 1. -1 instead of how many: some line is odd.
+    A row is number, level, else, then; the level of the terminal node is -1, and there is one at most. `positions` has
+    the position of each level, where it is known. `place` gets the row of each number, plus 1. -1 instead of how many:
+    some line is odd.
     """
     end = text.shape[0]
     n = np.int64(0)
@@ -70,6 +71,7 @@ def scan_dddmp(text, at, names, starts, table, rows, place):
         while k < end and text[k] > 32:
             k += 1
         last = k
+        position = np.int64(0)
         for column in range(3):
             if k >= end or text[k] != 32:
                 return _REFUSED, at
@@ -77,7 +79,9 @@ def scan_dddmp(text, at, names, starts, table, rows, place):
             if after == k + 1:
                 return _REFUSED, at
             k = after
-            if column == 1:
+            if column == 0:
+                position = value
+            elif column == 1:
                 rows[n, 3] = value
             elif column == 2:
                 rows[n, 2] = value
@@ -94,6 +98,8 @@ def scan_dddmp(text, at, names, starts, table, rows, place):
             if not table[slot]:
                 return _REFUSED, at
             rows[n, 1] = table[slot] - 1
+            if positions.shape[0] and positions[rows[n, 1]] != position:
+                return _REFUSED, at
         rows[n, 0] = number
         n += 1
         place[number] = n

@@ -35,7 +35,7 @@ __all__ = ["DIALECTS", "d4_lines", "parse_d4", "parse_nnf", "read_nnf", "write_n
 
 _KINDS = {b"o": DISJUNCTION, b"a": CONJUNCTION, b"t": CONJUNCTION, b"f": DISJUNCTION}
 _ROOT = 1
-_TRUE = -1  # where an arc leads that carries only literals
+_TRUE, _TOP = -1, -2  # where an arc leads that carries only literals, and the root that is written above the circuit's
 
 
 class _Lines:
@@ -48,6 +48,7 @@ class _Lines:
         self.line_of: dict[int, int] = {}
         self.is_leaf: set[int] = set()
         self.arcs_of: dict[int, list[Sequence[int]]] = {}  # (line, child, literals...)
+        self.ends_at_root = False  # whether the last line is an arc of the root
         for number, line in source.numbered():
             words = line.split()
             if words and words[0] != b"c":
@@ -77,6 +78,7 @@ class _Lines:
             self.source.fail(number, "a node number above 0 that is new", str(node))
         self.kind_of[node] = _KINDS[letter]
         self.line_of[node] = number
+        self.ends_at_root = False
         if letter in (b"t", b"f"):
             self.is_leaf.add(node)
 
@@ -87,11 +89,13 @@ class _Lines:
         if literals and max(max(literals), -min(literals)) > self.n_variables:
             self.source.fail_at(number, f"literals of the variables 1 to {self.n_variables}")
         self.arcs_of.setdefault(numbers[0], []).append((number, *numbers[1:-1]))
+        self.ends_at_root = numbers[0] == _ROOT
 
     def children_first(self) -> Iterator[int]:
         """Return the nodes below the root, each after its children."""
         # Before the walk, which then meets declared nodes only; faults that the root does not reach are found, too.
         self._check_arcs()
+        self._check_whole()
         return children_first(_ROOT, lambda node: [arc[1] for arc in self.arcs_of.get(node, ())], self._fail_at_cycle)
 
     def _fail_at_cycle(self, node: int, child: int) -> NoReturn:
@@ -106,6 +110,20 @@ class _Lines:
             for arc in arcs:
                 if arc[1] not in self.kind_of:
                     self.source.fail(arc[0], "an arc to a declared node", f"one to node {arc[1]}")
+
+    def _check_whole(self) -> None:
+        """Raise where lines are missing.
+
+        d4 writes a node, then for each child all below it and the arc to it. So its files end in an arc of the root,
+        and only then may a node to which no arc leads be a dead one of d4's: elsewhere its arc was cut off.
+        """
+        bare = next((k for k in self.kind_of if k not in self.arcs_of and k not in self.is_leaf), None)
+        if bare is not None:
+            self.source.fail(self.line_of[bare], f"arcs from node {bare}, an 'o' or 'a'", "none")
+        met = {arc[1] for arcs in self.arcs_of.values() for arc in arcs} | {_ROOT}
+        lost = next((k for k in self.kind_of if k not in met), None)
+        if lost is not None and not self.ends_at_root:
+            self.source.fail(self.line_of[lost], f"an arc to node {lost}, or one of the root as the last line", "none")
 
 
 def parse_d4(source: Source, *, n_variables: int) -> Nnf:
@@ -130,14 +148,13 @@ def parse_d4(source: Source, *, n_variables: int) -> Nnf:
 def d4_lines(nnf: Nnf) -> list[str]:
     """Return the lines of a file in d4's dialect; conjunctions of literals and at most one gate become arcs."""
     ends = _ends(nnf)
-    last = len(nnf.kinds) - 1
-    # Reversed, because the root comes last here and has number 1 there. A node that becomes an arc has no number,
-    # except the root, to which no arc leads.
-    named = [node for node in reversed(range(len(nnf.kinds))) if ends[node][1:] == () or node == last]
-    number = {node: k for k, node in enumerate(named, 1)}
+    # A node that becomes an arc has no number. The root has one arc, in the last line, as d4 has it: a file that was
+    # cut anywhere lacks it.
+    named = [node for node in reversed(range(len(nnf.kinds))) if ends[node] == (node,)]
+    number = {_TOP: _ROOT} | {node: k for k, node in enumerate(named, _ROOT + 1)}
     number[_TRUE] = len(number) + 1
-    lines = [f"{_letter(nnf, node)} {number[node]} 0" for node in named]
-    arcs = [arc for node in named for arc in _arcs(nnf, node, ends)]
+    lines = [f"o {_ROOT} 0", *(f"{_letter(nnf, node)} {number[node]} 0" for node in named)]
+    arcs = [*(arc for node in named for arc in _arcs(nnf, node, ends)), (_TOP, *ends[-1])]
     if any(arc[1] == _TRUE for arc in arcs):
         lines.append(f"t {number[_TRUE]} 0")
     lines += [" ".join(map(str, (number[start], number[end], *literals, 0))) for start, end, *literals in arcs]
@@ -171,8 +188,6 @@ def _arcs(nnf: Nnf, node: int, ends: list[tuple[int, ...]]) -> list[tuple[int, .
     """Return the arcs of a node; the literals of a conjunction go on one arc."""
     if nnf.kinds[node] == DISJUNCTION:
         return [(node, *ends[part]) for part in nnf.parts[node]]
-    if ends[node] != (node,):
-        return [(node, *ends[node])]
     gates = [(node, *ends[part]) for part in nnf.parts[node] if nnf.kinds[part] != LITERAL]
     literals = [nnf.parts[part][0] for part in nnf.parts[node] if nnf.kinds[part] == LITERAL]
     return [*gates, (node, _TRUE, *literals)] if literals else gates
@@ -210,9 +225,13 @@ def read_nnf(
 
     Notes
     -----
-    Linear. Determinism is not checked; bit vectors that are no code play no part. Two bits of one
-    feature in different parts of a conjunction make a circuit that is not decomposable in the features,
+    Linear. Determinism is not checked here, but by the first count; bit vectors that are no code play no part. Two bits
+    of one feature in different parts of a conjunction make a circuit that is not decomposable in the features,
     which linear counting refuses: make an ordered diagram of it.
+
+    Files that were cut short are refused. Of c2d's, the header counts nodes and edges, and the last line needs its end
+    if its last number could go on. d4 counts nothing: a file that ends right before an arc of a root with several of
+    them, to a node that other arcs lead to, cannot be told from a whole one.
 
     Examples
     --------
@@ -254,7 +273,10 @@ def _read_fast(source: Source, variables: Variables) -> Circuit | None:
     if given is None or len(given) != 3 or min(given) < 0 or given[2] != len(variables.bits):
         return None
     nnf = scanned(source.data, first, (given[0], given[1], given[2]))
-    if nnf is None:
+    if nnf is None or given[1] not in _edge_counts(len(nnf.parts) - int((nnf.kinds == LITERAL).sum())):
+        return None
+    last = nnf.parts[int(nnf.offsets[-2]) :].tolist()
+    if not source.is_ended and _could_go_on(int(nnf.kinds[-1]), last, len(nnf), nnf.n_variables):
         return None
     source.account.spend(len(nnf))
     return built_circuit(nnf, variables, source.account)
@@ -282,12 +304,13 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
     given = integers(source.lines[header].split()[1:])
     if given is None or len(given) != 3 or min(given) < 0:
         source.fail_at(header, "the header 'nnf nodes edges variables'")
-    n_nodes, _, n_variables = given  # dsharp miscounts the edges of a literal
-    nnf = Nnf(n_variables)
+    n_nodes, n_edges, n_variables = given
+    nnf, last = Nnf(n_variables), header
     for number, line in source.numbered(header + 1):
         words = line.split()
         if not words or words[0] == b"c":
             continue
+        last = number
         try:
             if b"_" in line:  # Python takes 1_0 for 10
                 raise ValueError
@@ -298,7 +321,23 @@ def _parse_c2d(source: Source, header: int) -> Nnf:
         source.fail(-1, "at least one node, the root last", "none")
     if len(nnf.kinds) != n_nodes:
         source.fail(header, f"the {n_nodes} nodes that the header claims", str(len(nnf.kinds)))
+    found = sum(len(parts) for kind, parts in zip(nnf.kinds, nnf.parts, strict=True) if kind != LITERAL)
+    if n_edges not in _edge_counts(found):
+        source.fail(header, f"the {n_edges} edges that the header claims", str(found))
+    if _could_go_on(nnf.kinds[-1], nnf.parts[-1], n_nodes, n_variables):
+        source.require_end(last)
     return nnf
+
+
+def _edge_counts(n: int) -> tuple[int, ...]:
+    """Return what headers say of n edges: dsharp counts one too many where its root had one child, ddnnife says 0."""
+    return 0, n, n + 1
+
+
+def _could_go_on(kind: int, parts: Sequence[int], n_nodes: int, n_variables: int) -> bool:
+    """Tell whether the last number of the root's line could have more digits: that of a literal, or of a child."""
+    most = n_variables if kind == LITERAL else n_nodes - 2
+    return len(parts) > 0 and 0 < 10 * abs(parts[-1]) <= most
 
 
 def _add(nnf: Nnf, kind: bytes, numbers: list[int]) -> None:
@@ -358,10 +397,12 @@ def write_nnf(circuit: Circuit, path: FilePath, *, code: str = "direct", dialect
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_nnf(build.circuit(build.literal(0, [1])), file := Path(folder, "y.nnf"), dialect="d4")
     ...     print(file.read_text())
-    a 1 0
-    t 2 0
-    1 2 2 -3 0
-    1 2 -1 0
+    o 1 0
+    a 2 0
+    t 3 0
+    2 3 2 -3 0
+    2 3 -1 0
+    1 2 0
     <BLANKLINE>
     """
     if dialect not in DIALECTS:

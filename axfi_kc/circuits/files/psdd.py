@@ -3,6 +3,9 @@
 Parameters are natural logarithms in decimals. The exponential of one is not rational: it is taken as the float64 that
 the machine gives for it, and at each decision the largest probability is then what the others leave of 1, so that
 everything after it is exact.
+
+Programs write the header in three ways: ``psdd`` and the number of nodes (LearnPSDD, PySDD); the number of nodes and
+elements together (Juice, to which an element is a product); or the number of variables, and then that of nodes.
 """
 
 from __future__ import annotations
@@ -29,8 +32,8 @@ __all__ = ["read_psdd"]
 _TOLERANCE = 1e-6  # how far from 1 the probabilities of a decision may add up
 _LOGARITHM = re.compile(rb"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?|-inf(?:inity)?")
 _NODE = (
-    "'L id vtree literal', 'T id vtree variable logarithm' or 'D id vtree n (prime sub logarithm)...' with a new id, "
-    "children above it, and logarithms of probabilities"
+    "'L id vtree literal', 'T id vtree variable logarithm', the same with the logarithm for false before it, or "
+    "'D id vtree n (prime sub logarithm)...' with a new id, children above it, and logarithms of probabilities"
 )
 
 
@@ -63,7 +66,8 @@ def read_psdd(
 
     Notes
     -----
-    Linear in the files.
+    Linear in the files. Headers that count nodes, and those that count elements too, as Juice's do, are read alike. A
+    last line without its end is read if it has one element, whose probability is 1; elsewhere digits may be missing.
 
     Examples
     --------
@@ -103,25 +107,42 @@ class _Parser:
 
     def read(self) -> None:
         """Read all nodes; the last one must be the root's."""
-        claimed = -1
+        claimed, last, letter = -1, -1, b""
         for line, text in self._source.numbered():
             words = text.split()
             if not words or words[0] == b"c":
                 continue
             if claimed < 0:
-                header = integers(words[1:])
-                if words[0] != b"psdd" or header is None or len(header) != 1 or header[0] < 1:
-                    self._source.fail_at(line, "the header 'psdd nodes'")
-                claimed = header[0]
+                claimed = self._header(line, words)
             else:
                 self._add(line, words)
-        if claimed != len(self.places):
-            found = str(len(self.places))
-            self._source.fail(-1, "the header 'psdd nodes'" if claimed < 0 else f"the {claimed} nodes it claims", found)
+                last, letter = line, words[0]
+        if last < 0:
+            self._source.fail(-1, "the header 'psdd nodes' and a node", "none")
         if self.places[-1] != self._tree.root:
             self._source.fail(
-                -1, "a last node at the root of the vtree", "one below it", "give the vtree it was made with"
+                -1,
+                "a last node at the root of the vtree",
+                "one below it",
+                "write the file again, or give the vtree it was made with",
             )
+        n_nodes, n_elements = len(self.places), sum(map(len, self.elements))
+        if not n_nodes <= claimed <= n_nodes + n_elements:
+            found = f"{n_nodes} nodes and {n_elements} elements"
+            self._source.fail(-1, f"the {claimed} nodes, or nodes and elements, that the header claims", found)
+        # The parameter of a single element is 1, whatever digits its logarithm may lack, and a literal is the vtree's.
+        if letter == b"T" or len(self.elements[-1]) > 1:
+            self._source.require_end(last)
+
+    def _header(self, line: int, words: Sequence[bytes]) -> int:
+        """Return how many nodes, or nodes and elements, a file claims to have."""
+        numbers = integers(words[1:])
+        if words[0] != b"psdd" or numbers is None or len(numbers) not in (1, 2) or numbers[-1] < 1:
+            self._source.fail_at(line, "the header 'psdd nodes', or 'psdd variables nodes'")
+        n_variables = sum(leaf >= 0 for leaf in self._tree.leaves)
+        if len(numbers) == 2 and numbers[0] != n_variables:
+            self._source.fail(line, f"the {n_variables} variables of the vtree", str(numbers[0]))
+        return numbers[-1]
 
     def _add(self, line: int, words: Sequence[bytes]) -> None:
         letter = words[0]
@@ -149,9 +170,12 @@ class _Parser:
             if rest:
                 self._source.fail_at(line, _NODE)
             return Fraction(int(literal > 0))
-        if len(rest) != 1:
+        if len(rest) not in (1, 2):
             self._source.fail_at(line, _NODE)
-        return min(self._probability(line, rest[0]), Fraction(1))
+        chances = [self._probability(line, word) for word in rest]
+        if len(rest) == 2:  # that of false comes first
+            self._complete(line, chances)
+        return min(chances[-1], Fraction(1))
 
     def _probability(self, line: int, word: bytes) -> Fraction:
         logarithm = float(word) if _LOGARITHM.fullmatch(word) else math.inf
@@ -169,9 +193,12 @@ class _Parser:
         if wrong:
             self._source.fail_at(line, "a node that matches the vtree, primes on its left and subs on its right")
         chances = [self._probability(line, word) for word in rest[2::3]]
+        self._complete(line, chances)
+        return tuple(zip(primes, subs, chances, strict=True))
+
+    def _complete(self, line: int, chances: list[Fraction]) -> None:
+        """Let the largest of some probabilities be what the others leave of 1."""
         total = sum(chances, Fraction(0))
         if abs(total - 1) > _TOLERANCE:
             self._source.fail(line, "probabilities that add up to 1", f"{float(total):.6g}", "correct its logarithms")
-        largest = chances.index(max(chances))
-        chances[largest] += 1 - total
-        return tuple(zip(primes, subs, chances, strict=True))
+        chances[chances.index(max(chances))] += 1 - total

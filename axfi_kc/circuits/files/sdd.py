@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,8 @@ def parse_vtree(source: Source) -> tuple[Vtree, dict[int, int]]:
         rows.append(row)
     if len(free) != 1:
         source.fail(-1, "one root", f"{len(free)} nodes that are no child")
+    if letter == b"L":  # a child that lacks digits is another one, and leaves two roots
+        source.require_end(line)
     left, right, leaves = zip(*rows, strict=True)
     return Vtree(left, right, leaves), number
 
@@ -185,7 +187,7 @@ def _built(source: Source, variables: Variables, check: _Scopes | None) -> tuple
     first, line = next((found for found in source.beginning() if not is_comment(found[1])), (0, b""))
     words = line.split()
     claimed = integers(words[1:]) if words[:1] == [b"sdd"] else None
-    if claimed is None or len(claimed) != 1:
+    if claimed is None or len(claimed) != 1 or not source.is_ended:
         return None
     lines = scanned_sdd(source.data, first, claimed[0], len(variables.bits))
     if lines is None or (check is not None and not check.are_placed(lines)):
@@ -298,7 +300,16 @@ def _parse_sdd(source: Source, n_variables: int, check: _Scopes | None, placed: 
             position[numbers[0]] = len(placed)
             placed.append(check.placed(letter, numbers, position))
         number[numbers[0]] = _add(nnf, letter, numbers, number)
+    if not source.is_ended and _could_go_on(letter, str(numbers[-1]), number, n_variables):
+        source.require_end(line)
     return nnf
+
+
+def _could_go_on(letter: bytes, last: str, known: Iterable[int], n_variables: int) -> bool:
+    """Tell whether the last number of the root's line, in digits, begins another one that may stand there."""
+    if letter == b"L":
+        return 10 * abs(int(last)) <= n_variables
+    return letter == b"D" and any(str(k).startswith(last) and str(k) != last for k in known)
 
 
 def _is_node(letter: bytes, numbers: list[int], known: dict[int, int], n_variables: int) -> bool:

@@ -84,6 +84,21 @@ class Source:
                 self.account.look()
             yield number, line
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the last word is followed by something, so that it is whole; that of a file that was cut is not."""
+        return not self.data or self.data[-1:].isspace()
+
+    def require_end(self, line: int) -> None:
+        """Raise if line number `line` is the last one and not ended: digits may be missing that nothing else tells."""
+        if line == len(self.lines) - 1 and not self.is_ended:
+            self.fail(
+                line,
+                "an end of the last line, because its last number could go on",
+                shown(self.lines[line]),
+                "write the file again, or add the end of the line if the file is whole",
+            )
+
     def document(self) -> Any:
         """Return what the file holds as JSON.
 

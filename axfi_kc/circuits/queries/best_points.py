@@ -14,6 +14,7 @@ from typing import Any
 from axfi_kc.arguments import checked, is_whole, quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
+from axfi_kc.circuits.queries.determinism import require_deterministic
 from axfi_kc.circuits.queries.marginals import Box, Worths, integer_worths
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.circuits.queries.transformations import account_of
@@ -85,7 +86,7 @@ def best_points(
     Parameters
     ----------
     circuit
-        Decomposable and, if k is above 1, deterministic: else a point may be listed twice.
+        Decomposable and, if k is above 1, deterministic, as a point might be listed twice.
     k
         How many; there may be fewer, as points that are worth nothing are left out.
     worths, given, budget
@@ -94,7 +95,8 @@ def best_points(
     Raises
     ------
     CircuitError
-        If k is no whole number from 1 up, the worths do not fit, or the circuit is not decomposable.
+        If k is no whole number from 1 up, the worths do not fit, or the circuit is not decomposable, or, with k above
+        1, seen not to be deterministic.
 
     Notes
     -----
@@ -115,6 +117,8 @@ def best_points(
         )
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "consistency")
+    if k > 1:
+        require_deterministic(circuit, "counting")
     rows, scale = integer_worths(circuit, worths, given)
     ways = _Best(circuit, rows, k).ways(budget)
     return [WeightedPoint(_cells(choices, len(rows)), Fraction(worth, scale)) for worth, choices in ways]

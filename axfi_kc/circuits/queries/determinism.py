@@ -6,32 +6,46 @@ the output of top-down compilers. Where they do not, the conjunction of two part
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
-from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, Notes, circuit_in
+from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Form, Notes, circuit_in, flat_of
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.recounting import DEFAULT_BUDGET, Residuals, cell_classes
-from axfi_kc.errors import BudgetError
+from axfi_kc.errors import AxfiWarning, BudgetError, CircuitError
 
 __all__ = [
     "Determinism",
+    "claim_deterministic",
     "determinism",
     "is_deterministic",
     "is_noted",
     "note_deterministic",
     "note_doubtful",
+    "note_like",
+    "note_recount",
+    "refuted",
     "require_deterministic",
+    "say_unproved",
 ]
 
 
 # beside the circuits: who made one in a way that shows it may know more than its nodes tell
 _NOTED: Notes[bool] = Notes()
 _DOUBTED: Notes[bool] = Notes()
+_SETTLED: Notes[bool] = Notes()  # not proved: True if that was said, or a second count agreed; False if one did not
 _FEW_STEPS = Budget(nodes=20_000)
+_FEW_PAIRS = 200_000  # of parts that literals must tell apart before the first count
 _LITERALS = 256  # nodes of one part that are looked through for literals
+_MOST_BELOW = 2_000  # nodes below two parts that a glance searches
+_LARGE = 4_096  # nodes from which a kernel looks for the feature that tells parts apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +98,44 @@ def determinism(circuit: Form, *, budget: Budget | None = None) -> Determinism:
     account = Account(budget or DEFAULT_BUDGET, goal="check of disjunctions", advice="allow more")
     node = None
     try:
-        doubtful = _undecided(circuit, account)
-        if not doubtful:
-            return Determinism("proved")
-        node = doubtful[0][0]
-        search = _Search(circuit, account.rest())
+        doubtful = list(_undecided(circuit, account))
+        if doubtful:
+            node = doubtful[0][0]
+            search = _Search(circuit, account.rest())
         for node, a, b in doubtful:
             witness = search.common_point(a, b)
             if witness is not None:
                 return Determinism("refuted", node, witness)
     except BudgetError:
         return Determinism("unchecked", node)
+    note_deterministic(circuit)
     return Determinism("proved")
 
 
 def note_deterministic(circuit: Circuit) -> None:
     """Note that a circuit was shown to be deterministic in another way, so that nobody has to search."""
     _NOTED[circuit] = True
+
+
+def note_like(circuit: Circuit, *sources: Circuit) -> Circuit:
+    """Return a circuit, noted to be deterministic if those that it was made of are, which its making kept."""
+    if all(is_noted(source) or not (source.kinds == OR).any() for source in sources):
+        note_deterministic(circuit)
+    return circuit
+
+
+def claim_deterministic(circuit: Circuit, operation: str = "counting") -> None:
+    """Note that a circuit is deterministic because the caller says so, unless a glance refutes it (a CircuitError)."""
+    if not is_noted(circuit):
+        found = _glance(circuit)
+        if found.verdict == "refuted":
+            raise refuted(circuit, found, operation)
+        note_deterministic(circuit)
+
+
+def note_recount(circuit: Circuit, *, agrees: bool) -> None:
+    """Note whether counting another way gave the number of the linear count, which then counts no point twice."""
+    _SETTLED[circuit] = agrees
 
 
 def is_noted(circuit: Circuit) -> bool:
@@ -114,12 +149,56 @@ def note_doubtful(circuit: Circuit) -> None:
 
 
 def require_deterministic(circuit: Circuit, operation: str) -> None:
-    """Raise CircuitError, in the name of `operation`, if a circuit is doubtful and not seen to be deterministic.
+    """Raise CircuitError, in the name of `operation`, if parts of some disjunction are seen to overlap.
 
-    Circuits of others are trusted: to prove it may take exponential time.
+    Where a glance neither proves nor refutes it, a warning says so, once for each circuit: to prove it may take
+    exponential time. What is made by forgetting features is then refused instead, as its parts mostly overlap.
+
+    Notes
+    -----
+    Linear the first time, with a search of bounded length behind it; the answer is kept with the circuit.
     """
-    if _DOUBTED.get(circuit) and determinism(circuit, budget=_FEW_STEPS).verdict != "proved":
+    settled = _SETTLED.get(circuit)
+    if settled is False:
+        raise refusal(operation, "a deterministic circuit, but counting this one another way gives another number")
+    if settled or is_noted(circuit):
+        return
+    found = _glance(circuit)
+    if found.verdict == "refuted":
+        raise refuted(circuit, found, operation)
+    if found.verdict == "proved":
+        note_deterministic(circuit)
+    elif _DOUBTED.get(circuit):
         raise refusal(operation, "a deterministic circuit, but features were forgotten in this one")
+    else:
+        say_unproved(circuit)
+
+
+def refuted(circuit: Circuit, found: Determinism, operation: str) -> CircuitError:
+    """Return the error that names a point at which two parts of a disjunction hold."""
+    cells, tested = found.witness or (), set(circuit.features.tolist())
+    places = enumerate(zip(circuit.grid.axes, cells, strict=True))
+    at = ", ".join(axis.describe([c]) for i, (axis, c) in places if i in tested)[:120]
+    return refusal(
+        operation, f"a deterministic circuit, but two parts of node {found.node} of this one hold where {at}"
+    )
+
+
+def say_unproved(circuit: Circuit) -> None:
+    """Warn, once for each circuit, that its points may be counted more than once."""
+    if _SETTLED.get(circuit) is None:
+        _SETTLED[circuit] = True
+        frame, depth = sys._getframe(), 1
+        # The line to point to is the caller's own, the first outside this library.
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "axfi_kc":
+            frame, depth = frame.f_back, depth + 1
+        warnings.warn(
+            f"Whether the parts of disjunctions exclude each other is neither proved nor refuted for {circuit!r}; if "
+            "some overlap, its counts are too large, so ask queries.determinism with a larger budget, count with "
+            "check=True, or compile it into mdd.",
+            AxfiWarning,
+            stacklevel=depth,
+        )
 
 
 @checked("budget")
@@ -140,20 +219,81 @@ def is_deterministic(circuit: Form, *, budget: Budget | None = None) -> bool:
     return found.verdict == "proved"
 
 
-def _undecided(circuit: Circuit, account: Account) -> list[tuple[int, int, int]]:
-    """Return ``(node, child, child)`` for the pairs that literals do not tell apart."""
-    literals = _Literals(circuit)
-    offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
-    found: list[tuple[int, int, int]] = []
-    for node, kind in enumerate(account.paced(circuit.kinds.tolist())):
-        if kind == OR:
-            below = children[offsets[node] : offsets[node + 1]]
-            implied = [literals.of(c) for c in account.paced(below)]
-            # The linear test first: n parts have n**2 / 2 pairs.
-            if not _one_feature_separates(implied):
-                pairs = account.paced(combinations(zip(below, implied, strict=True), 2), at_once=1024)
-                found += [(node, a, b) for (a, of_a), (b, of_b) in pairs if not _separate(of_a, of_b)]
-    return found
+def _glance(circuit: Circuit) -> Determinism:
+    """Say what literals tell of a circuit's disjunctions, and short searches where they do not."""
+    account = Account(_FEW_STEPS, goal="glance at disjunctions")
+    unknown = None
+    try:
+        for node, a, b in _undecided(circuit, account, most_pairs=_FEW_PAIRS):
+            both = _conjunction_of(circuit, a, b, account)
+            witness = None if both is None else _Search(both, account.rest()).common_point(both.root, both.root)
+            if witness is not None:
+                return Determinism("refuted", node, witness)
+            if both is None:
+                unknown = node if unknown is None else unknown
+    except BudgetError:
+        return Determinism("unchecked", unknown)
+    return Determinism("proved" if unknown is None else "unchecked", unknown)
+
+
+def _conjunction_of(circuit: Circuit, a: int, b: int, account: Account) -> Circuit | None:
+    """Return what two nodes have in common as a circuit of its own; None if there is too much below them."""
+    reached, queue = {a, b}, [a, b]
+    for u in queue:  # grows while it is gone through
+        new = set(circuit.children[circuit.offsets[u] : circuit.offsets[u + 1]].tolist()) - reached
+        if len(reached) + len(new) > _MOST_BELOW:
+            return None
+        reached |= new
+        queue += new
+    account.spend(len(reached))
+    build, number = CircuitBuilder.like(circuit), dict[int, int]()
+    for u in sorted(reached):
+        arcs, kind = slice(int(circuit.offsets[u]), int(circuit.offsets[u + 1])), int(circuit.kinds[u])
+        below = [number[c] for c in circuit.children[arcs].tolist()]
+        if kind == DECISION:
+            number[u] = build.decide(int(circuit.features[u]), circuit.labels[arcs].tolist(), below)
+        elif kind in (AND, OR):
+            number[u] = build.conjunction(below) if kind == AND else build.disjunction(below)
+        else:
+            number[u] = build.true if kind == TRUE else build.false
+    return build.circuit(build.conjunction([number[a], number[b]]))
+
+
+def _undecided(circuit: Circuit, account: Account, *, most_pairs: int | None = None) -> Iterator[tuple[int, int, int]]:
+    """Yield ``(node, child, child)`` for the pairs that literals do not tell apart.
+
+    Raises
+    ------
+    BudgetError
+        If the budget is spent, or there are more pairs than `most_pairs`.
+    """
+    nodes = _unseparated(circuit)
+    if not nodes:
+        return
+    literals, looked = _Literals(circuit), 0
+    for node in account.paced(nodes):
+        below = circuit.children[circuit.offsets[node] : circuit.offsets[node + 1]].tolist()
+        implied = [literals.of(c) for c in account.paced(below)]
+        # The linear test first: n parts have n**2 / 2 pairs.
+        if not _one_feature_separates(implied):
+            looked += len(below) * (len(below) - 1) // 2
+            if most_pairs is not None and looked > most_pairs:
+                raise BudgetError("There are too many pairs of parts for a glance; ask queries.determinism.")
+            pairs = account.paced(combinations(zip(below, implied, strict=True), 2), at_once=1024)
+            yield from ((node, a, b) for (a, of_a), (b, of_b) in pairs if not _separate(of_a, of_b))
+
+
+def _unseparated(circuit: Circuit) -> list[int]:
+    """Return the disjunctions; of a large circuit, only those whose parts no one feature is seen to tell apart."""
+    if len(circuit.kinds) < _LARGE or not (circuit.kinds == OR).any():
+        return np.flatnonzero(circuit.kinds == OR).tolist()
+    from axfi_kc.circuits.queries.determinism_kernels import mark_unseparated
+
+    flat, n_features = flat_of(circuit), len(circuit.grid.axes)
+    room = [np.zeros(n, np.int64) for n in (int(flat.cell_starts[-1]), n_features, n_features, _LITERALS)]
+    marks = np.zeros(len(circuit.kinds), np.uint8)
+    mark_unseparated(*flat[:-1], *room, marks)
+    return np.flatnonzero(marks).tolist()
 
 
 def _one_feature_separates(implied: list[dict[int, frozenset[int]]]) -> bool:

@@ -16,6 +16,7 @@ from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, paced
 from axfi_kc.circuits.circuit import AND, DECISION, OR, Circuit, Form, circuit_in
 from axfi_kc.circuits.queries.counting import point_worths, product, scaled_worths
+from axfi_kc.circuits.queries.determinism import require_deterministic
 from axfi_kc.circuits.queries.languages import refusal
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.circuits.queries.transformations import account_of
@@ -140,6 +141,7 @@ def totals_of(circuit: Form, worths: Worths = None, *, given: Box = None, accoun
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "counting")
+    require_deterministic(circuit, "counting")
     rows, scale = integer_worths(circuit, worths, given)
     wholes = [sum(row) for row in rows]
     whole = product(wholes) if all(wholes) else 0

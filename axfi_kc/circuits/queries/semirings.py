@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from axfi_kc.arguments import called, checked, is_listable
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.circuit import Circuit, Form, circuit_in
+from axfi_kc.circuits.queries.determinism import require_deterministic
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.circuits.queries.transformations import account_of
 from axfi_kc.errors import CircuitError
@@ -130,7 +133,8 @@ def semiring_value(
     Raises
     ------
     CircuitError
-        If the worths do not fit the cells, or the circuit is not decomposable.
+        If the worths do not fit the cells, or the circuit is not decomposable, or seen to count points twice where that
+        matters.
 
     Notes
     -----
@@ -153,10 +157,18 @@ def semiring_value(
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "counting")
+    if not _is_idempotent(semiring):
+        require_deterministic(circuit, "counting")
     rows = _rows(circuit, worths)
     for i, _ in circuit.grid.fixed:  # set already, and no part of the products
         rows[i] = [semiring.one]
     return _Value(circuit, semiring, rows).root(budget)
+
+
+def _is_idempotent(semiring: Semiring[Any]) -> bool:
+    """Tell whether ``a plus a`` is `a`, which follows from one plus one: points may then be met twice."""
+    one = semiring.one
+    return bool(np.array_equal(called(semiring.plus, "plus", one, one), one))
 
 
 def _rows(circuit: Circuit, worths: Any) -> list[list[Any]]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in, flat_of
-from axfi_kc.circuits.queries.determinism import note_doubtful
+from axfi_kc.circuits.queries.determinism import note_doubtful, note_like
 from axfi_kc.circuits.queries.structure import require_decomposable
 from axfi_kc.domain.grid import Grid
 from axfi_kc.families.masks import features_of
@@ -68,13 +68,13 @@ def condition(circuit: Form, fixed: Mapping[Any, Any], *, budget: Budget | None 
     """
     circuit = circuit_in(circuit)
     cells = circuit.grid.cells_at(fixed)
-    return replace(restricted(circuit, cells, account_of(budget)), grid=circuit.grid.setting(cells))
+    return note_like(replace(restricted(circuit, cells, account_of(budget)), grid=circuit.grid.setting(cells)), circuit)
 
 
 def restricted(circuit: Circuit, cells: Mapping[int, int], account: Account) -> Circuit:
     """Return the function of all features that does not depend on those in `cells`, which take these (cost: linear)."""
     build = CircuitBuilder.like(circuit)
-    return build.circuit(_conditioned(circuit, cells, build, account))
+    return note_like(build.circuit(_conditioned(circuit, cells, build, account)), circuit)
 
 
 def _conditioned(circuit: Circuit, fixed: Mapping[int, int], build: CircuitBuilder, account: Account) -> int:
@@ -152,7 +152,7 @@ def moved(
             arcs += [(own, child)] * bool(own)  # of some sets of cells nothing is left
         return build.decision(feature if places is None else places[feature], arcs)
 
-    return build.circuit(rebuilt(circuit, build, decide, account)[-1])
+    return note_like(build.circuit(rebuilt(circuit, build, decide, account)[-1]), circuit)
 
 
 @checked("features", "budget")
@@ -232,7 +232,7 @@ def smooth(circuit: Form, *, budget: Budget | None = None) -> Circuit:
         account=account,
         forget=True,
     )
-    return build.circuit(found[-1][0])
+    return note_like(build.circuit(found[-1][0]), circuit)
 
 
 def united_scope(parts: Iterable[tuple[int, int] | _Near]) -> int:
@@ -287,7 +287,8 @@ def minimised(circuit: Form, cells: Sequence[int], *, budget: Budget | None = No
     """
     circuit = circuit_in(circuit)
     require_decomposable(circuit, "minimisation")
-    return _Nearest(circuit, circuit.grid.checked_point(cells).tolist(), account_of(budget)).circuit()
+    made = _Nearest(circuit, circuit.grid.checked_point(cells).tolist(), account_of(budget)).circuit()
+    return note_like(made, circuit)
 
 
 class _Near(NamedTuple):

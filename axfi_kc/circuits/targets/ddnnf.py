@@ -16,6 +16,7 @@ import numpy as np
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBuilder, Form, circuit_in
+from axfi_kc.circuits.queries.determinism import claim_deterministic, note_like
 from axfi_kc.circuits.targets.mdd import InArrays, mdd_of
 
 __all__ = ["Ddnnf", "ddnnf_of", "shrunk"]
@@ -162,7 +163,8 @@ def ddnnf_of(
         Of any kind. One that is decomposable and evidently deterministic
         (:func:`axfi_kc.circuits.queries.determinism`) is kept; any other one becomes an ordered diagram first.
     deterministic
-        Whether it is known to be deterministic, as the circuit of an SDD is; that is then not looked at.
+        Whether it is known to be deterministic, as the circuit of an SDD is; only what a glance refutes is then
+        refused.
     smooth
         Whether to let all parts of a disjunction, and all arcs of a decision, speak about the same
         features; this makes it larger.
@@ -187,12 +189,12 @@ def ddnnf_of(
     (Size(nodes=7, edges=9), Size(nodes=6, edges=9))
     """
     circuit, watch = circuit_in(circuit), Watch(budget)
+    if deterministic:
+        claim_deterministic(circuit)
     search = Budget(seconds=watch.budget.seconds, nodes=_STEPS, bytes=watch.budget.bytes)
-    kept = queries.is_decomposable(circuit) and (
-        deterministic or queries.determinism(circuit, budget=search).verdict == "proved"
-    )
+    kept = queries.is_decomposable(circuit) and queries.determinism(circuit, budget=search).verdict == "proved"
     source = circuit if kept else _diagram(circuit, watch.rest())
-    small = min(shrunk(source), source, key=lambda c: (c.size.nodes, c.size.edges))
+    small = min(note_like(shrunk(source), source), source, key=lambda c: (c.size.nodes, c.size.edges))
     return Ddnnf(queries.smooth(small, budget=watch.rest()) if smooth else small, not kept, smooth)
 
 

@@ -14,6 +14,7 @@ from axfi_kc.arguments import checked
 from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
+from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.queries.structure import checked_order, is_ordered, is_reduced
 from axfi_kc.circuits.targets.mdd_nodes import MddNodes
 from axfi_kc.domain.grid import Grid
@@ -47,6 +48,7 @@ class InArrays(Counted):
 
     def to_circuit(self) -> Circuit:
         """Return the circuit that it is."""
+        note_deterministic(self.circuit)
         return self.circuit
 
 

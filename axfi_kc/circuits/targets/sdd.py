@@ -29,6 +29,7 @@ from axfi_kc.arguments import checked, quoted, wholes
 from axfi_kc.budget import Account, Budget, preparation
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, Size, circuit_in
 from axfi_kc.circuits.queries.counting import Counted
+from axfi_kc.circuits.queries.determinism import note_deterministic
 from axfi_kc.circuits.queries.structure import checked_order
 from axfi_kc.circuits.targets.bit_codes import Bit, Encoder, balanced, bits_of, cells_of, mask_of
 from axfi_kc.circuits.targets.vtrees import Vtree, feature_vtree
@@ -235,7 +236,9 @@ def sdd_circuit(grid: Grid, bits: Sequence[Bit], vtree: Vtree, nodes: SddNodes) 
             made.append(build.disjunction([build.conjunction([made[p], made[s]]) for p, s in pairs[node]]))
         else:  # primes that exclude each other, each one a set of cells: of one feature, so a decision
             made.append(build.decision(owners.pop(), [(cells[p], made[s]) for p, s in pairs[node]]))
-    return build.circuit(made[nodes.root])
+    circuit = build.circuit(made[nodes.root])
+    note_deterministic(circuit)  # primes exclude each other
+    return circuit
 
 
 def _masks(grid: Grid, bits: Sequence[Bit], nodes: SddNodes, inside: Sequence[int]) -> list[int]:

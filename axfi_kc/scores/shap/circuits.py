@@ -32,6 +32,7 @@ from axfi_kc.circuits.circuit import AND, DECISION, OR, TRUE, Circuit, CircuitBu
 from axfi_kc.circuits.modular import combined, n_primes_beyond, primes_not_dividing, shares_modulo
 from axfi_kc.circuits.operations import on_grid
 from axfi_kc.circuits.queries.counting import Shares, product, shares_of
+from axfi_kc.circuits.queries.determinism import require_deterministic
 from axfi_kc.circuits.queries.transformations import copied
 from axfi_kc.compilers.compiled_model import CompiledModel
 from axfi_kc.domain.constraints import check_possible
@@ -268,6 +269,8 @@ def _check_exclusive(circuits: Sequence[Circuit]) -> None:
     roots = [root for c in circuits if (root := copied(on_grid(c, grid), build, None)) != build.false]
     whole = build.circuit(build.disjunction(roots))
     found = queries.determinism(circuits[0] if len(circuits) == 1 else whole, budget=_CHECKED)
+    for circuit in circuits if found.verdict == "unchecked" else ():
+        require_deterministic(circuit, "counting")  # which warns where it is not proved of one by itself
     # Two circuits that are the same node leave nothing to search for.
     if found.verdict == "refuted" or len(set(roots)) < len(roots):
         cells = found.witness or next(queries.cell_models(whole))
