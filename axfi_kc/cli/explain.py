@@ -329,9 +329,8 @@ def _run_batch(options: argparse.Namespace) -> None:
 def _batch_pictures(batch: Any, options: argparse.Namespace) -> list[Path]:
     """Draw each score over all rows, and return the paths."""
     from axfi_kc.plots import plot_batch
-    from axfi_kc.plots.style import pyplot, save_picture
+    from axfi_kc.plots.style import save_picture
 
-    pyplot()  # or an error, before a folder is made
     options.pictures.mkdir(parents=True, exist_ok=True)
     paths = [options.pictures / f"{kind}_batch.png" for kind in options.score]
     for path, kind in zip(paths, options.score, strict=True):
@@ -520,9 +519,6 @@ def write_pictures(
     interactions: Sequence[str] = (),
 ) -> list[Path]:
     """Draw scores, interactions, the row as a strip, CXps and the forest; write the forest's files; return paths."""
-    from axfi_kc.plots.style import pyplot
-
-    pyplot()  # or an error, before a folder is made
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, write in _pictures(explanation, kinds, interactions):

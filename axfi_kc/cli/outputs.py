@@ -110,6 +110,10 @@ def _check_suffix(path: Path, kind: str, options: argparse.Namespace) -> None:
         from axfi_kc.plots.style import picture_kind
 
         picture_kind(path)
+    elif kind == "folder":
+        from axfi_kc.plots.style import pyplot
+
+        pyplot()
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[Path]:

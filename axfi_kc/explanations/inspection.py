@@ -55,9 +55,7 @@ class Inspection(Mapping[str, Any]):
         """
         values = number_array(values, "values", (None, len(names)))
         if not len(values):
-            raise DomainError(
-                "An importance is a mean over a batch, but this batch is empty; explain at least one row."
-            )
+            raise empty_batch("An importance is a mean over a batch")
         titles = np.array([*names, None], dtype=object)[:-1]
         return cls(values.mean(axis=0), values.std(axis=0), values.T, titles)
 
@@ -86,9 +84,9 @@ class Inspection(Mapping[str, Any]):
         return f"<Inspection of {counted(self.importances.shape[1], 'row')}: {top}>"
 
 
-def empty_batch() -> DomainError:
-    """Return the error about a batch without rows."""
-    return DomainError("An importance is a mean over a batch, but this batch is empty; explain at least one row.")
+def empty_batch(wanted: str) -> DomainError:
+    """Return the error about a batch without rows, of which something is wanted."""
+    return DomainError(f"{wanted}, but this batch is empty; explain at least one row.")
 
 
 def grouped_rows(groups: Sequence[Hashable], n_rows: int) -> dict[Hashable, list[int]]:

@@ -132,7 +132,7 @@ def importance_frame(
     """
     pd = pandas_for("A table of importance")
     if not denominators:
-        raise empty_batch()
+        raise empty_batch("An importance is a mean over a batch")
     whole = lcm(*set(denominators))
     factors = [whole // d for d in denominators]
     columns = ([t * f for t, f in zip(column, factors, strict=True)] for column in zip(*numerators, strict=True))
@@ -150,7 +150,7 @@ def share_frame(names: Sequence[str], scored: Numerators) -> pd.DataFrame:
     """
     pd = pandas_for("A table of importance")
     if not scored[1]:
-        raise empty_batch()
+        raise empty_batch("An importance is a mean over a batch")
     rows = list(zip(scored[0].tolist(), scored[1], strict=True))
     found = []
     for i in range(len(names)):
@@ -792,6 +792,8 @@ class BatchViews:
         if why is not None:
             raise DomainError(f"Row {shown(label, quoted=True)} was skipped: {why}")
         whole = getattr(self, "n_rows", len(rows))
+        if not whole:
+            raise empty_batch(f"Row {quoted(label)} was asked for")
         known = f"The rows are {listing(rows)}" if len(rows) == whole else f"{extent_words(self)} are there"
         raise DomainError(f"{known}, but row {quoted(label)} was asked for; choose one of them.")
 
@@ -975,7 +977,7 @@ class BatchViews:
         {0: [1.0, 0.0], 1: [0.3, 0.7]}
         """
         values = nearest_floats(*(self.share_numerators if shares else self.score_numerators)(kind))
-        if by is None:
+        if by is None or not len(values):
             return Inspection.of(values, self.domain.names)
         rows = grouped_rows(self._groups(by), len(self))
         return {group: Inspection.of(values[own], self.domain.names) for group, own in rows.items()}
@@ -1003,9 +1005,13 @@ class BatchViews:
         ------
         MissingExtraError
             If shap is not installed.
+        DomainError
+            If the batch is empty.
         """
         from axfi_kc.explanations.shap_objects import shap_explanation
 
+        if not len(self):
+            raise empty_batch("shap's plots draw the rows of a batch")
         values = nearest_floats(*self.share_numerators(kind)) if shares else self.score_floats(kind)
         return shap_explanation(values, self.domain, self.instances, labels=self.rows)
 

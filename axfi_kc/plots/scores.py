@@ -13,6 +13,7 @@ from axfi_kc.domain.measures import amount, counted
 from axfi_kc.errors import DomainError
 from axfi_kc.explanations.batch import SavedBatch
 from axfi_kc.explanations.explanation import Explanation
+from axfi_kc.explanations.inspection import empty_batch
 from axfi_kc.plots.style import (
     NOTE_LINE,
     bare,
@@ -181,7 +182,7 @@ def _chosen(batch: Any, most: int) -> list[Any]:
         )
     n = len(batch)
     if not n:
-        raise DomainError("The batch has no explanation to draw; explain at least one row.")
+        raise empty_batch("The rows of a batch are drawn")
     wanted = range(n) if n <= most else [k * n // most for k in range(most)]
     # What is in a file is read once.
     found = [batch[k] for k in wanted] if isinstance(batch, Sequence) else _picked(batch, set(wanted))

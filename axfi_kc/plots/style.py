@@ -165,9 +165,7 @@ def shades(colours: Palette) -> Any:
 
 def letters(what: str) -> float:
     """Return the size of letters, in points: of a ``"title"``, a ``"label"`` or of ``"small"`` ones."""
-    from matplotlib import rcParams
-
-    return _SIZES[what] * float(rcParams["font.size"])
+    return _SIZES[what] * float(pyplot().rcParams["font.size"])
 
 
 def text_width(text: str, what: str = "label") -> float:
@@ -178,6 +176,7 @@ def text_width(text: str, what: str = "label") -> float:
     >>> 0 < text_width("x") < text_width("xx") == text_width("xx" + chr(10) + "x")
     True
     """
+    pyplot()  # or an error that says how to install it: room is measured before there are axes
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextToPath
 
@@ -251,6 +250,7 @@ def inner_grid(host: Axes, rows: int, columns: int, **ratios: Any) -> Any:
 
 
 def _checked_axes(ax: Any) -> Axes:
+    pyplot()
     from matplotlib.axes import Axes as Drawn
 
     if not isinstance(ax, Drawn):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from axfi_kc import AxfiError, Budget, Categorical, Domain, Integer, possible_points
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
-from axfi_kc.circuits.files import Variables, read_nnf
+from axfi_kc.circuits.exchange import from_cnf, to_cnf
+from axfi_kc.circuits.files import Variables, read_nnf, write_nnf
 from axfi_kc.circuits.files.cnf import compile_with_dsharp, parse_count_answer, read_cnf, write_cnf
 from axfi_kc.circuits.files.variables import description
 from axfi_kc.circuits.targets.bit_codes import CODES
@@ -127,6 +128,83 @@ def test_clauses_are_read(tmp_path: Path, seed: int) -> None:
         assert queries.count(circuit) == len(expected)
 
 
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("seed", range(30))
+def test_what_was_written_is_read(tmp_path: Path, seed: int, code: str) -> None:
+    """The gates that auxiliary variables stand for come back: with them decomposability, and determinism."""
+    rng = random.Random(seed)
+    circuit = random_circuit(rng, random_domain(rng, most_features=3), decomposable=bool(seed % 3))
+    variables = write_cnf(circuit, path := tmp_path / "a.cnf", code=code, projected=bool(seed % 2))
+    wanted = points_of(circuit)
+    for found in (read_cnf(path), read_cnf(path, circuit.grid.domain), read_cnf(path, variables=variables)):
+        assert found.grid.is_like(circuit.grid)
+        assert points_of(found) == wanted
+    if queries.is_decomposable(circuit) and seed % 3:
+        write_nnf(circuit, tmp_path / "a.nnf", code=code)
+        assert found.size == read_nnf(tmp_path / "a.nnf").size
+    assert points_of(from_cnf(path)) == points_of(from_cnf(to_cnf(circuit, code=code))) == wanted
+
+
+def test_gates_of_others_are_read(tmp_path: Path) -> None:
+    """Clauses that say just what gate a variable is, in whatever program's order; gates are met with both signs."""
+    said = "".join(f"{line}\n" for line in description(Grid.of_values(AB), "direct"))
+    path = tmp_path / "a.cnf"
+    met = 0
+    for seed in range(200):
+        rng, gates, n = random.Random(seed), list[list[int]](), 2
+        for n in range(3, rng.randint(3, 6)):
+            sign = rng.choice([-1, 1])
+            parts = [rng.choice([-1, 1]) * rng.randint(1, n - 1) for _ in range(rng.randint(0, 3))]
+            gates += [[-sign * n, sign * part] for part in parts]
+            gates += [[sign * n, *(-sign * part for part in parts)]]
+        gates += [[rng.choice([-1, 1]) * rng.randint(1, n) for _ in range(rng.randint(0, 3))] for _ in range(2)]
+        text = "".join(" ".join(map(str, [*clause, 0])) + "\n" for clause in gates)
+        path.write_text(f"{said}p cnf {n} {len(gates)}\n{text}")
+        models = {
+            bits[:2]
+            for bits in product((0, 1), repeat=n)
+            if all(any(bits[abs(k) - 1] == (k > 0) for k in clause) for clause in gates)
+        }
+        assert points_of(from_cnf(path)) == models
+        with contextlib.suppress(CircuitError):  # where a clause uses a variable before its gate
+            assert points_of(read_cnf(path)) == models
+            met += 1
+    assert met > 100
+
+
+def test_a_large_circuit_is_read_in_linear_time(tmp_path: Path) -> None:
+    n = 300
+    build = CircuitBuilder(Grid.of_values(Domain([Integer(f"f{i}", 0, 1) for i in range(n)])))
+    even, odd = build.true, build.false
+    for i in reversed(range(n)):
+        even, odd = build.decision(i, [([0], even), ([1], odd)]), build.decision(i, [([0], odd), ([1], even)])
+    write_cnf(build.circuit(even), tmp_path / "a.cnf")
+    found = read_cnf(tmp_path / "a.cnf", budget=Budget(seconds=60))
+    assert queries.count(found) == 2 ** (n - 1)
+    assert queries.count(from_cnf(tmp_path / "a.cnf")) == 2 ** (n - 1)
+
+
+def test_headers_of_billions_take_no_memory(tmp_path: Path) -> None:
+    said = "".join(f"{line}\n" for line in description(Grid.of_values(AB), "direct"))
+    (tmp_path / "a.cnf").write_text(f"{said}p cnf 2000000000 1\n1 2 0\n")
+    assert len(points_of(read_cnf(tmp_path / "a.cnf"))) == 3
+    (tmp_path / "a.cnf").write_text(f"{said}p cnf 2000000000 1\n1 9 0\n")
+    for read in (read_cnf, from_cnf):
+        with pytest.raises(CircuitError, match="variables"):
+            read(tmp_path / "a.cnf")
+
+
+def test_what_was_written_and_cut_off_is_refused(tmp_path: Path) -> None:
+    circuit = random_circuit(random.Random(5), Domain([Categorical("a", "xyz"), Integer("b", 0, 3)]))
+    write_cnf(circuit, path := tmp_path / "a.cnf", projected=True)
+    text = path.read_bytes()
+    for end in range(len(text) - 1):
+        path.write_bytes(text[:end])
+        for read in (read_cnf, from_cnf):
+            with pytest.raises(AxfiError):
+                read(path)
+
+
 MALFORMED = {
     "": "expected a header 'p cnf variables clauses', but found none",
     "1 0\n": "line 1: expected the header",
@@ -186,9 +264,10 @@ def test_words_of_variables_say_when_they_are_true() -> None:
 
 
 def test_auxiliary_variables_and_missing_meanings_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.cnf").write_text("p cnf 2 1\n1 0\n")
-    with pytest.raises(CircuitError, match="auxiliary"):
+    (tmp_path / "a.cnf").write_text("p cnf 3 1\n1 3 0\n")
+    with pytest.raises(CircuitError, match="variables after the first 2 to be gates"):
         read_cnf(tmp_path / "a.cnf", variables=Variables.of_code(Grid.of_values(AB)).with_auxiliary(3))
+    (tmp_path / "a.cnf").write_text("p cnf 2 1\n1 0\n")
     with pytest.raises(CircuitError, match="domain="):
         read_cnf(tmp_path / "a.cnf")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -11,13 +12,14 @@ import pytest
 
 import axfi_kc as ax
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.files import clause_compilers
+from axfi_kc.circuits.files import clause_compilers, cnf
 from axfi_kc.circuits.files.clause_compilers import compile_cnf, count_models
 from axfi_kc.circuits.files.cnf import parse_count_answer
 from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
 from axfi_kc.circuits.files.psdd import read_psdd
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.circuits.targets.sdd import sdd_of_clauses
+from axfi_kc.cli import main
 from axfi_kc.errors import AxfiError, BudgetError, CircuitError, ModelFileError, VerificationError
 from tests.support.random_clauses import listed_count, models, random_clauses, random_problem
 
@@ -89,6 +91,67 @@ def test_files(name, tmp_path):
     answer = count_models(path)
     assert answer.count == expected
     assert parse_count_answer(str(answer)) == expected
+
+
+WEIGHTS = "c p weight 1 0.25 0\nc p weight -1 3/4 0\nc p weight 20 1e-1 0\nc p weight -20 .9 0\n"
+CLAUSES = "1 20 -3 0\n-2 3 0 -20\n 2 0\n"
+CUT_FILES = {  # the lines before the last clause, the clauses, and the lines behind them
+    "mc": ("c t mc\np cnf 20 3\n", CLAUSES, ""),
+    "wmc": ("c t wmc\np cnf 20 3\n" + WEIGHTS, CLAUSES, ""),
+    "pmc": ("c t pmc\np cnf 20 3\nc p show 1 2 20 0\n", CLAUSES, ""),
+    "pwmc": ("c t pwmc\nc p show 1 3 20 0\np cnf 20 3\n" + WEIGHTS, CLAUSES, ""),
+    "no end of the last line": ("p cnf 20 3\n", CLAUSES.rstrip(), ""),
+    "all behind": ("p cnf 20 3\n", CLAUSES, "c p show 1 2 20 0\nc p show 3 0\n" + WEIGHTS + "c t pwmc\n"),
+    "track said": ("c t pwmc\np cnf 20 3\n", CLAUSES, WEIGHTS + "c p show 1 20 0\n"),
+    "another track": ("c t mc\np cnf 20 3\n" + WEIGHTS, CLAUSES, "c the end\n"),
+    "2020 weighted": ("p wcnf 20 3\nw 1 0.25 0\nw -1 0.5 0\nw 20 10\nw -20 12\n", CLAUSES, ""),
+    "2020 weights behind": ("p wcnf 20 3\n", CLAUSES, "w 1 0.25\nw -1 0.55\nw 20 10\nw -20 12\n"),
+    "2020 projected": ("p pcnf 20 3 12\nvp 1 2 3 4 5 6 0\nvp 7 8 9 10 19 20 0\n", CLAUSES, ""),
+    "2020 projection behind": ("p pcnf 20 3 4\n", CLAUSES, "vp 1 2 0\nvp 19 20 0\n"),
+    "2020 without clauses": ("p pcnf 20 0 4\nvp 1 2 19 20 0\n", "", ""),
+    "lines of Windows": ("c t pwmc\r\np cnf 20 1\r\n", "1 20 0\r\n", "c p show 1 20 0\r\nw 1 10\r\nw -1 1\r\n"),
+}
+
+
+def _read(path, text):
+    path.write_text(text, encoding="ascii", newline="")
+    return read_counting_problem(path)
+
+
+@pytest.mark.parametrize("name", CUT_FILES)
+def test_files_that_were_cut_off_are_refused(name, tmp_path):
+    """At every byte, but where whole lines are missing behind the clauses, whose number no file says."""
+    before, clauses, behind = CUT_FILES[name]
+    text, path = before + clauses + behind, tmp_path / "cut.cnf"
+    whole = _read(path, text)
+    for end in range(len(text)):
+        try:
+            found = _read(path, text[:end])
+        except ModelFileError:
+            continue
+        lines_are_whole = text[end - 1 : end] == "\n" or text[end] in "\r\n"
+        unnoticed = "projection" not in name and lines_are_whole and end >= len((before + clauses).rstrip())
+        assert found == whole or (behind and unnoticed), text[:end]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("c t pmc\np cnf 3 1\n1 3 0\nc p show 1 3\n", "line 4: expected a line that ends with 0"),
+        ("p cnf 3 1\n1 3 0\nvp 1 3\n", "line 3: expected a line that ends with 0"),
+        ("p cnf 3 1\n1 3 0\nc p weight 1 0.5\nc p weight -1 0.5 0\n", "line 3: expected a line that ends with 0"),
+        ("p cnf 3 1\n1 3 0\nc p weight 1 0\nc p weight -1 0.5 0\n", "line 3: expected a literal and its weight"),
+        ("p cnf 3 1\n1 3 0\nw 1 3\nw -1 0.5", "line 4: expected a line that ends with 0"),
+        ("p cnf 3 1\n1 3 0\nc p sho", "line 3: expected a whole line"),
+        ("p pcnf 3 1 2\nvp 1 0\n1 3 0\n", "expected 2 variables that are shown, as the header says, but found 1"),
+        ("p pwcnf 3 1 2\nvp 1 2 3 0\n1 3 0\n", "expected 2 variables that are shown, as the header says, but found 3"),
+    ],
+)
+def test_what_is_missing_in_a_file_is_named(text, said, tmp_path):
+    path = tmp_path / "bad.cnf"
+    path.write_text(text)
+    with pytest.raises(ModelFileError, match=said):
+        read_counting_problem(path)
 
 
 BAD_FILES = [
@@ -191,6 +254,56 @@ def test_problems_are_of_their_track():
         with pytest.raises(CircuitError, match="0 or more variables"):
             CountingProblem(n, ())
     assert CountingProblem(2, ((1, 2),), track="wmc").track == "wmc"
+
+
+@pytest.mark.parametrize("clauses", [[(1,), (-1, 2), (-2,)], [(1, 2), (-1, 2), (1, -2), (-1, -2)]])
+@pytest.mark.parametrize("n", [1023, 1024, 1040])
+def test_many_variables_without_a_model(clauses, n, tmp_path):
+    """Of 1,024 variables and more dsharp writes no node where there is no model: 0 * 2**1024 is no float."""
+    pytest.importorskip("problog")
+    problem = CountingProblem(n, (*clauses, *((v, v + 1) for v in range(3, n))))
+    made = compile_cnf(problem, via="dsharp")
+    assert made.count() == 0
+    assert not queries.is_consistent(made.to_circuit())
+    answer = count_models(problem)
+    assert (answer.count, answer.satisfiable, answer.routes) == (0, False, ("dsharp", "dd"))
+    (file := tmp_path / "a.cnf").write_text(str(ax.from_cnf(problem.clauses).to_cnf()))
+    assert count_models(file, via="dsharp", check=False).count == 0
+    assert main(["count", str(file), "--via", "dsharp", "--to", "ddnnf"]) == 0
+
+
+def test_many_variables_with_few_models():
+    """Their share among all assignments is 0 in floats."""
+    pytest.importorskip("problog")
+    n = 1200
+    chain = tuple(clause for v in range(1, n) for clause in ((v, -v - 1), (-v, v + 1)))
+    assert compile_cnf(CountingProblem(n, chain), via="dsharp").count() == 2
+    assert compile_cnf(CountingProblem(n, tuple((v,) for v in range(1, n + 1))), via="dsharp").count() == 1
+    assert compile_cnf(CountingProblem(n, ((1, -1),)), via="dsharp").count() == 2**n
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited by the system there")
+def test_dsharp_without_memory_is_named():
+    pytest.importorskip("problog")
+    for do in (compile_cnf, count_models):
+        with pytest.raises(BudgetError, match=r"dsharp ran out of memory within the budget of \d+ bytes.*via='dd'"):
+            do([(1, 2), (-1, 3)], via="dsharp", budget=ax.Budget(bytes=200_000_000))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="programs are started by their first line")
+@pytest.mark.parametrize(
+    ("command", "error", "said"),
+    [
+        ("kill -KILL $$", BudgetError, "dsharp ran out of memory before the circuit was complete; allow more"),
+        ("exit 3", CircuitError, "it ended with the code 3 and wrote none"),
+    ],
+)
+def test_how_dsharp_ended_is_named(command, error, said, tmp_path, monkeypatch):
+    (program := tmp_path / "dsharp").write_text(f"#!/bin/sh\n{command}\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(cnf, "_program", lambda: program)
+    with pytest.raises(error, match=said):
+        compile_cnf([(1, 2)], via="dsharp")
 
 
 @pytest.mark.parametrize(("text", "wanted"), [("p cnf 0 0\n", 1), ("p cnf 0 1\n0\n", 0)])

@@ -10,8 +10,8 @@ from axfi_kc import Budget, Categorical, CompiledModel, Domain, Integer, compile
 from axfi_kc.circuits import files as files_room
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
-from axfi_kc.circuits.files import Variables, load_circuit, read_vtree, save_circuit, write_nnf
-from axfi_kc.circuits.targets import obdd_of, sdd_of
+from axfi_kc.circuits.files import FORMATS, Variables, load_circuit, read_vtree, save_circuit, write_nnf
+from axfi_kc.circuits.targets import TARGETS, obdd_of, sdd_of
 from axfi_kc.domain.grid import Cut, Grid
 from axfi_kc.errors import BudgetError, CircuitError, ModelFileError
 from tests.support.format_cases import points_of, random_circuit, random_domain
@@ -76,6 +76,61 @@ def test_a_file_over_merged_cells_is_described_or_refused(tmp_path: Path) -> Non
             load_circuit(tmp_path / f"a{suffix}", domain)
         known = Variables.of_code(grid, code="order")
         assert queries.count(load_circuit(tmp_path / f"a{suffix}", variables=known)) == 32
+
+
+KINDS = {
+    "binary": [Integer("a", 0, 1), Categorical("b", [False, True])],
+    "categorical": [Categorical("a", "xyz"), Categorical("b", ["u", "v"], weights=[1, 2], missing=0.25)],
+    "integer": [Integer("a", -2, 3, weights=[1, 2, 3, 1, 2, 3]), Integer("b", 0, 2)],
+    "one-hot": [Categorical("a", "xyz", columns=["ax", "ay", "az"]), Integer("b", 0, 1)],
+    "one value": [Categorical("a", "x"), Integer("b", 0, 1)],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_what_one_door_writes_the_other_reads(tmp_path: Path, suffix: str, kind: str) -> None:
+    """Whatever format and target; with and without the domain where files say what their variables mean."""
+    domain, written = Domain(KINDS[kind]), 0
+    circuits = [random_circuit(random.Random(seed), domain) for seed in range(4)]
+    for circuit in circuits + [CircuitBuilder(Grid.of_values(domain)).circuit(constant) for constant in (0, 1)]:
+        for made in (circuit, *(circuit.compile(target) for target in TARGETS)):
+            path = tmp_path / f"a{suffix}"
+            try:
+                save_circuit(made, path)
+            except CircuitError:  # a format of one target only
+                continue
+            written += 1
+            known = next(f for f in FORMATS[suffix] if f.write is not None)
+            for given in (domain, None) if known.describes else (domain,):
+                found = load_circuit(path, given)
+                assert found.grid.domain == domain
+                assert points_of(found) == points_of(circuit)
+    assert written >= len(circuits)
+
+
+def test_domains_that_look_alike_are_told_apart(tmp_path: Path) -> None:
+    """Domains do not print the columns of a feature, so the message once showed the same domain twice."""
+    hot = Categorical("a", "xyz", columns=["ax", "ay", "az"])
+    b = Integer("b", 0, 1)
+    build = CircuitBuilder(Grid.of_values(Domain([hot, b])))
+    plain = Domain([Categorical("a", "xyz"), b])
+    cases = {
+        plain: r"feature 'a' has the columns \('ax', 'ay', 'az'\) in the file and \('a',\) in the domain",
+        Domain([hot, Integer("b", 0, 2)]): "feature 'b' has the upper bound 1 in the file and 2 in the domain",
+        Domain([hot, Categorical("b", [0, 1])]): "feature 'b' is integer in the file and categorical in the domain",
+        Domain([hot, Integer("c", 0, 1)]): r"the file has the features \('a', 'b'\) and the domain \('a', 'c'\)",
+        Domain([hot, b]).where("b = 1"): "the domain has rules or a joint distribution",
+    }
+    for suffix in (".nnf", ".cnf"):
+        save_circuit(build.circuit(build.literal(0, [1])), tmp_path / f"a{suffix}")
+        for given, said in cases.items():
+            with pytest.raises(ModelFileError, match=f"over the domain that was given, but {said}"):
+                load_circuit(tmp_path / f"a{suffix}", given)
+    listed = {"name": "a", "values": ["x", "y"], "literals": [1, -1]}
+    (tmp_path / "a.json").write_text(json.dumps({"features": [listed], "nodes": {"1": ["L", 1]}, "root": 1}))
+    with pytest.raises(ModelFileError, match=r"has the columns \('a',\) in the file and \('ax', 'ay'\) in the domain"):
+        load_circuit(tmp_path / "a.json", Domain([Categorical("a", "xy", columns=["ax", "ay"])]))
 
 
 @pytest.mark.slow

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from joblib import Parallel, delayed
 
 import axfi_kc as ax
-from axfi_kc import errors
+from axfi_kc import errors, queries
+from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.models import LinearModel, Positive
 
 DOMAIN = ax.Domain(
@@ -48,6 +54,39 @@ def test_conditioning() -> None:
     assert (both.count(), both.probability(), both.size.nodes) == (2, 1, 0)
     shares = {"x": Fraction(1, 6), "y": Fraction(1, 3), "z": Fraction(1, 2)}
     assert compiled.probability() == sum(s * compiled.condition({"b": b}).probability() for b, s in shares.items())
+
+
+@pytest.mark.parametrize(
+    "again", [lambda it: pickle.loads(pickle.dumps(it)), copy.deepcopy], ids=["pickle", "deepcopy"]
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_copies_of_what_was_compiled(target: str, again: Callable[[Any], Any]) -> None:
+    compiled = ax.compile_model(at_least_three, DOMAIN, target=target)
+    for one in (compiled, compiled.condition({"b": "y"}), compiled.condition({"b": "y", "a": 2})):
+        made = again(one)
+        assert (made.language, made.output, made.fixed) == (one.language, one.output, one.fixed)
+        assert (made.size, made.count(), made.probability()) == (one.size, one.count(), one.probability())
+        assert made.condition({"c": 1}).size == one.condition({"c": 1}).size
+        assert queries.count(again(one.circuit)) == one.count()
+    explainer = ax.Explainer(at_least_three, DOMAIN, target=target)
+    for x in list(DOMAIN.points())[::5]:
+        e = explainer.explain(x)
+        for made in (again(explainer).explain(x), again(e)):
+            assert (list(made.cxps), list(made.axps), made.scores()) == (list(e.cxps), list(e.axps), e.scores())
+    model = ax.CircuitModel.of(compiled.circuit)
+    assert again(model).predict(list(DOMAIN.points())) == model.predict(list(DOMAIN.points()))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_workers_take_what_was_compiled(target: str) -> None:
+    compiled = ax.compile_model(at_least_three, DOMAIN, target=target)
+    given = [compiled.condition({"b": b}) for b in ("x", "y", "z")]
+    found = Parallel(n_jobs=2)(delayed(_asked)(one) for one in given)
+    assert found == [_asked(one) for one in given]
+
+
+def _asked(one: ax.CompiledModel) -> Any:
+    return one.count(), one.probability(), one.size
 
 
 def test_real_features_are_counted_once_they_are_fixed() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -79,6 +82,13 @@ def ways(n: int, low: int, high: int, bound: int) -> int:
     return sum(found[max(0, bound + 1 - n * low) :])
 
 
+def pickled(target: Target) -> Target:
+    return pickle.loads(pickle.dumps(target))  # type: ignore[no-any-return]
+
+
+COPIES = (pickled, copy.deepcopy, copy.copy)
+
+
 class TargetContract:
     """The contract of a target without operations."""
 
@@ -122,6 +132,18 @@ class TargetContract:
         for table, wanted in [*tables(THREE_BY_TWO)][3::20]:
             target = self.make(target_of(other, gates(THREE_BY_TWO, table)).to_circuit(), options)
             assert points(target_of(other, target.to_circuit()).to_circuit()) == wanted
+
+    @pytest.mark.parametrize("again", COPIES, ids=lambda f: f.__name__)
+    def test_copies_are_the_same(self, options: Options, again: Callable[[Any], Any]) -> None:
+        """Whatever library holds the target: its managers stay in their process, and a copy outlives the original."""
+        for table, wanted in [*tables(THREE_BY_TWO)][3::20]:
+            target = self.make(gates(THREE_BY_TWO, table), options)
+            kind, size, made = type(target), target.size, again(target)
+            del target
+            gc.collect()
+            assert (type(made), made.size) == (kind, size)
+            self.check(made, wanted)
+            assert made == self.make(gates(THREE_BY_TWO, table), options)
 
     def test_unknown_options_are_refused(self) -> None:
         with pytest.raises(CircuitError, match=f"The target '{self.name}' takes .*, but colour was given; leave it"):
@@ -169,6 +191,7 @@ class ClosedContract(TargetContract):
             assert points(complement.to_circuit()) == set(cell_vectors(a.grid)) - here
             assert complement.probability() == 1 - a.probability()
             assert complement.negate().size == a.size
+            assert (copy.deepcopy(complement) & a).count() == 0
 
     def stranger(self, circuit: Circuit) -> Any:
         """Return a circuit as something that cannot be joined with what `make` makes."""

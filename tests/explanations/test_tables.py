@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from statistics import mean
+from typing import Any
 
 import numpy as np
 import pytest
 
 import axfi_kc as ax
 from axfi_kc.errors import DomainError
+from axfi_kc.explanations.page import write_report
+from axfi_kc.plots import plot_batch
 from tests.support.kinds import kind
 from tests.support.paper_example import DOMAIN, ONES, batch, paper
 
@@ -44,6 +50,29 @@ def test_frame_and_importance_of_a_batch() -> None:
             assert float(table.loc[name, f"{quantile}%"]) == pytest.approx(np.percentile(column, quantile))
     with pytest.raises(DomainError, match="empty"):
         ax.Explainer(lambda p: int(p in ONES), DOMAIN).explain_batch(np.empty((0, 3))).importance()
+
+
+@pytest.mark.parametrize("origin", ["in memory", "skipped", "saved"])
+def test_what_has_no_answer_for_an_empty_batch_says_so(origin: str, tmp_path: Path) -> None:
+    explainer = ax.Explainer(lambda p: int(p in ONES), DOMAIN)
+    if origin == "skipped":
+        none: Any = explainer.explain_batch([[9, 9, 9]], on_error="skip")
+    elif origin == "saved":
+        none = explainer.explain_to(tmp_path / "none.jsonl", np.empty((0, 3)))
+    else:
+        none = explainer.explain_batch(np.empty((0, 3)))
+    assert len(none) == 0
+    asks: list[Callable[[], object]] = [lambda: plot_batch(none), lambda: none.at(5)]
+    for shares in (True, False):
+        asks.append(partial(none.to_shap, shares=shares))
+        asks += [partial(none.importance, shares=shares, exact=exact) for exact in (True, False)]
+        asks += [partial(none.inspection, shares=shares, by=by) for by in (None, "prediction", "a", [])]
+    for ask in asks:
+        with pytest.raises(DomainError, match=r"^[^.]*, but this batch is empty; explain at least one row\.$"):
+            ask()
+    assert len(none.to_frame()) == len(none.scores()) == len(none.shares()) == 0
+    write_report(none, tmp_path / "none.html")
+    assert "The batch has no instance." in (tmp_path / "none.html").read_text()
 
 
 def test_a_feature_called_like_a_column_is_refused() -> None:

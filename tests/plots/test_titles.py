@@ -141,7 +141,7 @@ def test_what_cannot_be_drawn_is_refused_in_words(given) -> None:
             DomainError, match=r"One explanation is drawn, but .* was given; take what Explainer.explain"
         ):
             draw(given)
-    with pytest.raises(DomainError, match=r"A batch is drawn|no explanation to draw|One explanation is drawn"):
+    with pytest.raises(DomainError, match=r"A batch is drawn|this batch is empty|One explanation is drawn"):
         plot_batch(given)
     with pytest.raises(DomainError, match="A path of radii is drawn"):
         plot_radius_path(given)

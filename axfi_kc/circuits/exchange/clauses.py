@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from axfi_kc.arguments import checked, is_path
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Form, circuit_in
 from axfi_kc.circuits.files.asserted import unset
-from axfi_kc.circuits.files.cnf import clauses_of, nnf_of_clauses, read_clauses
+from axfi_kc.circuits.files.clause_nodes import nnf_of_clauses, nnf_of_gates
+from axfi_kc.circuits.files.cnf import clauses_of, read_clauses
 from axfi_kc.circuits.files.counting_problems import checked_clauses
 from axfi_kc.circuits.files.nnf_nodes import circuit_of
 from axfi_kc.circuits.files.text_lines import Source
@@ -126,8 +127,9 @@ def from_cnf(
 
     Notes
     -----
-    Linear; auxiliary variables of a :class:`Cnf` are forgotten on a diagram, which is exponential at worst. The result
-    is a conjunction of clauses that share variables: compile it before counting.
+    Linear. Gates take the place of auxiliary variables where clauses say nothing but what gate each one is, as those of
+    :func:`to_cnf` do; others are forgotten on a diagram, which is exponential at worst. Clauses that share variables
+    make a conjunction that is not decomposable: compile it before counting.
 
     Examples
     --------
@@ -138,7 +140,8 @@ def from_cnf(
     """
     account = account_of(budget)
     if isinstance(cnf, Cnf):
-        return _without_auxiliary(cnf)
+        own = Variables(cnf.variables.grid, tuple(bit for bit in cnf.variables.bits if bit is not None))
+        return _without_auxiliary(cnf.clauses, cnf.n_variables, own, account)
     if is_path(cnf):
         return _of_file(Path(cnf), domain, names, code, budget)
     clauses = checked_clauses(cnf)
@@ -165,32 +168,37 @@ def _of_file(
     if names is not None:
         domain = boolean_domain(names)
     if domain is None and not is_described(source):
-        if n > MOST_NAMES:  # a header is easily written
-            source.fail(-1, f"at most {MOST_NAMES} variables without a domain", str(n), "pass domain=")
+        if not 1 <= n <= MOST_NAMES:  # a header is easily written
+            source.fail(-1, f"1 or more and at most {MOST_NAMES} variables without a domain", str(n), "pass domain=")
         domain = boolean_domain(_called(None, n))
     known = described_variables(source, domain, code)
     if len(known.bits) < n and is_described(source):  # what our own files have beyond the features' bits
-        return _without_auxiliary(Cnf(tuple(map(tuple, clauses)), known.with_auxiliary(n)))
+        return _without_auxiliary(clauses, n, known, source.account)
     if len(known.bits) != n:
         source.fail(-1, f"{len(known.bits)} variables, as many as the features have bits", str(n))
     return circuit_of(nnf_of_clauses(clauses, n, spend=source.account.spend), known, account=source.account)
 
 
-def _without_auxiliary(cnf: Cnf) -> Circuit:
+def _without_auxiliary(clauses: Sequence[Sequence[int]], n: int, own: Variables, account: Account) -> Circuit:
     """Return the circuit of the bits alone: clauses define auxiliary variables, so to forget them loses nothing."""
-    own = cnf.variables
-    n_features, n_bits = len(own.grid.axes), sum(bit is not None for bit in own.bits)
-    extra = [Integer(f"aux{k} of the clauses", 0, 1) for k in range(n_bits + 1, len(own.bits) + 1)]
+    n_features, n_bits = len(own.grid.axes), len(own.bits)
+    nnf = nnf_of_gates(clauses, n_bits, spend=account.spend)
+    if nnf is not None:
+        return circuit_of(nnf, own, account=account)
+    if n > MOST_NAMES:  # a header is easily written
+        raise CircuitError(
+            f"At most {MOST_NAMES} variables can be forgotten, but there are {n}; number those that occur."
+        )
+    extra = [Integer(f"aux{k} of the clauses", 0, 1) for k in range(n_bits + 1, n + 1)]
     whole = Grid(Domain([*own.grid.domain.features, *extra]), (*own.grid.axes, *map(Axis.of_values, extra)))
     kept = Variables.of_code(whole, code=_code_of(own))
-    circuit = circuit_of(nnf_of_clauses(cnf.clauses, len(own.bits), spend=lambda _: None), kept)
-    found = obdd_of(circuit).quantify(range(n_features, len(whole.axes))).to_circuit()
+    circuit = circuit_of(nnf_of_clauses(clauses, n, spend=account.spend), kept, account=account)
+    found = obdd_of(circuit, budget=account.rest()).quantify(range(n_features, len(whole.axes))).to_circuit()
     build = CircuitBuilder(own.grid)
     return build.circuit(copied(found, build, None))
 
 
 def _code_of(variables: Variables) -> str:
     """Return the code that the bits are in."""
-    bits = [bit for bit in variables.bits if bit is not None]
     codes = ("direct", "order", "binary")
-    return next(c for c in codes if list(Variables.of_code(variables.grid, code=c).bits) == bits)
+    return next(c for c in codes if Variables.of_code(variables.grid, code=c).bits == variables.bits)

@@ -13,7 +13,7 @@ from typing import Any
 from axfi_kc.arguments import checked, quoted
 from axfi_kc.budget import Account, Budget, Watch, preparation, preparing
 from axfi_kc.circuits import queries
-from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
+from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.cnf import compile_clauses_with_dsharp
 from axfi_kc.circuits.files.counting_problems import CountingProblem, read_counting_problem
 from axfi_kc.circuits.files.text_lines import FilePath
@@ -137,10 +137,7 @@ def _compiled(
 
 
 def _by_dsharp(problem: CountingProblem, budget: Budget | None) -> Circuit:
-    clauses, grid = problem.proper_clauses, problem.grid
-    if () in clauses or not clauses:
-        return CircuitBuilder(grid).circuit(CircuitBuilder.false if clauses else CircuitBuilder.true)
-    return compile_clauses_with_dsharp(clauses, Variables.of_code(grid), budget=budget)
+    return compile_clauses_with_dsharp(problem, Variables.of_code(problem.grid), budget=budget)
 
 
 def _by_library(

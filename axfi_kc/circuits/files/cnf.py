@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from importlib.util import find_spec
@@ -16,21 +16,22 @@ from axfi_kc.arguments import checked
 from axfi_kc.budget import Budget, Watch
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder
 from axfi_kc.circuits.files.asserted import asserted, unset
+from axfi_kc.circuits.files.clause_nodes import nnf_of_clauses, nnf_of_gates
+from axfi_kc.circuits.files.counting_problems import CountingProblem
 from axfi_kc.circuits.files.nnf import parse_nnf
-from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
+from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, LITERAL, Nnf, circuit_of, nnf_of, undecomposable
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers, shown
-from axfi_kc.circuits.files.variables import Variables, described_variables, description
+from axfi_kc.circuits.files.variables import Variables, described_variables, description, is_described
 from axfi_kc.circuits.targets.bit_codes import Bit
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.durable_files import write_whole
-from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError, ModelFileError
+from axfi_kc.errors import AxfiError, BudgetError, CircuitError, MissingExtraError, ModelFileError
 
 __all__ = [
     "clauses_of",
     "compile_clauses_with_dsharp",
     "compile_with_dsharp",
-    "nnf_of_clauses",
     "parse_count_answer",
     "read_clauses",
     "read_cnf",
@@ -221,18 +222,26 @@ def read_cnf(
     Parameters
     ----------
     path
-        The file; weights and comments of others are not read.
+        The file; weights, projections and comments of others are not read.
     domain, code, budget
         As in :func:`~axfi_kc.circuits.files.load_circuit`; a file of this library says both. A line
         ``c axfi names ["a", "b"]`` before the others says which features of the domain the variables are about.
     variables
-        Likewise; none may be auxiliary. ``Variables.of_code(Grid.of_values(domain)).words`` says what the variables of
-        a domain mean.
+        Likewise; auxiliary ones come last. ``Variables.of_code(Grid.of_values(domain)).words`` says what the variables
+        of a domain mean.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, or has other variables than the features have bits.
+    CircuitError
+        If an auxiliary variable is not a gate of the variables before it.
 
     Notes
     -----
-    Linear. Clauses are deterministic, but their conjunction is in general not decomposable: compile it, or
-    make an ordered diagram of it, before counting.
+    Linear. Files of :func:`write_cnf` have auxiliary variables for gates; these gates are read back, and so is the
+    circuit that was written. Clauses of others are deterministic, but their conjunction is in general not decomposable:
+    compile it, or make an ordered diagram of it, before counting.
 
     Examples
     --------
@@ -247,16 +256,22 @@ def read_cnf(
     """
     source = Source(path, budget=budget)
     known = variables or described_variables(source, domain, code)
-    if known.has_auxiliary:
+    own, spend = tuple(bit for bit in known.bits if bit is not None), source.account.spend
+    # our own files say what the features are, and have variables of their own beyond these
+    n, clauses = _parse(source, len(known.bits), more=variables is None and is_described(source))
+    if n == len(own):
+        return circuit_of(nnf_of_clauses(clauses, n, spend=spend), known, account=source.account)
+    nnf = nnf_of_gates(clauses, len(own), spend=spend) if own == known.bits[: len(own)] else None
+    if nnf is None:
         raise CircuitError(
-            "Clauses cannot be read with auxiliary variables, which only a d-DNNF can forget; compile the file first."
+            f"{source.name}: expected variables after the first {len(own)} to be gates of those before them, as in "
+            "files of write_cnf, but found others; compile the file with compile_with_dsharp."
         )
-    nnf = nnf_of_clauses(_parse(source, len(known.bits)), len(known.bits), spend=source.account.spend)
-    return circuit_of(nnf, known, account=source.account)
+    return circuit_of(nnf, Variables(known.grid, own), account=source.account)
 
 
-def _parse(source: Source, n_bits: int) -> list[list[int]]:
-    """Return the clauses of a file."""
+def _parse(source: Source, n_bits: int, *, more: bool = False) -> tuple[int, list[list[int]]]:
+    """Return the number of variables that a file names, `n_bits` or else `more`, and its clauses."""
     header: list[int] | None = None
     clauses: list[list[int]] = [[]]
     for number, line in source.numbered():
@@ -267,7 +282,7 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
             header = integers(words[2:]) if words[:2] == [b"p", b"cnf"] and len(words) == 4 else None
             if header is None or min(header) < 0:
                 source.fail_at(number, "the header 'p cnf variables clauses'")
-            if header[0] != n_bits:
+            if header[0] != n_bits and not (more and header[0] > n_bits):
                 source.fail(
                     number,
                     f"{n_bits} variables, as many as the features have bits",
@@ -277,8 +292,8 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
                 )
             continue
         literals = integers(words)
-        if literals is None or max(max(literals), -min(literals)) > n_bits:
-            source.fail_at(number, f"literals of the variables 1 to {n_bits}, and 0 at the end of a clause")
+        if literals is None or max(max(literals), -min(literals)) > header[0]:
+            source.fail_at(number, f"literals of the variables 1 to {header[0]}, and 0 at the end of a clause")
         for literal in literals:
             if literal:
                 clauses[-1].append(literal)
@@ -287,33 +302,16 @@ def _parse(source: Source, n_bits: int) -> list[list[int]]:
     if header is None or clauses.pop() or len(clauses) != header[1]:
         wanted = "a header 'p cnf variables clauses'" if header is None else f"{header[1]} clauses, each ended by 0"
         source.fail(-1, wanted, "none" if header is None else f"{len(clauses)}")
-    return clauses
+    return header[0], clauses
 
 
 def read_clauses(source: Source) -> tuple[int, list[list[int]]]:
     """Return the number of variables that a file names, and its clauses."""
     header = next((line.split() for line in source.lines if line.startswith(b"p ")), [])
     numbers = integers(header[2:3]) if header[1:2] == [b"cnf"] else None
-    if numbers is None or not numbers or numbers[0] < 1:
-        source.fail(-1, "the header 'p cnf variables clauses' with a variable", shown(b" ".join(header)))
-    return numbers[0], _parse(source, numbers[0])
-
-
-def nnf_of_clauses(clauses: Iterable[Sequence[int]], n_variables: int, *, spend: Callable[[int], None]) -> Nnf:
-    """Return the conjunction of clauses, each "its first literal, or else the rest", which is deterministic."""
-    nnf, literal_of, tops = Nnf(n_variables), dict[int, int](), list[int]()
-    for clause in clauses:
-        spend(len(clause))
-        node = nnf.add(DISJUNCTION, ())
-        for literal in reversed(clause):
-            for k in (literal, -literal):
-                if k not in literal_of:
-                    literal_of[k] = nnf.add(LITERAL, (k,))
-            rest = nnf.add(CONJUNCTION, (literal_of[-literal], node))
-            node = nnf.add(DISJUNCTION, (literal_of[literal], rest))
-        tops.append(node)
-    nnf.add(CONJUNCTION, tops)
-    return nnf
+    if not numbers:
+        source.fail(-1, "the header 'p cnf variables clauses'", shown(b" ".join(header)))
+    return _parse(source, numbers[0])
 
 
 @checked("text")
@@ -403,45 +401,66 @@ def compile_with_dsharp(
     decomposability, but not for determinism, nor against the clauses: count by a second route as well.
     """
     watch = Watch(budget)
-    with tempfile.TemporaryDirectory() as folder:
-        if isinstance(problem, Circuit):
-            clauses = Path(folder, "clauses.cnf")
-            plain = replace(problem, grid=unset(problem.grid)) if problem.grid.fixed else problem
-            variables = write_cnf(plain, clauses, code=code, weights=True)
-        elif variables is None:
+    if not isinstance(problem, Circuit):
+        if variables is None:
             raise CircuitError("A file of clauses does not say what its variables mean; pass variables=.")
-        else:
-            clauses = Path(problem).resolve()
-        made = _compiled(clauses, folder, variables, watch, budget)
+        n, found = read_clauses(Source(problem, budget=budget))
+        return compile_clauses_with_dsharp(CountingProblem.of(found, n), variables, budget=_rest(watch, budget))
     # what is set stays set, and is nothing that dsharp must know
-    return replace(made, grid=problem.grid) if isinstance(problem, Circuit) and problem.grid.fixed else made
+    free = replace(problem, grid=unset(problem.grid)) if problem.grid.fixed else problem
+    clauses, n = clauses_of(free, code=code)
+    known = Variables.of_code(free.grid, code=code).with_auxiliary(n)
+    made = compile_clauses_with_dsharp(CountingProblem(n, clauses), known, budget=_rest(watch, budget))
+    return replace(made, grid=problem.grid) if problem.grid.fixed else made
+
+
+def _rest(watch: Watch, budget: Budget | None) -> Budget | None:
+    return None if budget is None else watch.rest()
 
 
 def compile_clauses_with_dsharp(
-    clauses: Sequence[Sequence[int]], variables: Variables, *, budget: Budget | None = None
+    problem: CountingProblem, variables: Variables, *, budget: Budget | None = None
 ) -> Circuit:
-    """Return the d-DNNF that dsharp makes of clauses, none of them empty or always true.
+    """Return the d-DNNF that dsharp makes of the clauses of a problem.
 
     As :func:`compile_with_dsharp` otherwise.
     """
-    watch = Watch(budget)
+    watch, program, clauses = Watch(budget), _program(), problem.proper_clauses
+    if () in clauses or not clauses:
+        return CircuitBuilder(variables.grid).circuit(CircuitBuilder.false if clauses else CircuitBuilder.true)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "clauses.cnf")
+        path, made = Path(folder, "clauses.cnf"), Path(folder, "circuit.nnf")
         lines = [" ".join([*map(str, clause), "0"]) for clause in clauses]
-        text = "\n".join([f"p cnf {len(variables.bits)} {len(lines)}", *lines, ""])
+        text = "\n".join([f"p cnf {problem.n_variables} {len(lines)}", *lines, ""])
         path.write_text(text, encoding="ascii", newline="\n")
-        return _compiled(path, folder, variables, watch, budget)
+        ended = _run([str(program), "-Fnnf", str(made), str(path)], folder, watch.rest())
+        if not made.exists():
+            raise _unfinished(ended, budget)
+        return _read(Source(made, budget=_rest(watch, budget)), variables)
 
 
-def _compiled(clauses: Path, folder: str, variables: Variables, watch: Watch, budget: Budget | None) -> Circuit:
-    """Return the circuit that dsharp writes into a folder."""
-    program, made = _program(), Path(folder, "circuit.nnf")
-    if _is_empty(clauses):  # on which dsharp writes no node
-        return CircuitBuilder(variables.grid).circuit(CircuitBuilder.true)
-    _run([str(program), "-Fnnf", str(made), str(clauses)], folder, watch.rest())
-    if not made.exists():
-        raise CircuitError("dsharp ended without writing a circuit; check the clauses, or use another target.")
-    source = Source(made, budget=None if budget is None else watch.rest())
+def _unfinished(ended: subprocess.CompletedProcess[bytes], budget: Budget | None) -> AxfiError:
+    """Return what to say of a dsharp that wrote no circuit.
+
+    Where memory ends, it ends with SIGABRT and says std::bad_alloc, or the system kills it.
+    """
+    if b"bad_alloc" in ended.stderr or ended.returncode == -9:
+        limit = "" if budget is None or budget.bytes is None else f" within the budget of {budget.bytes} bytes"
+        return BudgetError(
+            f"dsharp ran out of memory{limit} before the circuit was complete; allow more memory (it takes 1.2 GB even "
+            "for few clauses), or use another target or via='dd'."
+        )
+    return CircuitError(
+        f"Expected dsharp to write a circuit, but it ended with the code {ended.returncode} and wrote none; use "
+        "another target, or via='dd'."
+    )
+
+
+def _read(source: Source, variables: Variables) -> Circuit:
+    """Return the circuit that dsharp wrote of clauses that are not all always true."""
+    if source.lines[0].startswith(b"nnf 0 "):
+        # It calls a theory of 1,024 variables or more false by writing no node: 0 * 2**1024 is no number in its floats.
+        return CircuitBuilder(variables.grid).circuit(CircuitBuilder.false)
     nnf = parse_nnf(source, n_variables=len(variables.bits), dialect="c2d")
     if nnf.n_variables > len(variables.bits) or (node := undecomposable(nnf, account=source.account)) is not None:
         found = f"{nnf.n_variables} variables" if nnf.n_variables > len(variables.bits) else f"node {node}"
@@ -450,11 +469,6 @@ def _compiled(clauses: Path, folder: str, variables: Variables, watch: Watch, bu
             "otherwise; use another target."
         )
     return circuit_of(nnf, variables, account=source.account)
-
-
-def _is_empty(clauses: Path) -> bool:
-    header = next((line for line in clauses.read_bytes().split(b"\n") if line.startswith(b"p ")), b"")
-    return header.split()[-1:] == [b"0"]
 
 
 def _program() -> Path:
@@ -467,17 +481,17 @@ def _program() -> Path:
     return found / "dsharp"
 
 
-def _run(command: list[str], folder: str, budget: Budget) -> None:
+def _run(command: list[str], folder: str, budget: Budget) -> subprocess.CompletedProcess[bytes]:
     limits = str(budget.bytes or -1), "-1" if budget.seconds is None else str(int(budget.seconds) + 1)
     # Without limits dsharp is started directly: an interpreter that sets them takes longer than small problems do.
     starter = [sys.executable, "-c", _LIMITED, *limits] if limits != ("-1", "-1") else []
     try:
-        subprocess.run(  # noqa: S603  # our own arguments, no shell
+        return subprocess.run(  # noqa: S603  # our own arguments, no shell
             [*starter, *command],
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             timeout=budget.seconds,
             check=False,
         )

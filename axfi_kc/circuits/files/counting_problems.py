@@ -23,6 +23,7 @@ __all__ = ["TRACKS", "CountingProblem", "checked_clauses", "read_counting_proble
 
 
 TRACKS = ("mc", "wmc", "pmc", "pwmc")
+_MEANT = (b"c t", b"c p weight", b"c p show")
 _HEADERS = {b"cnf": "mc", b"wcnf": "wmc", b"pcnf": "pmc", b"pwcnf": "pwmc"}  # those of 2020 say the track
 _NUMBER = re.compile(rb"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?)")
 _LONGEST = 1_000  # digits of a weight
@@ -178,7 +179,8 @@ def read_counting_problem(path: FilePath, *, budget: Budget | None = None) -> Co
     path
         In the format of the Model Counting Competition: ``p cnf variables clauses``, ``c t mc|wmc|pmc|pwmc``,
         ``c p weight literal number 0``, ``c p show variables 0``; or in that of 2020, with the headers ``p cnf``,
-        ``p wcnf``, ``p pcnf`` and lines ``w literal number`` and ``vp variables 0``.
+        ``p wcnf``, ``p pcnf variables clauses shown`` and lines ``w literal number``, with or without a 0 at the end,
+        and ``vp variables 0``.
     budget
         What reading may cost.
 
@@ -192,6 +194,10 @@ def read_counting_problem(path: FilePath, *, budget: Budget | None = None) -> Co
     -----
     Linear. Numbers are exact: decimals, powers of ten and fractions. Where a line ``c t`` says the track, weights or a
     projection that do not belong to it are not used; otherwise all that is there is.
+
+    A file that was cut off is refused, with one exception: no number in a file says how many lines of weights, of a
+    track or of a projection there are (but for the third one of ``p pcnf``). Where such lines come after the clauses,
+    those at the end can be missing without a trace; lines before the clauses are safe.
 
     Examples
     --------
@@ -232,6 +238,9 @@ class _Reader:
         shown = None if track in ("mc", "wmc") else self._shown
         if shown is None and track in ("pmc", "pwmc"):
             source.fail(-1, "a line 'c p show variables 0', as the track is projected", "none")
+        n_shown = len(set(self._shown or ()))
+        if header[2:] not in ([], [n_shown]):
+            source.fail(-1, f"{header[2]} variables that are shown, as the header says", str(n_shown))
         weights = {} if track in ("mc", "pmc") else self._both_signs()
         return CountingProblem(
             header[0],
@@ -246,8 +255,11 @@ class _Reader:
             self._comment(number, words)
         elif words[0] == b"p":
             self._head(number, words)
-        elif words[0] in (b"w", b"vp"):
-            self._special(number, words[0], words[1:])
+        elif words[0] == b"vp":
+            self._show(number, self._closed(number, words[1:]))
+        elif words[0] == b"w":
+            is_open = len(words) == 3 and not self._is_last(number)  # the 0 at the end may be left out
+            self._weight(number, words[1:] if is_open else self._closed(number, words[1:]))
         else:
             literals = self._literals(number, words)
             for literal in literals:
@@ -262,9 +274,23 @@ class _Reader:
             if self._track not in TRACKS:
                 self._source.fail_at(number, f"'c t' with one of the tracks {', '.join(TRACKS)}")
         elif words[1:3] == [b"p", b"weight"]:
-            self._special(number, b"w", words[3:])
+            self._weight(number, self._closed(number, words[3:]))
         elif words[1:3] == [b"p", b"show"]:
-            self._special(number, b"vp", words[3:])
+            self._show(number, self._closed(number, words[3:]))
+        elif self._is_last(number) and any(meant.startswith(b" ".join(words)) for meant in _MEANT):
+            self._source.fail_at(
+                number, "a whole line 'c t', 'c p weight' or 'c p show', or the end of a comment's line"
+            )
+
+    def _is_last(self, number: int) -> bool:
+        """Tell whether a line lacks its end, so that it may have been cut off."""
+        return number == len(self._source.lines) - 1
+
+    def _closed(self, number: int, words: list[bytes]) -> list[bytes]:
+        """Return what comes before the 0 at the end."""
+        if words[-1:] != [b"0"]:
+            self._source.fail_at(number, "a line that ends with 0")
+        return words[:-1]
 
     def _head(self, number: int, words: list[bytes]) -> None:
         found = integers(words[2:])
@@ -284,21 +310,20 @@ class _Reader:
             self._source.fail_at(number, f"literals of the variables 1 to {self._header[0]}, and 0 at the end")
         return found
 
-    def _special(self, number: int, kind: bytes, words: Sequence[bytes]) -> None:
-        given = words[:-1] if words[-1:] == [b"0"] and (kind == b"vp" or len(words) == 3) else words
-        if kind == b"vp":
-            found = integers(given)
-            if found is None or any(v <= 0 for v in found):
-                self._source.fail_at(number, "variables that are shown, and 0 at the end")
-            self._shown = [*(self._shown or ()), *found]
-            return
-        literal = integers(given[:1])
-        fits = literal is not None and len(given) == 2 and literal[0] and len(given[1]) <= _LONGEST
-        if literal is None or not fits or not _NUMBER.fullmatch(given[1]) or given[1].rstrip(b"0")[-1:] == b"/":
+    def _show(self, number: int, words: list[bytes]) -> None:
+        found = integers(words)
+        if found is None or any(v <= 0 for v in found):
+            self._source.fail_at(number, "variables that are shown, and 0 at the end")
+        self._shown = [*(self._shown or ()), *found]
+
+    def _weight(self, number: int, words: list[bytes]) -> None:
+        literal = integers(words[:1])
+        fits = literal is not None and len(words) == 2 and literal[0] and len(words[1]) <= _LONGEST
+        if literal is None or not fits or not _NUMBER.fullmatch(words[1]) or words[1].rstrip(b"0")[-1:] == b"/":
             self._source.fail_at(number, "a literal and its weight, such as 'c p weight -3 0.25 0'")
         if literal[0] in self._weights:
             self._source.fail_at(number, "one weight of each literal")
-        self._weights[literal[0]] = Fraction(given[1].decode("ascii"))
+        self._weights[literal[0]] = Fraction(words[1].decode("ascii"))
 
     def _both_signs(self) -> dict[int, tuple[Fraction, Fraction]]:
         found = {}

@@ -11,7 +11,7 @@ from axfi_kc.budget import Account, Budget
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.files.nnf_nodes import CONJUNCTION, DISJUNCTION, LITERAL, Nnf, children_first, circuit_of
 from axfi_kc.circuits.files.text_lines import FilePath, Source, integers
-from axfi_kc.circuits.files.variables import Variables
+from axfi_kc.circuits.files.variables import Variables, check_same_domain
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.grid import Grid
@@ -63,10 +63,8 @@ def read_node_list(path: FilePath | Mapping[str, Any], *, budget: Budget | None 
 def load_node_list(path: FilePath, domain: Domain | None = None, *, budget: Budget | None = None) -> Circuit:
     """Return the circuit of a node list in a file, over its own features; a domain that is given must be the same."""
     circuit, found = read_node_list(path, budget=budget)
-    if domain is not None and domain != found:
-        raise ModelFileError(
-            f"{Path(path).name}: expected a circuit over {domain!r}, but found {found!r}; pass no domain."
-        )
+    if domain is not None:
+        check_same_domain(Path(path).name, domain, found)
     return circuit
 
 

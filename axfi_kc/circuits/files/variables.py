@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from axfi_kc.arguments import checked, whole
+from axfi_kc.arguments import checked, quoted, whole
 from axfi_kc.circuits.files.text_lines import Source, integers
 from axfi_kc.circuits.queries.structure import complete_order
 from axfi_kc.circuits.targets.bit_codes import Bit, bits_of
@@ -22,6 +22,7 @@ __all__ = [
     "MOST_NAMES",
     "Variables",
     "boolean_domain",
+    "check_same_domain",
     "described_axis",
     "described_variables",
     "description",
@@ -393,12 +394,41 @@ def _grid(source: Source, features: list[bytes], domain: Domain | None) -> Grid:
     if domain is not None and not features:
         return Grid.of_values(domain)
     grid = _described(source, features)
-    if domain not in (None, grid.domain):
-        raise ModelFileError(
-            f"{source.name}: expected a circuit over {domain!r}, but the file describes {grid.domain!r}; pass the "
-            "domain it was written for, or none."
-        )
+    if domain is not None:
+        check_same_domain(source.name, domain, grid.domain)
     return grid
+
+
+def check_same_domain(name: str, given: Domain, described: Domain) -> None:
+    """Refuse a domain that differs from the one that a file describes.
+
+    Raises
+    ------
+    ModelFileError
+        That says what differs first: features of the same values may have other columns, which are not printed.
+    """
+    if given != described:
+        raise ModelFileError(
+            f"{name}: expected a circuit over the domain that was given, but {_difference(given, described)}; pass the "
+            "domain that it was written for, or none."
+        )
+
+
+_WORDS = {"low": "the lower bound", "high": "the upper bound", "missing": "a share of missing values of"}
+
+
+def _difference(given: Domain, described: Domain) -> str:
+    if given.names != described.names:
+        return f"the file has the features {quoted(described.names)} and the domain {quoted(given.names)}"
+    for mine, other in zip(given.features, described.features, strict=True):
+        if mine.kind != other.kind:
+            return f"feature {mine.name!r} is {other.kind} in the file and {mine.kind} in the domain"
+        for name in (entry.name for entry in fields(mine) if entry.compare):
+            here, there = quoted(getattr(mine, name)), quoted(getattr(other, name))
+            if getattr(mine, name) != getattr(other, name):
+                words = _WORDS.get(name, f"the {name}")
+                return f"feature {mine.name!r} has {words} {there} in the file and {here} in the domain"
+    return "the domain has rules or a joint distribution, which files of circuits do not hold"
 
 
 def _described(source: Source, features: list[bytes]) -> Grid:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from itertools import groupby
 from typing import Any, ClassVar
@@ -77,6 +77,14 @@ class Obdd(Counted):
         # dd's managers complain when they go before their nodes, which the garbage collector can
         # bring about; the finalizer keeps the node out of its reach and lets it go first.
         weakref.finalize(self, self._held.clear)
+
+    def __reduce__(self) -> tuple[Callable[..., Obdd], tuple[Circuit]]:
+        """Return how copies and other processes make the diagram again, since dd's managers stay where they are.
+
+        Code and order make it the same one, node by node; it gets a manager of its own.
+        """
+        again = partial(obdd_of, code=self.code, order=self.order, backend=self.backend)
+        return again, (self.to_circuit(),)
 
     @property
     def root(self) -> Any:

@@ -17,7 +17,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -98,6 +98,13 @@ class Sdd(Counted):
 
     def __post_init__(self) -> None:
         weakref.finalize(self, _released, self._held)
+
+    def __reduce__(self) -> tuple[Callable[..., Sdd], tuple[Circuit]]:
+        """Return how copies and other processes make the diagram again, since PySDD's managers stay where they are.
+
+        Code and vtree make it the same one, node by node; it gets a manager of its own.
+        """
+        return partial(sdd_of, code=self.code, vtree=self.feature_vtree), (self.to_circuit(),)
 
     @property
     def root(self) -> Any:
