@@ -10,7 +10,7 @@ Ctrl-C through), grants more or gives up, and calls it again.
 
 from __future__ import annotations
 
-import os
+import math
 import signal
 import threading
 import time
@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from axfi_kc.arguments import check_fields, quoted, whole
 from axfi_kc.errors import ArgumentError, BudgetError, DomainError
+from axfi_kc.free_memory import free_memory, resident_memory
 
 __all__ = [
     "ALLOWANCE",
@@ -43,6 +44,7 @@ __all__ = [
     "Meter",
     "Progress",
     "Watch",
+    "bounding_memory",
     "clocks_stopped",
     "holding_interrupts",
     "interruptible",
@@ -66,12 +68,14 @@ _FIRST_CHUNK, _CHUNK = 1 << 7, 1 << 13
 _SHORT, _LONG = 0.002, 0.01
 
 _SPENT_AT_ONCE = 256  # nodes of an account between two looks: some milliseconds
+_FIRST_PACE = 4  # items of a pass until the second look
 _PASSED_AT_ONCE = 16  # items of a pass between two looks; one may be a product of long integers
 _T = TypeVar("_T")
 
 _LEAST_SECONDS = 1e-9
 _BETWEEN_LOOKS = 0.002  # seconds between two questions about memory
-_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_BETWEEN_GLANCES = 0.02  # likewise, where no budget limits it
+_LITTLE = 1 << 26  # bytes that may always be taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,8 @@ class Budget:
         Search nodes, which do not depend on the machine.
     bytes
         By how much the resident memory of the process may grow meanwhile, whoever of its libraries
-        takes it; known on Linux, and without effect elsewhere. Other threads' growth counts too.
+        takes it; known on Linux, and without effect elsewhere. Other threads' growth counts too. Where neither
+        `nodes` nor `bytes` is limited, a question about the whole space may take half of the free memory.
     threads
         How many threads may work on one explanation; sums of trees use them.
     """
@@ -127,6 +132,22 @@ class Progress:
     radius: int | None = None
     cxps: int | None = None
     waiting: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest(Budget):
+    """What is left of a budget for a part of a question, and what the question took before.
+
+    Attributes
+    ----------
+    began
+        When the question began.
+    spent
+        Its nodes before the part.
+    """
+
+    began: float = 0.0
+    spent: int = 0
 
 
 _NO_LIMIT = Budget()
@@ -272,12 +293,52 @@ class BudgetSpent(Exception):
         self.found = found
 
 
-def _resident() -> int:
-    """Return the resident memory of the process in bytes; 0 where the system does not say."""
+class _Bound:
+    """Half of the memory that was free when this was made, for what the process takes from then on."""
+
+    def __init__(self) -> None:
+        self._before, self._growth, self._looked = resident_memory(), 0, time.perf_counter()
+
+    @cached_property
+    def bytes(self) -> float:
+        # Asked only when something is taken, since that takes longer than small questions.
+        free = free_memory()
+        return math.inf if free is None else (free + resident_memory() - self._before) // 2
+
+    def is_passed(self, more: int = 0) -> bool:
+        """Tell whether more is taken, or would be with `more` bytes."""
+        now = time.perf_counter()
+        if now - self._looked > _BETWEEN_GLANCES:
+            self._looked, self._growth = now, resident_memory() - self._before
+        grown = self._growth + more
+        return grown > _LITTLE and grown > self.bytes
+
+
+_bound: ContextVar[_Bound | None] = ContextVar("bound", default=None)
+
+
+@contextmanager
+def bounding_memory(budget: Budget | None) -> Iterator[None]:
+    """Let the block take half of the free memory at most, where `budget` limits neither nodes nor bytes.
+
+    For questions about the whole space, whose diagrams may be larger than any memory.
+
+    Examples
+    --------
+    >>> with bounding_memory(None):
+    ...     watch = Watch()
+    >>> watch.is_spent(), watch.fits(1 << 60)
+    (False, False)
+    """
+    is_limited = budget is not None and (budget.nodes is not None or budget.bytes is not None)
+    if is_limited or _bound.get() is not None:  # within one block another may begin
+        yield
+        return
+    token = _bound.set(_Bound())
     try:
-        return int(Path("/proc/self/statm").read_bytes().split()[1]) * _PAGE
-    except (OSError, ValueError, IndexError):
-        return 0
+        yield
+    finally:
+        _bound.reset(token)
 
 
 _stood_still = [0.0]  # seconds, together
@@ -312,6 +373,13 @@ def _now() -> float:
 class Watch:
     """Tells time and memory, for work that counts no nodes itself and shares a budget out to its steps.
 
+    Parameters
+    ----------
+    budget
+        What the work may cost; None: no limit.
+    ago
+        How many seconds ago it began.
+
     Examples
     --------
     >>> watch = Watch(Budget(seconds=60, nodes=100))
@@ -319,23 +387,40 @@ class Watch:
     (False, True, 60)
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: Budget | None = None, *, ago: float = 0.0) -> None:
         if budget is not None and not isinstance(budget, Budget):
             raise ArgumentError(
                 f"A budget is an ax.Budget or None, but {quoted(budget)} was given; make one, as ax.Budget(seconds=5)."
             )
         self.budget = budget or _NO_LIMIT
-        self._begin = _now()
+        self._begin = _now() - ago
         if self.budget.bytes is not None:
             import_module("numba")  # whose own size no question should pay for
-        self._before = 0 if self.budget.bytes is None else _resident()
+        self._before = 0 if self.budget.bytes is None else resident_memory()
         self._looked, self._growth = 0.0, 0
+        self._bound, self._is_short = _bound.get() if self.budget.bytes is None else None, False
         self._stop, self.listener = _stop.get(), _listener.get()
 
     @property
     def seconds(self) -> float:
         """The seconds since the watch was started."""
         return _now() - self._begin
+
+    def spent(self, nodes: int) -> tuple[int, float]:
+        """Return the nodes and the seconds since the question began that this is a part of, which took `nodes`."""
+        budget = self.budget
+        return (budget.spent + nodes, _now() - budget.began) if isinstance(budget, _Rest) else (nodes, self.seconds)
+
+    @property
+    def passed_bound(self) -> float | None:
+        """The bytes that may be taken without a budget, if these did not suffice; else None."""
+        is_short = not self.fits(0) or self._is_short
+        return self._bound.bytes if self._bound is not None and is_short else None
+
+    @property
+    def memory(self) -> int | None:
+        """By how many bytes the memory has grown, if the budget limits that; else None."""
+        return None if self.budget.bytes is None else max(self._grown(), 0)
 
     def is_spent(self, nodes: int = 0) -> bool:
         """Tell whether the time, the memory, or more than the nodes are used up.
@@ -351,7 +436,7 @@ class Watch:
             return True
         if budget.seconds is not None and self.seconds >= budget.seconds:
             return True
-        return budget.bytes is not None and self._grown() > budget.bytes
+        return not self.fits(0)
 
     @property
     def can_end(self) -> bool:
@@ -363,17 +448,20 @@ class Watch:
     @property
     def is_free(self) -> bool:
         """Whether nothing is limited, and nobody wants to know how far it is."""
-        return not self.can_end and self.listener is None
+        return not self.can_end and self.listener is None and self._bound is None
 
     def fits(self, more: int) -> bool:
         """Tell whether the memory may grow by so many bytes more."""
+        if self._bound is not None and self._bound.is_passed(more):
+            self._is_short = True
+            return False
         return self.budget.bytes is None or self._grown() + more <= self.budget.bytes
 
     def _grown(self) -> int:
         """Return by how much memory has grown, as of some milliseconds ago: asking the system takes a while."""
         now = time.perf_counter()
         if now - self._looked > _BETWEEN_LOOKS:
-            self._looked, self._growth = now, _resident() - self._before
+            self._looked, self._growth = now, resident_memory() - self._before
         return self._growth
 
     def rest(self, nodes: int = 0) -> Budget:
@@ -381,12 +469,22 @@ class Watch:
         budget = self.budget
         if budget.seconds is None and budget.nodes is None and budget.bytes is None:
             return budget
-        return Budget(
+        spent, seconds = self.spent(nodes)
+        return _Rest(
             seconds=None if budget.seconds is None else max(budget.seconds - self.seconds, _LEAST_SECONDS),
             nodes=None if budget.nodes is None else max(budget.nodes - nodes, 1),
             bytes=None if budget.bytes is None else max(budget.bytes - self._grown(), 1),
             threads=budget.threads,
+            began=_now() - seconds,
+            spent=spent,
         )
+
+
+def _next_pace(steps: int, seconds: float, most: int) -> int:
+    """Return how many steps to take until the next look at the clock, if so many took so long."""
+    if seconds > _LONG:  # a step may take a microsecond or, with long integers, much more
+        return max(steps // 8, 1)
+    return min(8 * steps, most) if seconds < _SHORT else steps
 
 
 class Account:
@@ -403,7 +501,7 @@ class Account:
     unit
         What its nodes are, for the message.
     at_once
-        Nodes between two looks at the clock: as many as take some milliseconds.
+        Nodes between two looks at the clock at most: as many as usually take some milliseconds.
 
     Examples
     --------
@@ -428,12 +526,17 @@ class Account:
         self._watch = Watch(budget)
         self._goal, self._advice, self._unit = goal, advice, unit
         self._most, self._at_once = self.budget.nodes, at_once
-        self._next_look = 0
+        self._next_look, self._pace, self._looked = 0, 1, 0.0
 
     @property
     def seconds(self) -> float:
         """The seconds since the account was opened."""
         return self._watch.seconds
+
+    @property
+    def spent(self) -> tuple[int, float]:
+        """The nodes and the seconds since the question began that this is a part of."""
+        return self._watch.spent(self.nodes)
 
     @property
     def budget(self) -> Budget:
@@ -444,6 +547,11 @@ class Account:
     def is_free(self) -> bool:
         """Whether nothing is limited."""
         return self._watch.is_free
+
+    @property
+    def can_end(self) -> bool:
+        """Whether something is limited, or a Ctrl-C would end it."""
+        return self._watch.can_end
 
     def spend(self, nodes: int) -> None:
         """Count `nodes` more.
@@ -456,7 +564,9 @@ class Account:
         self.nodes += nodes
         if self.nodes > self._next_look:
             self.look()
-            later = self.nodes + self._at_once
+            now = time.perf_counter()
+            self._pace = _next_pace(self._pace, now - self._looked, self._at_once)
+            later, self._looked = self.nodes + self._pace, now
             self._next_look = later if self._most is None else min(later, self._most)
 
     def grant(self, nodes: int) -> None:
@@ -500,24 +610,44 @@ class Account:
         return items if self._watch.is_free else self._looked_at(items, at_once)
 
     def _looked_at(self, items: Iterable[_T], at_once: int) -> Iterator[_T]:
-        iterator = iter(items)
-        while some := list(islice(iterator, at_once)):
+        iterator, pace = iter(items), min(_FIRST_PACE, at_once)
+        while some := list(islice(iterator, pace)):
             self.look()
+            begin = time.perf_counter()
             yield from some
+            if len(some) < pace:
+                return
+            pace = _next_pace(pace, time.perf_counter() - begin, at_once)
 
     def rest(self) -> Budget:
         """Return what is left for a step that keeps its own account."""
         return self._watch.rest(self.nodes)
 
     def error(self) -> BudgetError:
-        """Return the error that says what was spent."""
-        spent = self.seconds
-        return BudgetError(
-            f"The budget was spent after {self.nodes} {self._unit} and {spent:.2f} s, and the {self._goal} is not "
-            f"finished; {self._advice}.",
-            nodes=self.nodes,
-            seconds=spent,
-        )
+        """Return the error that says what was spent since the question began."""
+        nodes, seconds = self.spent
+        spent = f"{nodes} {self._unit if nodes != 1 else _one_of(self._unit)} and {seconds:.2f} s"
+        bound, memory = self._watch.passed_bound, self._watch.memory
+        if bound is not None:
+            words = (
+                f"Half of the free memory, {_shown(bound)}, did not suffice after {spent}, and the {self._goal} is not "
+                "finished; set a limit yourself, ax.Budget(bytes=...) or ax.Budget(nodes=...), or give a smaller model."
+            )
+        else:
+            taken = "" if memory is None else f" and {_shown(memory)}"
+            words = f"The budget was spent after {spent}{taken}, and the {self._goal} is not finished; {self._advice}."
+        return BudgetError(words, nodes=nodes, seconds=seconds)
+
+
+def _one_of(unit: str) -> str:
+    """Return a noun in the singular: "nodes", "boxes", or "pairs of nodes"."""
+    noun, *rest = unit.split(" ")
+    return " ".join([noun.removesuffix("es" if noun.endswith("xes") else "s"), *rest])
+
+
+def _shown(size: float) -> str:
+    """Return a number of bytes for people."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
 
 
 def paced(items: Iterable[_T], account: Account | None, *, at_once: int = _PASSED_AT_ONCE) -> Iterable[_T]:
@@ -573,6 +703,11 @@ class Meter:
     def seconds(self) -> float:
         """The seconds since the meter was started."""
         return self._watch.seconds
+
+    @property
+    def spent(self) -> tuple[int, float]:
+        """The nodes and the seconds since the question began that this is a part of."""
+        return self._watch.spent(self.nodes)
 
     @property
     def is_spent(self) -> bool:

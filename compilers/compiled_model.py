@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from axfi_kc.arguments import checked, is_hashable, quoted
-from axfi_kc.budget import Budget, Watch, preparing
+from axfi_kc.budget import Budget, Watch, bounding_memory, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, Size
 from axfi_kc.circuits.targets import Target, language_of, options_of, target_of
@@ -186,7 +186,8 @@ def compile_model(
         The order of the features: ``"influence"``, ``"force"``, ``"given"``, or their names;
         see :func:`axfi_kc.compilers.feature_orders.feature_order`.
     budget
-        What the compilation may cost. The diagram of a large ensemble does not fit.
+        What the compilation may cost. The diagram of a large ensemble does not fit: where neither nodes nor bytes are
+        limited, it may take half of the free memory.
     options
         Further options of the target, such as ``code="binary"`` of an OBDD or ``vtree="balanced"``
         of an SDD; see :func:`axfi_kc.circuits.targets.target_of`.
@@ -327,10 +328,11 @@ def compile_target(
         options["order"] = feature_order(order, model.domain, model.uses())
     prepare(model, budget)
     watch = Watch(budget)
-    circuit = base_circuit(model, output, similarity, target=target, similar=similar, order=order, budget=budget)
-    if "budget" in known:
-        options["budget"] = watch.rest()
-    return target_of(target, circuit, **options)
+    with bounding_memory(budget):
+        circuit = base_circuit(model, output, similarity, target=target, similar=similar, order=order, budget=budget)
+        if "budget" in known:
+            options["budget"] = watch.rest()
+        return target_of(target, circuit, **options)
 
 
 def base_circuit(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, bounding_memory
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.targets.mdd_table import MddTable
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, Order, feature_order
@@ -63,17 +63,18 @@ def compile_mdd(
     Size(nodes=3, edges=4)
     """
     prepare(model, budget)
-    account = Account(
-        budget,
-        goal="complete diagram",
-        advice="allow more, try another order, or explain without it (target='auto')",
-        unit="sub-diagrams",
-    )
-    try:
-        return diagram_of(model, Task(output, similarity, similar, order, budget, account))
-    except BudgetError:
-        pass  # by its traceback it would hold the unfinished nodes
-    raise account.error()
+    with bounding_memory(budget):
+        account = Account(
+            budget,
+            goal="complete diagram",
+            advice="allow more, try another order, or explain without it (target='auto')",
+            unit="sub-diagrams",
+        )
+        try:
+            return diagram_of(model, Task(output, similarity, similar, order, budget, account))
+        except BudgetError:
+            pass  # by its traceback it would hold the unfinished nodes
+        raise account.error()
 
 
 def prepare(model: Model, budget: Budget | None) -> None:

@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.arguments import called, checked, quoted
-from axfi_kc.budget import Budget, Watch
+from axfi_kc.budget import Budget, Watch, bounding_memory
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.recounting import recount
 from axfi_kc.circuits.targets import TARGETS, Mdd, Obdd, Sdd, Target, language_of, reordered, target_of
@@ -30,7 +30,6 @@ __all__ = ["COLUMNS", "DEFAULT_BUDGET", "SizeRow", "Way", "compare_sizes", "plan
 
 DEFAULT_BUDGET = Budget(seconds=60)
 _BOTH = ("with", "without")  # constraints
-_LEAST_SECONDS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +270,13 @@ def size_rows(
 
 
 def _measured(way: Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:
-    watch = Watch(_without(budget, before))
+    with bounding_memory(budget):
+        return _made(way, circuit, before, order, Watch(budget, ago=before))
+
+
+def _made(way: Way, circuit: Circuit, before: float, order: list[int], watch: Watch) -> SizeRow:
     language = language_of(way.target)
-    options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": watch.budget}
+    options = {"code": way.code, "order": order, "vtree": way.vtree, "budget": watch.rest()}
     options |= {language.search: True} if way.search == "search" and language.search is not None else {}
     begin = time.perf_counter()
     try:
@@ -309,11 +312,6 @@ def _other_sizes(made: Target) -> dict[str, Any]:
     elif isinstance(made, Sdd):
         found |= {"library_nodes": int(made.root.count()), "library_edges": int(made.root.size())}
     return found
-
-
-def _without(budget: Budget, seconds: float) -> Budget:
-    """Return what is left of a row's budget after the seconds that its model took."""
-    return budget if budget.seconds is None else replace(budget, seconds=max(budget.seconds - seconds, _LEAST_SECONDS))
 
 
 def _confirmed(circuit: Circuit, row: SizeRow, budget: Budget) -> bool | None:

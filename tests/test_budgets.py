@@ -12,16 +12,28 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
+from itertools import pairwise
 from time import perf_counter, sleep
 from typing import Any
 
 import pytest
 
 import axfi_kc as ax
-from axfi_kc.budget import Account, Budget, BudgetSpent, Watch, interruptible, preparation, preparing
+from axfi_kc.budget import (
+    Account,
+    Budget,
+    BudgetSpent,
+    Meter,
+    Watch,
+    bounding_memory,
+    interruptible,
+    preparation,
+    preparing,
+)
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.errors import BudgetError, DomainError
+from axfi_kc.explanations import sensitivity
 from axfi_kc.families import SetFamily
 from axfi_kc.models import CircuitModel
 from tests.support import hard_problems as hard
@@ -176,7 +188,9 @@ def test_a_search_that_needs_several_attempts_finds_everything() -> None:
 def test_what_is_made_ready_is_paid_for_once_or_by_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
     with preparing(Budget(seconds=0.01, nodes=1)):
         sleep(0.02)
-        assert preparation() == Budget(seconds=1e-9)  # nothing is left, and nodes are no search nodes
+        left = preparation()
+        assert left is not None
+        assert (left.seconds, left.nodes) == (1e-9, None)  # nothing is left, and nodes are no search nodes
     with preparing(Budget(seconds=0.01), each=True):
         sleep(0.02)
         assert preparation() == Budget(seconds=0.01)
@@ -203,6 +217,129 @@ def test_steps_share_one_budget() -> None:
     assert rest.bytes is not None
     assert rest.bytes > 0
     assert Watch().rest() == Budget()
+
+
+def test_an_error_of_a_part_tells_of_the_whole_question() -> None:
+    first = Account(Budget(seconds=0.05), goal="first part")
+    first.spend(7)
+    sleep(0.1)
+    second = Watch(first.rest())
+    part = Account(second.rest(2), goal="second part")
+    with pytest.raises(BudgetError, match=r"spent after 10 nodes and 0\.\d\d s, and the second part") as caught:
+        part.spend(1)
+    assert caught.value.nodes == 10
+    assert 0.1 <= caught.value.seconds < MOST
+    assert Meter(first.rest()).spent[0] == 7
+    with pytest.raises(BudgetError, match="after 1 node and"):
+        Account(Budget(seconds=1e-9), goal="part").spend(1)
+    for unit, one in (("boxes", "box"), ("pairs of nodes", "pair of nodes"), ("sub-diagrams", "sub-diagram")):
+        assert f"after 1 {one} and" in str(_one(unit))
+
+
+def _one(unit: str) -> BudgetError:
+    account = Account(Budget(seconds=1e-9), goal="part", unit=unit)
+    with pytest.raises(BudgetError) as caught:
+        account.spend(1)
+    return caught.value
+
+
+def test_parts_of_a_question_say_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, _ = hard.boosted(8, 12, 3)
+    linear = hard.weighted_bits(40)
+    slow = Account.look
+
+    def look(self: Account) -> None:
+        sleep(0.02)
+        slow(self)
+
+    monkeypatch.setattr(Account, "look", look)
+    works: list[Work] = [
+        lambda budget: ax.fairness(model, model.domain, [model.domain.names[0]], budget=budget),
+        lambda budget: ax.compile_model(linear, linear.domain, target="obdd", budget=budget),
+    ]
+    for work in works:
+        with pytest.raises(BudgetError) as caught:
+            work(Budget(seconds=0.3))
+        assert caught.value.seconds >= 0.3
+        assert f"{caught.value.seconds:.2f} s" in str(caught.value)
+
+
+def test_each_class_has_what_the_others_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    compile_one = sensitivity.compile_mdd
+
+    def slow(*task: Any, budget: Budget, **options: Any) -> Any:
+        given.append(budget.seconds or 0)
+        sleep(0.2)
+        return compile_one(*task, budget=budget, **options)
+
+    monkeypatch.setattr(sensitivity, "compile_mdd", slow)
+    domain = ax.Domain([ax.Integer("a", 0, 3)])
+    ax.sensitivity(lambda p: p[0], domain, ["a"], budget=Budget(seconds=60))
+    assert all(later <= earlier - 0.2 for earlier, later in pairwise(given))
+    assert len(given) == 3
+
+
+def test_the_whole_space_takes_half_of_the_free_memory_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, domain = hard.weighted_bits(), hard.bits(60)
+    monkeypatch.setattr("axfi_kc.budget._LITTLE", 0)
+    monkeypatch.setattr("axfi_kc.budget.free_memory", lambda: 40 << 20)
+    works: list[Work] = [
+        lambda budget: ax.compile_model(model, domain, budget=budget),
+        lambda budget: ax.compile_model(model, domain, target="obdd", budget=budget),
+        lambda budget: ax.fairness(model, domain, [domain.names[0]], budget=budget),
+        lambda budget: ax.sensitivity(model, domain, [domain.names[0]], budget=budget),
+        lambda budget: ax.robustness(model, domain, radius=1, budget=budget),
+    ]
+    for work in works:
+        for budget in (None, Budget(seconds=600)):
+            with pytest.raises(BudgetError, match=r"^Half of the free memory, .*B, did not suffice after") as caught:
+                work(budget)
+            assert "ax.Budget(bytes=...)" in str(caught.value)
+            assert 0 < caught.value.seconds < 600
+        with pytest.raises(BudgetError, match="The budget was spent"):
+            work(Budget(nodes=1000))
+    # What was free when the first part began counts for all.
+    with bounding_memory(None), bounding_memory(Budget()):
+        assert Watch().fits(1 << 20)
+        assert not Watch().fits(1 << 30)
+        assert not Account(None, goal="part").is_free
+    assert Watch().fits(1 << 60)
+    with bounding_memory(Budget(nodes=1)):
+        assert Watch().fits(1 << 60)
+
+
+def test_comparisons_of_sizes_note_what_does_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("axfi_kc.budget._LITTLE", 0)
+    monkeypatch.setattr("axfi_kc.budget.free_memory", lambda: 40 << 20)
+    frame = ax.compare_sizes(hard.weighted_bits(), hard.bits(60), targets=["mdd"], budget=Budget(seconds=600))
+    assert frame["note"].str.contains("Half of the free memory").all()
+
+
+_DEFAULT_MODEL = """
+    import resource
+    import numpy as np
+    import axfi_kc as ax
+    from axfi_kc.free_memory import free_memory
+    from tests.support import hard_problems as hard
+
+    most = 3_000_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    free = free_memory()
+    model, _ = hard.boosted()
+    try:
+        ax.fairness(model, model.domain, [model.domain.names[0]])
+    except ax.errors.BudgetError as error:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        print(free < most, peak < 0.7 * most, "Half of the free memory" in str(error))
+"""
+
+
+@pytest.mark.slow
+def test_a_large_ensemble_leaves_half_of_the_address_space() -> None:
+    command = [sys.executable, "-c", textwrap.dedent(_DEFAULT_MODEL)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("True True True", 0), done.stderr[-2000:]
     assert Watch(Budget(seconds=1e-9)).is_spent()
     assert not Watch(Budget(nodes=3)).is_spent(3)
     assert Watch(Budget(nodes=3)).is_spent(4)

@@ -586,7 +586,15 @@ class Found:
 
     def scale(self, account: Account) -> None:
         """Make `scaled` now, held to the budget of an account."""
-        vars(self).setdefault("scaled", self._scaled(account))
+        if "scaled" not in vars(self):
+            vars(self)["scaled"] = self._scaled(account)
+
+    def up_to(self, radius: int | None) -> Found:
+        """Return the same of one instance as complete up to so many features; None: completely."""
+        made = replace(self, radii=[radius])
+        if "scaled" in vars(self):  # within a budget that is spent by now
+            vars(made)["scaled"] = self.scaled
+        return made
 
     def _scaled(self, account: Account | None) -> tuple[list[int], list[int]]:
         if self.kind != "ratio":
@@ -598,14 +606,13 @@ class Found:
         for a, b in pairwise(self.starts.tolist()):
             own, divisor = totals[a:b], 1
             if self.divisors is not None:
-                divisor = lcm(*self.divisors[a:b])
-                own = [t * (divisor // d) for t, d in zip(own, self.divisors[a:b], strict=True)]
-            union = set().union(*features[a:b])
+                own, divisor = _over_one_divisor(own, self.divisors[a:b], account)
             # Over the features of this instance's CXps and not all, which keeps the integers short.
-            denominators.append(divisor * prod([wholes[i] for i in union]))
+            whole = prod([wholes[i] for i in set().union(*features[a:b])])
+            denominators.append(divisor * whole)
             if divided:
-                rests = (union.difference(mine) for mine in paced(features[a:b], account))
-                own = [t * prod([wholes[i] for i in rest]) for t, rest in zip(own, rests, strict=True)]
+                pairs = paced(zip(own, features[a:b], strict=True), account)
+                own = [t * (whole // prod([wholes[i] for i in mine])) for t, mine in pairs]
             numerators += own
         return numerators, denominators
 
@@ -769,6 +776,13 @@ class Found:
             own = np.array(weights, dtype=object) * parts.astype(object)
             numerators[cells] = np.add.reduceat(own[row[order]], first)
         return numerators.reshape(len(self), n_features), [whole * common for whole in denominators]
+
+
+def _over_one_divisor(totals: list[int], divisors: list[int], account: Account | None) -> tuple[list[int], int]:
+    """Return quotients as integers over a common divisor."""
+    common = reduce(lcm, paced({*divisors}, account), 1)
+    lifts = {d: common // d for d in paced({*divisors}, account)}
+    return [t * lifts[d] for t, d in paced(zip(totals, divisors, strict=True), account)], common
 
 
 def fractions_of(numerators: npt.NDArray[Any], denominators: Sequence[int]) -> npt.NDArray[np.object_]:

@@ -181,10 +181,11 @@ def one_by_one(explain: Callable[..., Found], codes: Codes, located: Located) ->
 def unfinished(found: Iterable[int], domain: Domain, meter: Meter) -> BudgetError:
     """Return the error of a search that was given up, with the CXps found so far."""
     cxps = tuple(domain.names_of(mask) for mask in sorted_sets(found))
+    nodes, seconds = meter.spent
     return BudgetError(
-        f"The budget was spent after {counted(meter.nodes, 'search node')} and {meter.seconds:.2f} s, with "
+        f"The budget was spent after {counted(nodes, 'search node')} and {seconds:.2f} s, with "
         f"{counted(len(cxps), 'CXp')} found (the error's cxps, each certified); allow more, or set max_size.",
         cxps=cxps,
-        nodes=meter.nodes,
-        seconds=meter.seconds,
+        nodes=nodes,
+        seconds=seconds,
     )

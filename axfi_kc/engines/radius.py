@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -108,19 +107,20 @@ def found_by_radius(
 
         def within(size: int, meter: Meter, row: slice = row) -> Found:
             where = (located[0][row], located[1][row])
+            before, _ = meter.spent
             try:
                 # Without max_size an engine may know a shorter way to everything.
                 most = max_size if size == limit else size
                 found = explain(codes[row], located=where, max_size=most, budget=meter.rest(), **options)
             except BudgetError as spent:
-                meter.spend(spent.nodes)
+                meter.spend(max(spent.nodes - before, 0))  # an error tells of the whole question
                 raise
             meter.spend(len(found.totals) if found.nodes is None else sum(found.nodes))
             return found
 
         with naming_row(n):
             found, radius = largest_radius(within, limit=limit, meter=meter, trial=None)
-        parts.append(replace(found, radii=[radius]))
+        parts.append(found.up_to(radius))
     return Found.joined(parts) if parts else explain(codes, located=located, max_size=max_size, **options)
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.arguments import checked, has, quoted
-from axfi_kc.budget import Account, Budget, preparing
+from axfi_kc.budget import Account, Budget, bounding_memory, preparing
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.operations import on_grid
@@ -215,7 +215,8 @@ def sensitivity(
     under
         A distribution in place of the domain's own.
     budget
-        What it may cost; its nodes are those of diagrams.
+        What it may cost; its nodes are those of diagrams. Where neither nodes nor bytes are limited, it may take half
+        of the free memory.
 
     Raises
     ------
@@ -241,7 +242,7 @@ def sensitivity(
     >>> found.region.count()
     4
     """
-    with preparing(budget):
+    with preparing(budget), bounding_memory(budget):
         space = _Space(model, domain, budget)
         names = _chosen(domain, features)
         region = space.sensitive([domain.index(name) for name in names])
@@ -278,7 +279,7 @@ def robustness(
     """
     if not isinstance(radius, int) or radius < 0:
         raise DomainError(f"radius must be a number of features, 0 or more, but {quoted(radius)} was given.")
-    with preparing(budget):
+    with preparing(budget), bounding_memory(budget):
         space = _Space(model, domain, budget)
         region = space.within(min(radius, len(domain)))
         return space.answer(region, by=by, under=under, make=lambda **parts: Robustness(radius=radius, **parts))
@@ -316,7 +317,7 @@ def fairness(
     own = [None] if domain.distribution is None else [None, domain.distribution]
     chosen = own if under is None else list(under)
     answers = []
-    with preparing(budget):
+    with preparing(budget), bounding_memory(budget):
         space = _Space(model, domain, budget)
         for group in [*((name,) for name in names), *([names] if len(names) > 1 else [])]:
             region = space.sensitive([domain.index(name) for name in group])
@@ -349,8 +350,7 @@ class _Space:
             )
         self.account = Account(budget, goal="region", advice="allow more, or ask about a smaller model")
         *compiled, last = form.labels
-        rest = self.account.rest()
-        circuits = {y: compile_mdd(form, y, Similarity(), similar=True, budget=rest) for y in compiled}
+        circuits = {y: self._compiled(y) for y in compiled}
         # A function of one output has no circuit.
         order = (queries.feature_order(*circuits.values()) if circuits else None) or []
         full = [*order, *(i for i in range(len(domain)) if i not in set(order))]
@@ -363,6 +363,9 @@ class _Space:
         loaded[last] = self.nodes.load(self.nodes.circuit(union, negated=True))
         self.outputs = {y: self.nodes.conjoined(self.possible, root) for y, root in loaded.items()}
         self._domain = domain
+
+    def _compiled(self, output: Hashable) -> Circuit:
+        return compile_mdd(self._form, output, Similarity(), similar=True, budget=self.account.rest())
 
     def others(self, output: Hashable) -> int:
         """Return the possible points with another output."""

@@ -165,11 +165,12 @@ class FamilyStore:
             raise self._error()
 
     def _error(self) -> BudgetError:
+        nodes, seconds = self._meter.spent
         return BudgetError(
-            f"The budget was spent after {self._meter.nodes} steps and {self._meter.seconds:.2f} s on families of "
+            f"The budget was spent after {nodes} step{'s' * (nodes != 1)} and {seconds:.2f} s on families of "
             "sets, and nothing of the unfinished family is kept; allow more, or limit max_size.",
-            nodes=self._meter.nodes,
-            seconds=self._meter.seconds,
+            nodes=nodes,
+            seconds=seconds,
         )
 
     def _make_room(self) -> None:

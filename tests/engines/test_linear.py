@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import warnings
 from fractions import Fraction
 from math import ceil, comb, floor
 from random import Random
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,14 +25,14 @@ from axfi_kc.compilers import compile_circuit
 from axfi_kc.engines.linear.covers import union_covers
 from axfi_kc.engines.linear.engine import LinearEngine
 from axfi_kc.engines.linear.kernels import _verdict
-from axfi_kc.errors import BudgetError, ConstantModelError, DomainError, WeightError
+from axfi_kc.errors import AxfiWarning, BudgetError, ConstantModelError, DomainError, WeightError
 from axfi_kc.families.masks import minimal_hitting_sets
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Similarity, Slope
 from tests.support.linear_judge import LinearJudge
 from tests.support.shared_data import SHARED
 from tests.support.strategies import features
 
-numbers = st.integers(-6, 6).map(lambda n: Fraction(n, 2))
+numbers = st.builds(Fraction, st.integers(-6, 6), st.sampled_from([2, 2, 3, 7]))
 
 
 @st.composite
@@ -388,3 +391,78 @@ def test_relabelled_classes_change_no_score() -> None:
     model = LinearModel.of_columns(domain, [[1, 2]], intercepts=[-1], rule=Positive((0, 1)))
     problem = Problem.of(model, domain, [0.25, 0.75])
     assert axioms.independence_from_output(shapley_like, problem, {0: "x", 1: "y"}) is None
+
+
+_KINDS = {
+    "real": lambda i: Real(f"x{i}", -2, 3),
+    "histogram": lambda i: Real(f"x{i}", -2, 3, histogram=ax.Histogram([-2, 0, 3], [1, 2])),
+    "missing": lambda i: Real(f"x{i}", -2, 3, missing=Fraction(1, 10)),
+    "integer": lambda i: Integer(f"x{i}", -9, 9),
+    "two values": lambda i: Integer(f"x{i}", 0, 1),
+}
+
+
+def _scaled(n: int, kinds: list[str], n_scores: int = 1) -> LinearModel:
+    """Return a model as pipelines that scale features make them: each slope has a denominator of its own."""
+    rng = Random(n)
+    domain = Domain([_KINDS[kinds[i % len(kinds)]](i) for i in range(n)])
+    slopes = []
+    for feature in domain.features:
+        factors = [Fraction(rng.randint(-(2**50), 2**50), rng.randint(2**49, 2**50)) for _ in range(n_scores)]
+        slopes.append(Slope(tuple(factors), (Fraction(0),) * n_scores if feature.missing else None))
+    rule = Positive((0, 1)) if n_scores == 1 else Argmax(tuple(range(n_scores)))
+    return LinearModel.of(domain, slopes, base=[2] + [0] * (n_scores - 1), rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("weights", "kinds", "n_scores"),
+    [
+        ("ratio", ["real"], 1),
+        ("ratio", ["real", "integer", "two values"], 1),
+        ("ratio", ["histogram", "real"], 1),
+        ("ratio", ["missing", "real"], 1),
+        ("ratio", ["real"], 3),
+        ("ratio", ["real", "integer"], 3),
+        ("ratio", ["integer"], 1),
+        ("count", ["integer", "two values"], 1),
+        ("count", ["integer"], 3),
+        ("unit", ["real"], 1),
+    ],
+)
+def test_hundreds_of_scaled_features_are_explained_in_time(weights: str, kinds: list[str], n_scores: int) -> None:
+    model = _scaled(300, kinds, n_scores)
+    x, found = [0] * 300, None
+    small = _scaled(6, kinds, n_scores)
+    Explainer(small, small.domain, weights=weights, on_budget="radius").explain(x[:6])  # kernels
+    for on_budget in ("raise", "radius"):
+        explainer = Explainer(model, model.domain, weights=weights, budget=ax.Budget(seconds=1), on_budget=on_budget)
+        begin = perf_counter()
+        with warnings.catch_warnings(), contextlib.suppress(BudgetError):
+            warnings.simplefilter("ignore", AxfiWarning)
+            found = explainer.explain(x)
+        assert perf_counter() - begin < 10
+    assert found is not None
+    ones = Explainer(model, model.domain, weights=weights, max_size=1).explain(x)._found
+    masks = [mask for mask in found._found.listed(0).masks if mask.bit_count() == 1]
+    assert {mask: found._found.weight(mask) for mask in masks[:9]} == dict(list(ones.weights.items())[:9])
+    assert len(masks) == ones.count
+
+
+def test_batches_of_scaled_features_have_their_seconds_each() -> None:
+    model = _scaled(300, ["real"])
+    explainer = Explainer(model, model.domain, budget=ax.Budget(seconds=1))
+    begin = perf_counter()
+    with pytest.warns(AxfiWarning, match="2 rows complete up to"):
+        explainer.explain_batch([[0] * 300, [1] * 300])
+    assert perf_counter() - begin < 20
+
+
+@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("kinds", [["real"], ["histogram", "real"], ["real", "two values"]])
+def test_scaled_features_are_weighed_exactly(kinds: list[str], n_scores: int) -> None:
+    """Nearly all digits of a side's numbers are the unit's, which must leave no trace."""
+    for n in (2, 3):
+        model = _scaled(n, kinds, n_scores)
+        problem, judge = Problem.of(model, model.domain, [0] * n), LinearJudge(model, (0,) * n, None)
+        for cxp in find_cxps(problem):
+            assert cxp.weight == judge.ratio(frozenset(map(problem.domain.index, cxp.features)))

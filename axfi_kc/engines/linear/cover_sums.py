@@ -102,8 +102,8 @@ class Covers:
     def bytes_needed(self) -> int:
         """About how much memory their sums take at once."""
         subsets = 1 << (len(self.order) + 1) // 2
-        # Per subset a sum of its own, and for each size three rows of residues.
-        return subsets * (200 + 3 * 64 * self.sizes.stop)
+        # Per subset a sum of its own, for each size three rows of residues, and what a window is limited by.
+        return subsets * (200 + 3 * sum(self.losses).bit_length() // 8 + 3 * 64 * self.sizes.stop)
 
     @property
     def is_summable(self) -> bool:

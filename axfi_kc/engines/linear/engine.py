@@ -96,13 +96,18 @@ class LinearEngine:
         if any(self.sides(0)[0].swings):
             return None
         side = self.sides(0)[0]
-        return Fraction(side.base + sum(side.least), common_unit(self.model, self._similarity.delta))
+        return Fraction(side.base + sum(side.least), self._unit)
+
+    @cached_property
+    def _unit(self) -> int:
+        """What numbers of the sides are divided by to get scores."""
+        return common_unit(self.model, self._similarity.delta)
 
     @cached_property
     def _in_batches(self) -> BatchWeigher | None:
         """What weighs whole batches, if the model allows it."""
         side = self.sides(0)[0]
-        return BatchWeigher(side) if BatchWeigher.fits(side) and not self._has_overlaps() else None
+        return BatchWeigher(side, self._unit) if BatchWeigher.fits(side) and not self._has_overlaps() else None
 
     def _sides_of(self, home: int, _: Budget | None) -> tuple[Side, ...]:
         """Return the ways out of class number `home`."""
@@ -135,23 +140,41 @@ class LinearEngine:
             return one_by_one(alone, codes, located)
         _compile_kernels()
         account = Account(budget, goal="explanation", advice="allow more, or ask for small CXps with max_size")
-        outputs, tasks = located[1], self._tasks(*located)
+        tasks = self._tasks(*located)
         large = self._counted(tasks, weights, account) if max_size is None else {}
         if large:
             return self._beside(large, codes, located, weights, budget)
         most = min(_MOST, account.budget.nodes or _MOST)
         starts, words = _covers_within(tasks, codes.shape[1] if max_size is None else max_size, most, account)
         account.spend(len(words))
-        if weights == "unit":
-            return Found(outputs, starts, words, np.ones(len(words), np.int64), (1,) * codes.shape[1], weights)
-        if self._in_batches is not None and weights == "ratio":
-            found = self._in_batches.weights(tasks.losses, tasks.margins, tasks.shifts, starts, words, account=account)
-            return Found(outputs, starts, words, found[0], (1,) * codes.shape[1], weights, found[1])
-        features = _features(words, codes.shape[1], account)
-        totals, divisors = self._weights(tasks, starts, features, weights, account)
-        column = np.empty(len(totals), dtype=object)
-        column[:] = totals
-        return Found(outputs, starts, words, column, self._wholes(weights), weights, divisors)
+        totals, wholes, divisors = self._weighed(tasks, starts, words, weights, account)
+        found = Found(located[1], starts, words, totals, wholes, weights, divisors)
+        if account.can_end:  # a smaller radius has to be found if there is no time for that
+            found.scale(account)
+        return found
+
+    def _weighed(
+        self,
+        tasks: _Tasks,
+        starts: npt.NDArray[np.int64],
+        words: npt.NDArray[np.uint64],
+        kind: str,
+        account: Account,
+    ) -> tuple[npt.NDArray[Any], tuple[int, ...], list[int] | None]:
+        """Return the totals, wholes and divisors of the weights of CXps."""
+        n_features = tasks.losses.shape[2]
+        ones = (1,) * n_features
+        if kind == "unit":
+            return np.ones(len(words), np.int64), ones, None
+        if self._in_batches is not None and kind == "ratio":
+            sides = tasks.losses, tasks.margins, tasks.shifts
+            totals, divisors = self._in_batches.weights(*sides, starts, words, account=account)
+            return totals, ones, divisors
+        features = _features(words, n_features, account)
+        listed, divisors = self._weights(tasks, starts, features, kind, account)
+        totals = np.empty(len(listed), dtype=object)
+        totals[:] = listed
+        return totals, self._wholes(kind), divisors
 
     def _counted(self, tasks: _Tasks, kind: str, account: Account) -> dict[int, CountedCxps]:
         """Return the CXps of the instances that have too many to list, where these can be counted instead."""
@@ -167,9 +190,9 @@ class LinearEngine:
 
     def _covers_of(self, tasks: _Tasks, n: int, k: int, kind: str) -> Covers | None:
         """Return the CXps of an instance as covers of side k; None if their weights are of another kind."""
-        side, unit = self.sides(int(tasks.homes[n]))[k], common_unit(self.model, self._similarity.delta)
+        side = self.sides(int(tasks.homes[n]))[k]
         losses, shift = tuple(tasks.losses[n, k].tolist()), int(tasks.shifts[n])
-        return covers_of(side, losses, tasks.margins[n, k], tasks.needs[n, k], unit=unit, shift=shift, kind=kind)
+        return covers_of(side, losses, tasks.margins[n, k], tasks.needs[n, k], unit=self._unit, shift=shift, kind=kind)
 
     def _beside(
         self, large: dict[int, CountedCxps], codes: Codes, located: Located, kind: str, budget: Budget | None
@@ -223,7 +246,9 @@ class LinearEngine:
     def _weigher_of(self, key: tuple[int, str], _: Budget | None) -> tuple[SideWeigher, ...] | UnionWeigher:
         """Return what weighs CXps of a class, by its number and the kind of weights."""
         sides, kind = self.sides(key[0]), key[1]
-        return UnionWeigher(sides, kind) if self._has_overlaps() else tuple(SideWeigher(s, kind) for s in sides)
+        if self._has_overlaps():
+            return UnionWeigher(sides, kind, self._unit)
+        return tuple(SideWeigher(side, kind, self._unit) for side in sides)
 
     def _wholes(self, kind: str) -> tuple[int, ...]:
         weigher = self._weigher((0, kind))
@@ -336,7 +361,7 @@ def _covers(
     with interruptible():
         starts, words, states = kernels.minimal_covers(losses, low, high, rounded, n_words, max_size, most)
     if (states == kernels.TOO_MANY).any():
-        raise _too_many(most)
+        raise _too_many(most, account)
     if not (states == kernels.UNCERTAIN).any():
         return starts, words
     parts = [words[a:b] for a, b in pairwise(starts.tolist())]
@@ -350,13 +375,16 @@ def _exact_covers(tasks: _Tasks, n: int, max_size: int, most: int, account: Acco
     for chosen in account.paced(union_covers(tasks.losses[n].tolist(), tasks.needs[n].tolist(), max_size=max_size)):
         found.append(sum(1 << i for i in chosen))
         if len(found) > most:
-            raise _too_many(most)
+            raise _too_many(most, account)
     return found
 
 
-def _too_many(most: int) -> BudgetError:
+def _too_many(most: int, account: Account) -> BudgetError:
+    nodes, seconds = account.spent
     return BudgetError(
-        f"An instance has more than {most} candidate CXps; ask for the small ones with max_size.", nodes=most
+        f"An instance has more than {most} candidate CXps; ask for the small ones with max_size.",
+        nodes=nodes + most,
+        seconds=seconds,
     )
 
 

@@ -241,12 +241,14 @@ class UnionWeigher:
         The half-spaces of dissimilar points.
     kind
         ``"ratio"`` or ``"count"``.
+    unit
+        See :class:`~axfi_kc.engines.linear.weights.SideWeigher`.
     """
 
-    def __init__(self, sides: Sequence[Side], kind: str) -> None:
+    def __init__(self, sides: Sequence[Side], kind: str, unit: int) -> None:
         self._sides = sides
         self._features = sides[0].features
-        self._weighers = [SideWeigher(side, kind) for side in sides]
+        self._weighers = [SideWeigher(side, kind, unit) for side in sides]
         self._kind = kind
         self._mixed = sides[0].mixed
         self._flat = frozenset(i for i in self._mixed if all(side.is_flat(i) for side in sides))

@@ -81,6 +81,9 @@ class SideWeigher:
         The half-space of dissimilar points.
     kind
         ``"ratio"`` or ``"count"``.
+    unit
+        What numbers of the side are divided by to get scores. Where features are scaled, nearly all digits of a
+        swing are the unit's; divided by it once per CXp and not once per feature, integers stay short.
 
     Attributes
     ----------
@@ -90,9 +93,10 @@ class SideWeigher:
         The same where nothing is missing of what may be missing and has a slope otherwise.
     """
 
-    def __init__(self, side: Side, kind: str) -> None:
+    def __init__(self, side: Side, kind: str, unit: int) -> None:
         self._side = side
         self._kind = kind
+        self._unit = unit
         self._is_real = [isinstance(f, Real) for f in side.features]
         self._is_plain = [
             isinstance(f, Real) and isinstance(f.measure, Uniform) and i not in side.mixed
@@ -101,6 +105,7 @@ class SideWeigher:
         # Two-valued, whatever their kind: any number, or missing.
         self._flat = frozenset(i for i in side.mixed if side.is_flat(i))
         self._steps: dict[int, _Steps] = {}
+        self._known: dict[int, int] = {}  # densities of uniform features
         self.present_wholes = tuple(map(self._present_whole, range(len(side.features))))
         self.wholes = tuple(whole * self._odds(i)[2] for i, whole in enumerate(self.present_wholes))
 
@@ -122,9 +127,9 @@ class SideWeigher:
         return share.numerator, share.denominator - share.numerator, share.denominator
 
     def _densities(self, i: int) -> list[Fraction]:
-        """Return the densities of real feature i per unit of h, from its worst end on."""
-        slope = abs(self._side.slope(i))
-        # Lengths are measured in units of h, so that every real feature has slope 1.
+        """Return the densities of real feature i per unit of the score, from its worst end on."""
+        slope = Fraction(abs(self._side.slope(i)), self._unit)
+        # Lengths are measured in units of the score, so that every real feature has slope 1.
         return [share / (slope * width) for share, _, width in self._side.bins(i)]
 
     def weight(
@@ -149,7 +154,7 @@ class SideWeigher:
         if self._side.mixed.isdisjoint(features):
             return self.present_weight(features, slack, shift, account=account)
         total, dimension = 0, sum([self._is_real[i] for i in features if i not in self._flat])
-        divisor = factorial(dimension) << shift * dimension
+        divisor = self._divisor(dimension, shift)
         for n, case in enumerate(paced(cases([self._side], features, [slack], shift), account)):
             check_budget(n, self._side.features, features)
             part, own = self.present_weight(case.present, case.slacks[0], shift, account=account)
@@ -176,8 +181,7 @@ class SideWeigher:
         stepped = [i for i in features if not self._is_plain[i]]
         if not stepped:
             dimension = len(features)
-            # A uniform density is 1 over the swing. The swings are in `wholes`, so only the power is left here.
-            return slack**dimension, factorial(dimension) << shift * dimension
+            return slack**dimension * self._density(features), self._divisor(dimension, shift)
         dimension = sum([self._is_real[i] for i in features])
         if not dimension:
             # Spending is in whole units, the slack in fractions of 2**-shift: rounding down loses no
@@ -186,7 +190,20 @@ class SideWeigher:
         # With a real feature the boundary has measure 0, and strictness does not matter.
         spent = self._spent(stepped, slack >> shift, account)
         total = sum(worth * (slack - (used << shift)) ** dimension for used, worth in paced(spent.items(), account))
-        return total, factorial(dimension) << shift * dimension
+        return total * self._density(features), self._divisor(dimension, shift)
+
+    def _divisor(self, dimension: int, shift: int) -> int:
+        """Return what the powers of slacks are divided by, which are numbers of the side."""
+        return factorial(dimension) * self._unit**dimension << shift * dimension
+
+    def _density(self, features: Sequence[int]) -> int:
+        """Return the density of the uniform features, times their `present_wholes`."""
+        return prod([self._uniform(i) for i in features if self._is_plain[i]])
+
+    def _uniform(self, i: int) -> int:
+        if i not in self._known:
+            self._known[i] = int(self._densities(i)[0] * self.present_wholes[i])
+        return self._known[i]
 
     def _mass(self, i: int) -> int:
         """Return the worth of all numbers of feature i."""
@@ -240,7 +257,8 @@ class SideWeigher:
         return _Steps.of(gaps, changes)
 
 
-_AT_ONCE = 1 << 10  # CXps between two looks at the clock: some milliseconds
+_AT_ONCE = 1 << 10  # CXps between two looks at the clock at most: some milliseconds
+_BITS_AT_ONCE = 1 << 22  # of all that they weigh: integers of many features are long
 Integers = npt.NDArray[Any]  # of Python ints
 
 
@@ -251,13 +269,16 @@ class BatchWeigher:
     ----------
     side
         One of the sides; what a feature can change is the same on each.
+    unit
+        See :class:`SideWeigher`.
     """
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: Side, unit: int) -> None:
         # A feature without swing is in no CXp; 1 keeps the products from vanishing.
-        self._swings = [swing or 1 for swing in side.swings]
-        self._whole = prod(self._swings)
-        self._rest: dict[int, int] = {}  # of a CXp: the product of all other swings
+        self._swings = [Fraction(swing or 1, unit) for swing in side.swings]
+        self._unit = unit
+        self._whole = prod([swing.numerator for swing in self._swings])
+        self._rest: dict[int, int] = {}  # of a CXp: the whole, over the product of its swings
 
     @staticmethod
     def fits(side: Side) -> bool:
@@ -289,9 +310,12 @@ class BatchWeigher:
         instance = np.repeat(np.arange(len(numbers)), numbers)
         largest = np.zeros(len(numbers), dtype=np.int64)
         np.maximum.at(largest, instance, np.bitwise_count(words).sum(axis=1, dtype=np.int64))
-        # One divisor for all CXps of an instance: the largest factorial and power of two, and all swings.
-        wholes = [self._whole * factorial(k) << q * k for k, q in zip(largest.tolist(), shifts.tolist(), strict=True)]
-        at_once = len(words) if account.is_free else _AT_ONCE
+        # One divisor for all CXps of an instance: the largest factorial, powers of the unit and of two, and all swings.
+        wholes = [
+            self._whole * factorial(k) * self._unit**k << q * k
+            for k, q in zip(largest.tolist(), shifts.tolist(), strict=True)
+        ]
+        at_once = len(words) if account.is_free else max(1, min(_AT_ONCE, _BITS_AT_ONCE // max(wholes).bit_length()))
         spans = (slice(k, k + at_once) for k in account.paced(range(0, len(words), at_once), at_once=1))
         parts = [self._totals(losses, margins, shifts, words[s], instance[s], largest) for s in spans]
         return np.concatenate(parts), [wholes[n] for n in instance.tolist()]
@@ -309,15 +333,18 @@ class BatchWeigher:
         powers, sizes = _powers(losses, margins, members_of_words(words, losses.shape[2]), instance)
         missing = largest[instance] - sizes
         factorials = np.array([factorial(k) for k in range(int(largest.max()) + 1)], dtype=object)
+        units = np.array([self._unit**k for k in range(int(missing.max()) + 1)], dtype=object)
         # What is missing to that divisor: the quotient of the factorials, the swings outside the CXp, and the
-        # shift of the dimensions that a smaller CXp lacks.
-        falls = factorials[largest[instance]] // factorials[sizes]
+        # unit and the shift of the dimensions that a smaller CXp lacks.
+        falls = factorials[largest[instance]] // factorials[sizes] * units[missing]
         rests = np.array([self._rest_of(mask) for mask in masks_of_words(words)], dtype=object)
         return np.left_shift(powers * rests * falls, (shifts[instance] * missing).astype(object))
 
     def _rest_of(self, mask: int) -> int:
         if mask not in self._rest:
-            self._rest[mask] = self._whole // prod([self._swings[i] for i in features_of(mask)])
+            swings = [self._swings[i] for i in features_of(mask)]
+            rest = self._whole // prod([swing.numerator for swing in swings])
+            self._rest[mask] = rest * prod([swing.denominator for swing in swings])
         return self._rest[mask]
 
 
