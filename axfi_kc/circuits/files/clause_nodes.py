@@ -81,7 +81,7 @@ class _Nodes:
 
     def add_gates(self, gates: Mapping[int, _Gate], *, needed: set[int]) -> None:
         """Add the gates, and the negations of gates, that `needed` literals lead to."""
-        for variable, (_, literals) in reversed(gates.items()):
+        for variable, (_, literals) in reversed(list(gates.items())):
             for sign in (1, -1):
                 if sign * variable in needed:
                     needed.update(sign * literal for literal in literals)
