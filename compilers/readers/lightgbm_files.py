@@ -17,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.compilers.readers.checks import check_columns, check_whole_codes, codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import (
+    check_columns,
+    check_whole_codes,
+    codes_of_column,
+    constant,
+    of_one_class,
+    spread,
+)
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, Holed
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
@@ -237,11 +244,13 @@ def _rule(text: LightGBMText, labels: tuple[Hashable, ...]) -> Argmax | Positive
 
 def sum_of_text(text: LightGBMText, domain: Domain, labels: tuple[Hashable, ...]) -> TreeSum:
     """Return the sum of the trees of a text, whose objective says what its output is."""
-    rule = _rule(text, labels)
     _check_columns(text, domain)
     # Trees of an iteration come one per score, in turn.
     trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(text.trees)]
-    return TreeSum.of(domain, trees or [constant(text.n_scores)], rule=rule)
+    trees = trees or [constant(text.n_scores)]
+    if objective_kind(text) == "sign" and len(labels) == 1:
+        return of_one_class(domain, trees, base=[0], labels=labels)
+    return TreeSum.of(domain, trees, rule=_rule(text, labels))
 
 
 def _check_columns(text: LightGBMText, domain: Domain) -> None:
