@@ -24,17 +24,13 @@ import numpy.typing as npt
 from axfi_kc.compilers.readers import plain_labels, reads
 from axfi_kc.compilers.readers.checks import check_columns, codes_of_column, constant
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.grid import Cut, Split, float32_cuts
+from axfi_kc.domain.grid import Split, float32_cuts
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
 from axfi_kc.models.own_predict import Codes, Predict, blocks_of, column_names, compares, predicts
 
 __all__: list[str] = []
 
-_LARGEST = float(np.finfo(np.float32).max)
-# Borders that set missing values apart. Half a float32 step further up rounding goes to the next number, the tie too:
-# at the upper end that is infinity.
-_ENDS = {end: Cut(end + 2.0**103, closed=False) for end in (-_LARGEST, _LARGEST)}
 _MOST_VALUES = 100_000  # of an integer feature whose values are categories to the model
 _Test = tuple[str, int, float]  # which kind, the number of the feature among those of its kind, border or hash
 
@@ -85,10 +81,23 @@ def _check(model: Any, document: Mapping[str, Any], domain: Domain) -> None:
                 f"{type(model).__name__} was trained on {kind.replace('_', ' ')}, which have no exact form; train it "
                 "on numbers and categories."
             )
+    _check_numbering(document)
     infos = [*_columns(document, "float_features"), *_columns(document, "categorical_features")]
     names = {info["flat_feature_index"]: info["feature_id"] for info in infos}
     known = [names.get(k, "") for k in range(len(model.feature_names_))]
     check_columns(domain, len(known), known if all(known) else None)
+
+
+def _check_numbering(document: Mapping[str, Any]) -> None:
+    """Raise unless columns and borders are in the order that the library takes for granted: it counts, and compares."""
+    floats = _columns(document, "float_features")
+    borders = [info["borders"] or [] for info in floats]
+    if [info["feature_index"] for info in floats] == list(range(len(floats))) and borders == list(map(sorted, borders)):
+        return
+    raise UnsupportedModelError(
+        "A CatBoost model should number its columns in turn and list the borders of each in ascending order, but this "
+        "one does not; save the model again."
+    )
 
 
 def _nodes_of(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -122,14 +131,13 @@ def _sides(document: Mapping[str, Any], domain: Domain) -> dict[_Test, _Side]:
     tests = sorted({_key(split) for split in _tests(document)})
     floats = _columns(document, "float_features")
     numbers = [test for test in tests if test[0] == "FloatFeature"]
-    cuts = float32_cuts([0.0 if border in _ENDS else border for *_, border in numbers], strict=False)
+    cuts = float32_cuts([border for *_, border in numbers], strict=False)
     sides = {}
     for test, cut in zip(numbers, cuts, strict=True):
         info = floats[test[1]]
         # Where training saw nothing missing ("AsIs"), NaN is compared like a number, and above nothing.
         passes = info["nan_value_treatment"] == "AsTrue"
-        split = _ENDS.get(test[2], cut)
-        sides[test] = _Side(info["flat_feature_index"], split, left_passes=False, missing_passes=passes)
+        sides[test] = _Side(info["flat_feature_index"], cut, left_passes=False, missing_passes=passes)
     for test, (column, codes) in _categories(document, domain, [t for t in tests if t not in sides]).items():
         sides[test] = _Side(column, codes, left_passes=True, missing_passes=False)
     return sides

@@ -35,6 +35,8 @@ def catboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Tree
     if not kinds <= {"FloatFeature", "OneHotFeature"} or not scale > 0:
         return None
     infos = document["features_info"]
+    if any(list(info["borders"] or ()) != sorted(info["borders"] or ()) for info in infos.get("float_features") or ()):
+        return None  # the library counts how many borders a number is above
     trees = tuple(_tree(tree, infos, len(bias), domain, columns) for tree in grown)
     base = [Fraction(b) for b in bias]
     labels = tuple(np.asarray(getattr(model, "classes_", ())).tolist())
