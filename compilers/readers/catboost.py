@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +26,7 @@ from axfi_kc.compilers.readers import plain_labels, reads
 from axfi_kc.compilers.readers.checks import check_columns, codes_of_column, constant
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Split, float32_cuts
-from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
 from axfi_kc.models.own_predict import Codes, Predict, blocks_of, column_names, compares, predicts
 
@@ -43,6 +44,21 @@ class _Side:
     split: Split
     left_passes: bool
     missing_passes: bool
+
+
+@contextmanager
+def _sound(model: Any) -> Iterator[None]:
+    """Say in a sentence what a model that was loaded from a damaged file leads to, which may be anything."""
+    try:
+        yield
+    except AxfiError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError, cb.CatBoostError) as error:
+        reason = " ".join(repr(error).split())[:120]
+        raise ModelFileError(
+            f"Expected a CatBoost model that is whole, but this {type(model).__name__} is not ({reason}); load it from "
+            "another file, or train it again."
+        ) from error
 
 
 def _document(model: Any) -> dict[str, Any]:
@@ -288,8 +304,8 @@ def _threshold(model: Any) -> Fraction:
 
 @reads(cb.CatBoostClassifier)
 def _classifier(model: Any, domain: Domain) -> TreeSum:
-    found = _sum(model, domain)
-    labels = plain_labels(model.classes_)
+    with _sound(model):
+        found, labels = _sum(model, domain), plain_labels(model.classes_)
     if len(found.bias) == 1 and len(labels) == 2:
         base = [(found.bias[0] - _threshold(model)) / found.scale]
         return TreeSum.of(domain, found.trees, rule=Positive((labels[0], labels[1])), base=base)
@@ -309,7 +325,8 @@ def _is_multi_label(model: Any) -> bool:
 @reads(cb.CatBoost)
 @reads(cb.CatBoostRanker)
 def _raw(model: Any, domain: Domain) -> TreeSum:
-    found = _sum(model, domain)
+    with _sound(model):
+        found = _sum(model, domain)
     if len(found.bias) != 1:
         raise UnsupportedModelError(
             f"{type(model).__name__} predicts {len(found.bias)} numbers, but one output is explained; train a "
@@ -338,7 +355,8 @@ def _ask(model: Any, domain: Domain) -> Predict:
         else:
             # Objects keep integers and words apart from floats, which the library does not take for categories.
             table = np.column_stack([block.astype(object) for block in blocks])
-        return np.asarray(model.predict(table, thread_count=1)).reshape(-1).tolist()
+        with _sound(model):
+            return np.asarray(model.predict(table, thread_count=1)).reshape(-1).tolist()
 
     return predict
 
@@ -351,5 +369,6 @@ def _compare(model: Any, domain: Domain) -> Predict:
 @column_names.register(cb.CatBoost)
 def _names(model: Any) -> tuple[str, ...] | None:
     """Return the names of the columns; those of an array are called by their numbers."""
-    names = tuple(map(str, model.feature_names_)) if model.is_fitted() else ()
+    with _sound(model):
+        names = tuple(map(str, model.feature_names_)) if model.is_fitted() else ()
     return None if names == tuple(map(str, range(len(names)))) else names

@@ -158,10 +158,15 @@ def _value(attribute: Any) -> Any:
     if attribute.type == _KINDS.TENSOR:
         return _tensor(found)
     if attribute.type == _KINDS.STRING:
-        return found.decode("utf-8", "replace")
-    if attribute.type == _KINDS.STRINGS:
-        return [text.decode("utf-8", "replace") for text in found]
-    return found
+        return _text(found)
+    return list(map(_text, found)) if attribute.type == _KINDS.STRINGS else found
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"The words of an ONNX model should be UTF-8, but {data[:40]!r} was found.") from error
 
 
 def _tensor(tensor: Any) -> list[float]:

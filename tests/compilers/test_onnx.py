@@ -443,7 +443,7 @@ class TestOperators:
     def test_other_domains(self, domain: str) -> None:
         model = self._model()
         model.graph.node[0].domain = domain
-        with pytest.raises(UnsupportedModelError, match="it comes from .*TreeEnsembleClassifier of opset"):
+        with pytest.raises(UnsupportedModelError, match=r"it comes from .*TreeEnsembleClassifier of opset"):
             ax.read_model(model, DOMAIN)
 
     def test_other_domains_on_the_way(self) -> None:

@@ -42,7 +42,7 @@ def form_of(model: Any, domain: Domain) -> Form | None:
     if library_of(model) is not None:
         try:
             found = _read(model, domain, columns_of(domain))
-        except (OverflowError, ValueError):  # NaN and infinity are no Fractions
+        except (LookupError, OverflowError, TypeError, ValueError):  # NaN is no Fraction, and a damaged dump no tree
             return None
         return None if found is None or not found.fits(domain) else found
     if hasattr(model, "parts") and hasattr(model, "denominator"):

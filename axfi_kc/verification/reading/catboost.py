@@ -26,6 +26,8 @@ def catboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Tree
     Which categories pass a test is known by their hashes only: there what the trees say is left to ``predict``.
     """
     document = _document(model)
+    if document is None:
+        return None
     scale, bias = document["scale_and_bias"]
     grown = [
         _nested(tree["splits"] or [], tree["leaf_values"], len(bias)) for tree in document.get("oblivious_trees") or ()
@@ -50,7 +52,10 @@ def catboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Tree
 def _document(model: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
+        try:
+            model.save_model(str(path), format="json")
+        except Exception:  # the library's own: it cannot
+            return None
         return json.loads(path.read_text(encoding="utf-8"))
 
 
