@@ -210,14 +210,22 @@ def _categories(rest: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
     named = list(map(tuple, listed))
     if not named:
         return ((),) * len(infos)
-    if len(named) != sum(is_categorical):
-        raise UnsupportedModelError(
-            f"The model names the categories of {len(named)} columns but splits {sum(is_categorical)} by categories, "
-            "so it does not say which are which; give all categorical columns the dtype category, "
-            "and drop constant ones."
-        )
     found = iter(named)
-    return tuple(next(found) if flag else () for flag in is_categorical)
+    if len(named) == sum(is_categorical):
+        categories = tuple(next(found) if flag else () for flag in is_categorical)
+        if all(_fit(names, info) for names, info in zip(categories, infos, strict=True)):
+            return categories
+    raise UnsupportedModelError(
+        f"LightGBM's text names the categories of {len(named)} columns and has {sum(is_categorical)} columns of "
+        "categories, of which it does not say which are which; train on a frame whose ordered categories are numbers "
+        "(frame[name].cat.codes) or have no order (frame[name].cat.as_unordered()), whose other columns of categories "
+        "all have the dtype category, and in which no column of categories is constant."
+    )
+
+
+def _fit(names: tuple[Any, ...], info: str) -> bool:
+    """Tell whether there is a name for each number that a column of named categories was seen to hold."""
+    return not names or all(int(k) < len(names) for k in info.split(":"))
 
 
 # The library's own constant is a float32.

@@ -110,7 +110,7 @@ def _kind(model: Any, node: Any) -> str:
     versions = {_domain(opset): opset.version for opset in model.opset_import}
     if any((_domain(f), f.name) == (_domain(node), kind) for f in model.functions):
         return f"a function of its own called {kind}"
-    end = 5 if kind.startswith("TreeEnsemble") else math.inf
+    end = 5 if kind in _OPERATORS[:2] else math.inf
     if _domain(node) == home and 0 < versions.get(home, 0) < end:
         return kind
     return f"{_domain(node) or 'ai.onnx'}.{kind} of opset {versions.get(_domain(node), 0)}"

@@ -259,6 +259,9 @@ def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     orders = [_reachable(left, right) for left, right in zip(lefts, rights, strict=True)]
     inners = [order[left[order] != -1] for left, order in zip(lefts, orders, strict=True)]
     check_range(_joined([c[k] for c, k in zip(columns, inners, strict=True)]), n_columns, "split_indices")
+    # The library takes 1 for left and any other number for right, but writes no other than 0.
+    sides = [side[k] for side, k in zip(defaults, inners, strict=True) if side is not None]
+    check_range(_joined(sides), 2, "default_left")
     _check_split_types(documents, inners, listed)
     numeric = [[k for k in inner.tolist() if sets[k] is None] for inner, sets in zip(inners, listed, strict=True)]
     # At a categorical split the number is a leftover, which may be anything.
