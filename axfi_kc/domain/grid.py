@@ -27,13 +27,14 @@ from axfi_kc.domain.features import Categorical, Feature, Integer, Real
 from axfi_kc.domain.measures import Histogram, Uniform, Weights, shown
 from axfi_kc.errors import CircuitError, DomainError, UnknownFeatureError, UnsupportedModelError
 
-__all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "edge_cuts", "float32_cuts"]
+__all__ = ["Axis", "Cut", "Grid", "Holed", "Split", "edge_cuts", "float32_cuts", "float64_cut"]
 
 
 T = TypeVar("T")
 
 _LARGEST_TABLE = 1_000_000  # values of one integer feature that may each be a cell
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
+_FLOAT32_END = 2.0**128  # what rounds to infinity ends where it would round to this, if float32 had it
 _DIGITS = 7  # of a threshold: those of a float32, in which many models hold them
 
 
@@ -70,6 +71,25 @@ Split = Cut | Holed | frozenset[Any]
 """How a test splits a column: left of a cut, which may have a hole, or within a set of the domain's codes."""
 
 
+def float64_cut(threshold: float) -> Cut:
+    """Return the cut that ``x <= threshold`` makes on the reals.
+
+    A threshold of infinity sets missing values apart, so every number goes left; NaN and minus infinity leave all of
+    them on the right.
+
+    Examples
+    --------
+    >>> float64_cut(0.5)
+    Cut(value=0.5, closed=True)
+    >>> float64_cut(math.inf).closed, float64_cut(math.nan).closed
+    (True, False)
+    """
+    if math.isfinite(threshold):
+        return Cut(threshold, closed=True)
+    every = threshold > 0
+    return Cut(_LARGEST_FLOAT if every else -_LARGEST_FLOAT, closed=every)
+
+
 def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
     """Return the cuts that ``float32(x) <= t`` (or ``<``, if `strict`) makes on the reals.
 
@@ -88,18 +108,22 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
         # Rounds to nearest, so `last` is the threshold or a neighbour on either side of it; beyond the range
         # of float32 it is infinite.
         last = limits.astype(np.float32)
-    # Step back where rounding went past the threshold: `last` is then the largest float32 that goes left.
-    too_far = last >= limits if strict else last > limits
-    last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
-    following = np.nextafter(last, np.float32(np.inf))
+        # Step back where rounding went past the threshold: `last` is then the largest float32 that goes left.
+        too_far = last >= limits if strict else last > limits
+        last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
+        following = np.nextafter(last, np.float32(np.inf))
+    # Numbers far away round to infinity as they would to the next power of two.
+    low, high = (np.clip(k.astype(np.float64), -_FLOAT32_END, _FLOAT32_END) for k in (last, following))
     # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
-    middle = (last.astype(np.float64) + following.astype(np.float64)) / 2
+    middle = (low + high) / 2
     # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
     even = (last.view(np.int32) & 1) == 0
-    # Past the largest float32 there is no neighbour to meet half-way; then the threshold is taken as it is.
-    # A threshold of infinity sets missing values apart: every number goes left.
-    middle = np.where(np.isfinite(middle), middle, np.clip(limits, -_LARGEST_FLOAT, _LARGEST_FLOAT))
-    return [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
+    cuts = [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
+    # Of two infinities that are compared there is no largest number on the left: all go left, or none.
+    odd = np.isnan(limits) | (limits == (-np.inf if strict else np.inf))
+    for k in np.flatnonzero(odd).tolist():
+        cuts[k] = float64_cut(float(limits[k]))
+    return cuts
 
 
 def edge_cuts(states: States) -> list[Cut]:

@@ -54,8 +54,9 @@ def exact(value: object, what: str = "number") -> Fraction:
     if isinstance(value, float | np.floating) and math.isfinite(value):
         # A float is a dyadic rational, and this is that number, not the decimal it prints as.
         return Fraction(float(value))
+    article = "An" if what[:1] in "aeiou" else "A"
     raise DomainError(
-        f"A {what} must be a finite number, but {quoted(value)} was given; give an int, float or Fraction."
+        f"{article} {what} must be a finite number, but {quoted(value)} was given; give an int, float or Fraction."
     )
 
 

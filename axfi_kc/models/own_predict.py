@@ -8,6 +8,7 @@ of a library turns up, and those modules register how ``predict`` is asked, wher
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -331,12 +332,17 @@ def rounding_errors(predict: Predict, codes: Codes, outputs: Sequence[Any]) -> I
 
 def _seen(output: Any) -> str:
     """Return an output with all digits of a float: the two that disagree may do so in the last."""
-    return shown(float(output) if isinstance(output, Fraction) else output, digits=None, quoted=True)
+    try:
+        return shown(float(output) if isinstance(output, Fraction) else output, digits=None, quoted=True)
+    except OverflowError:  # larger than any float
+        return shown(output, quoted=True)
 
 
 def _agree(own: Any, exact: Any) -> bool:
     if not isinstance(exact, Fraction):
         return bool(own == exact)
+    if isinstance(own, float) and not math.isfinite(own):  # the library overflowed
+        return False
     return _is_nearest(own, exact) or _is_close(own, exact)
 
 

@@ -300,6 +300,10 @@ class TreeSum(GriddedModel):
     base: tuple[Fraction, ...]
     rule: Argmax | Positive | Score
 
+    def __post_init__(self) -> None:
+        """Check that the leaves hold numbers that can be added."""
+        _check_finite("leaves", self.values)
+
     @classmethod
     def of(
         cls,
@@ -307,9 +311,11 @@ class TreeSum(GriddedModel):
         trees: Sequence[TreeNodes],
         *,
         rule: Argmax | Positive | Score,
-        base: Sequence[Fraction] | None = None,
+        base: Sequence[Any] | None = None,
     ) -> TreeSum:
         """Put trees with tests on columns onto the cells they cut out of `domain`.
+
+        The base may be of numbers of any kind, floats standing for the rationals they denote.
 
         Notes
         -----
@@ -328,6 +334,8 @@ class TreeSum(GriddedModel):
         # Numbered in the order of the nodes, so that `values` keeps the rows of the leaves only.
         leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
         values = np.concatenate([t.values for t in trees]).astype(np.float64)[is_leaf]
+        scores = [_ZERO] * values.shape[1] if base is None else list(base)
+        _check_finite("base scores", [b for b in scores if isinstance(b, float | np.floating)])
         return cls(
             grid=grid,
             tree_offset=offsets,
@@ -338,7 +346,7 @@ class TreeSum(GriddedModel):
             left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
             leaf=leaf,
             values=values,
-            base=tuple(base) if base is not None else (Fraction(0),) * values.shape[1],
+            base=tuple(exact(b, "base score") for b in scores),
             rule=rule,
         )
 
@@ -491,6 +499,17 @@ class TreeSum(GriddedModel):
         if isinstance(self.rule, Positive):
             return self.rule.labels[scores[0] > 0 or (self.rule.closed and scores[0] == 0)]
         return scores[0] * self.rule.scale
+
+
+def _check_finite(what: str, numbers: npt.ArrayLike) -> None:
+    """Raise if a number is NaN or infinite."""
+    given = np.asarray(numbers, dtype=np.float64)
+    odd = given[~np.isfinite(given)]
+    if odd.size:
+        raise UnsupportedModelError(
+            f"The {what} of a sum of trees should be finite numbers, but {odd[0]} was found, with which no sum is "
+            "exact; train the model again, on smaller numbers if they are very large."
+        )
 
 
 def _sizes(model: TreeSum) -> tuple[list[Fraction], list[int]]:

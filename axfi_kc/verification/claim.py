@@ -5,6 +5,7 @@ The checker takes nothing else from an explanation: whatever has these attribute
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -137,6 +138,8 @@ class Claim:
             return bool(output != self.toward)
         if self.delta is None:
             return bool(output == self.prediction)
+        if isinstance(output, float) and not math.isfinite(output):  # the library overflowed
+            return False
         return abs(Fraction(output) - Fraction(self.prediction)) <= self.delta
 
 

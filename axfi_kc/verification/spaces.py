@@ -27,6 +27,7 @@ __all__ = [
     "Space",
     "apart",
     "constraint_cuts",
+    "double_precision",
     "draw",
     "first_of",
     "float_ends",
@@ -71,9 +72,8 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
     >>> float(bound) > 0.5, closed
     (True, True)
     """
-    if np.isinf(threshold):
-        # It sets missing values apart from all numbers, which go to one side.
-        return Fraction(float(np.clip(threshold, -_LARGEST, _LARGEST))), threshold > 0
+    if not np.isfinite(threshold):
+        return double_precision(threshold)
     with np.errstate(over="ignore"):
         near = np.float32(threshold)
         # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
@@ -81,11 +81,27 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
         left = [c for c in candidates if (float(c) < threshold if strict else float(c) <= threshold)]
         last = left[-1]
         following = np.nextafter(last, np.float32(np.inf))
-    # Beyond the largest float32 there is nothing to round to, so the threshold itself splits.
-    if not (np.isfinite(last) and np.isfinite(following)):
-        return Fraction(threshold), not strict
-    middle = (Fraction(float(last)) + Fraction(float(following))) / 2
-    return middle, bool(np.float32(float(middle)) == last)  # the middle of two float32 numbers is a float64
+        middle = (_or_end(last) + _or_end(following)) / 2
+        return middle, bool(np.float32(float(middle)) == last)  # the middle of two float32 numbers is a float64
+
+
+def double_precision(threshold: float) -> Bound:
+    """Return where ``x <= threshold`` splits the reals.
+
+    Examples
+    --------
+    >>> double_precision(0.5)
+    (Fraction(1, 2), True)
+    """
+    if np.isfinite(threshold):
+        return Fraction(threshold), True
+    # All numbers go to one side: infinity sets missing values apart from them, and nothing is below NaN.
+    return Fraction(_LARGEST if threshold > 0 else -_LARGEST), threshold > 0
+
+
+def _or_end(number: np.float32) -> Fraction:
+    """Return a float32 number; for infinity the power of two that would follow, since numbers round as if to that."""
+    return Fraction(float(number)) if np.isfinite(number) else Fraction(int(np.sign(number)) << 128)
 
 
 def present(feature: Categorical | Integer) -> int:

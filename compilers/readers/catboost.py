@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -24,17 +25,13 @@ import numpy.typing as npt
 from axfi_kc.compilers.readers import plain_labels, reads
 from axfi_kc.compilers.readers.checks import check_columns, codes_of_column, constant
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.grid import Cut, Split, float32_cuts
-from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
+from axfi_kc.domain.grid import Split, float32_cuts
+from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum
 from axfi_kc.models.own_predict import Codes, Predict, blocks_of, column_names, compares, predicts
 
 __all__: list[str] = []
 
-_LARGEST = float(np.finfo(np.float32).max)
-# Borders that set missing values apart. Half a float32 step further up rounding goes to the next number, the tie too:
-# at the upper end that is infinity.
-_ENDS = {end: Cut(end + 2.0**103, closed=False) for end in (-_LARGEST, _LARGEST)}
 _MOST_VALUES = 100_000  # of an integer feature whose values are categories to the model
 _Test = tuple[str, int, float]  # which kind, the number of the feature among those of its kind, border or hash
 
@@ -47,6 +44,21 @@ class _Side:
     split: Split
     left_passes: bool
     missing_passes: bool
+
+
+@contextmanager
+def _sound(model: Any) -> Iterator[None]:
+    """Say in a sentence what a model that was loaded from a damaged file leads to, which may be anything."""
+    try:
+        yield
+    except AxfiError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError, cb.CatBoostError) as error:
+        reason = " ".join(repr(error).split())[:120]
+        raise ModelFileError(
+            f"Expected a CatBoost model that is whole, but this {type(model).__name__} is not ({reason}); load it from "
+            "another file, or train it again."
+        ) from error
 
 
 def _document(model: Any) -> dict[str, Any]:
@@ -85,10 +97,23 @@ def _check(model: Any, document: Mapping[str, Any], domain: Domain) -> None:
                 f"{type(model).__name__} was trained on {kind.replace('_', ' ')}, which have no exact form; train it "
                 "on numbers and categories."
             )
+    _check_numbering(document)
     infos = [*_columns(document, "float_features"), *_columns(document, "categorical_features")]
     names = {info["flat_feature_index"]: info["feature_id"] for info in infos}
     known = [names.get(k, "") for k in range(len(model.feature_names_))]
     check_columns(domain, len(known), known if all(known) else None)
+
+
+def _check_numbering(document: Mapping[str, Any]) -> None:
+    """Raise unless columns and borders are in the order that the library takes for granted: it counts, and compares."""
+    floats = _columns(document, "float_features")
+    borders = [info["borders"] or [] for info in floats]
+    if [info["feature_index"] for info in floats] == list(range(len(floats))) and borders == list(map(sorted, borders)):
+        return
+    raise UnsupportedModelError(
+        "A CatBoost model should number its columns in turn and list the borders of each in ascending order, but this "
+        "one does not; save the model again."
+    )
 
 
 def _nodes_of(tree: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -122,14 +147,13 @@ def _sides(document: Mapping[str, Any], domain: Domain) -> dict[_Test, _Side]:
     tests = sorted({_key(split) for split in _tests(document)})
     floats = _columns(document, "float_features")
     numbers = [test for test in tests if test[0] == "FloatFeature"]
-    cuts = float32_cuts([0.0 if border in _ENDS else border for *_, border in numbers], strict=False)
+    cuts = float32_cuts([border for *_, border in numbers], strict=False)
     sides = {}
     for test, cut in zip(numbers, cuts, strict=True):
         info = floats[test[1]]
         # Where training saw nothing missing ("AsIs"), NaN is compared like a number, and above nothing.
         passes = info["nan_value_treatment"] == "AsTrue"
-        split = _ENDS.get(test[2], cut)
-        sides[test] = _Side(info["flat_feature_index"], split, left_passes=False, missing_passes=passes)
+        sides[test] = _Side(info["flat_feature_index"], cut, left_passes=False, missing_passes=passes)
     for test, (column, codes) in _categories(document, domain, [t for t in tests if t not in sides]).items():
         sides[test] = _Side(column, codes, left_passes=True, missing_passes=False)
     return sides
@@ -280,8 +304,8 @@ def _threshold(model: Any) -> Fraction:
 
 @reads(cb.CatBoostClassifier)
 def _classifier(model: Any, domain: Domain) -> TreeSum:
-    found = _sum(model, domain)
-    labels = plain_labels(model.classes_)
+    with _sound(model):
+        found, labels = _sum(model, domain), plain_labels(model.classes_)
     if len(found.bias) == 1 and len(labels) == 2:
         base = [(found.bias[0] - _threshold(model)) / found.scale]
         return TreeSum.of(domain, found.trees, rule=Positive((labels[0], labels[1])), base=base)
@@ -301,7 +325,8 @@ def _is_multi_label(model: Any) -> bool:
 @reads(cb.CatBoost)
 @reads(cb.CatBoostRanker)
 def _raw(model: Any, domain: Domain) -> TreeSum:
-    found = _sum(model, domain)
+    with _sound(model):
+        found = _sum(model, domain)
     if len(found.bias) != 1:
         raise UnsupportedModelError(
             f"{type(model).__name__} predicts {len(found.bias)} numbers, but one output is explained; train a "
@@ -330,7 +355,8 @@ def _ask(model: Any, domain: Domain) -> Predict:
         else:
             # Objects keep integers and words apart from floats, which the library does not take for categories.
             table = np.column_stack([block.astype(object) for block in blocks])
-        return np.asarray(model.predict(table, thread_count=1)).reshape(-1).tolist()
+        with _sound(model):
+            return np.asarray(model.predict(table, thread_count=1)).reshape(-1).tolist()
 
     return predict
 
@@ -343,5 +369,6 @@ def _compare(model: Any, domain: Domain) -> Predict:
 @column_names.register(cb.CatBoost)
 def _names(model: Any) -> tuple[str, ...] | None:
     """Return the names of the columns; those of an array are called by their numbers."""
-    names = tuple(map(str, model.feature_names_)) if model.is_fitted() else ()
+    with _sound(model):
+        names = tuple(map(str, model.feature_names_)) if model.is_fitted() else ()
     return None if names == tuple(map(str, range(len(names)))) else names

@@ -19,9 +19,9 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer
 from axfi_kc.domain.from_tables import listing
 from axfi_kc.domain.measures import shown
-from axfi_kc.errors import DomainError, ModelFileError
+from axfi_kc.errors import DomainError, ModelFileError, UnsupportedModelError
 from axfi_kc.json_text import distinct_keys
-from axfi_kc.models import TreeNodes
+from axfi_kc.models import Argmax, TreeNodes, TreeSum
 
 __all__ = [
     "Floats",
@@ -43,6 +43,7 @@ __all__ = [
     "floats",
     "int_lists",
     "ints",
+    "of_one_class",
     "parse_json",
     "part",
     "rounded",
@@ -176,6 +177,24 @@ def constant(n_scores: int) -> TreeNodes:
     """Return the tree of one leaf, all zero: what a model without trees adds."""
     none = np.array([-1], dtype=np.int64)
     return TreeNodes(none, [None], none, none, np.zeros((1, n_scores)), np.zeros(1, np.bool_))
+
+
+def of_one_class(domain: Domain, trees: Sequence[TreeNodes], *, base: Sequence[Any], labels: Sequence[Any]) -> TreeSum:
+    """Return the sum of trees of a classifier that was fitted on one class, which it predicts where its score is low.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the score may be above 0: there the library would predict a second class, which it lacks.
+    """
+    found = TreeSum.of(domain, trees, rule=Argmax(tuple(labels)), base=base)
+    most = [found.values[leaf[leaf >= 0]].max() for leaf in np.split(found.leaf, found.tree_offset[1:-1])]
+    if found.base[0] + sum(map(Fraction, most)) > 0:
+        raise UnsupportedModelError(
+            f"A classifier of the one class {labels[0]!r} should have no score above 0, where it would predict a "
+            "second class, but this one may have; fit it on two classes."
+        )
+    return found
 
 
 Ints = npt.NDArray[np.int64]

@@ -145,23 +145,21 @@ def _trees(model: Any, domain: Domain, n_scores: int) -> list[TreeNodes]:
     return trees or [constant(n_scores)]
 
 
-def _checked_base(model: Any, domain: Domain) -> list[Fraction]:
+def _checked_base(model: Any, domain: Domain) -> list[float]:
     check_fitted(model, "has_fitted_")
     check_columns(domain, len(model.feature_names_in_), _names(model))
-    return [Fraction(float(b)) for b in np.asarray(model.intercept_).reshape(-1)]
+    return np.asarray(model.intercept_).reshape(-1).tolist()
 
 
 @reads(ExplainableBoostingClassifier)
 @reads(DPExplainableBoostingClassifier)
 def _classifier(model: Any, domain: Domain) -> TreeSum:
     base, labels = _checked_base(model, domain), plain_labels(model.classes_)
+    if len(labels) == 1:  # predicted everywhere; the score is infinite
+        return TreeSum.of(domain, [constant(1)], rule=Argmax(labels))
     trees = _trees(model, domain, len(base))
     if len(base) > 1:
         return TreeSum.of(domain, trees, rule=Argmax(labels), base=base)
-    if len(labels) != 2:
-        raise UnsupportedModelError(
-            f"{type(model).__name__} was trained on {len(labels)} class and predicts it everywhere; train it on two."
-        )
     return TreeSum.of(domain, trees, rule=Positive((labels[0], labels[1])), base=base)
 
 

@@ -14,7 +14,7 @@ from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
 from axfi_kc.compilers.readers.lightgbm_files import objective_kind, parse_lightgbm, read_lightgbm, sum_of_text
 from axfi_kc.compilers.readers.responses import Answer, answers, signed
 from axfi_kc.domain.domain import Domain
-from axfi_kc.errors import UnfittedModelError, UnsupportedModelError
+from axfi_kc.errors import ModelFileError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import TreeSum
 from axfi_kc.models.own_predict import (
     Codes,
@@ -34,14 +34,24 @@ __all__: list[str] = []
 _ABOUT_WORDS = {"verbose", "verbosity"}
 
 
+def _text_of(booster: Any) -> str:
+    try:
+        return str(booster.model_to_string())
+    except UnicodeDecodeError as error:
+        raise ModelFileError(
+            f"The text of a LightGBM model should be UTF-8, but this one is not ({error}); save it again, under other "
+            "names of columns."
+        ) from error
+
+
 @reads(lgb.Booster)
 def _booster(model: Any, domain: Domain) -> TreeSum:
-    return read_lightgbm(model.model_to_string(), domain)
+    return read_lightgbm(_text_of(model), domain)
 
 
 @reads(lgb.LGBMClassifier)
 def _classifier(model: Any, domain: Domain) -> TreeSum:
-    text = parse_lightgbm(_fitted(model).model_to_string())
+    text = parse_lightgbm(_text_of(_fitted(model)))
     if objective_kind(text) == "identity":
         raise UnsupportedModelError(
             f"LGBMClassifier with objective {text.objective} does not predict a class; "
@@ -52,7 +62,7 @@ def _classifier(model: Any, domain: Domain) -> TreeSum:
 
 @reads(lgb.LGBMRegressor)
 def _regressor(model: Any, domain: Domain) -> TreeSum:
-    text = parse_lightgbm(_fitted(model).model_to_string())
+    text = parse_lightgbm(_text_of(_fitted(model)))
     if objective_kind(text) != "identity":
         raise UnsupportedModelError(
             f"LGBMRegressor with objective {text.objective} predicts a probability, which has no exact form "
@@ -77,7 +87,7 @@ def _fitted(model: Any) -> Any:
 
 @answers(lgb.LGBMClassifier)
 def _answer(model: Any, method: str, column: int) -> Answer:
-    text = parse_lightgbm(_fitted(model).model_to_string())
+    text = parse_lightgbm(_text_of(_fitted(model)))
     if not text.objective or text.objective[0] != "binary":
         raise UnsupportedModelError(
             f"The probabilities of LGBMClassifier with objective {text.objective} are not read; train it with "

@@ -17,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.compilers.readers.checks import check_columns, check_whole_codes, codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import (
+    check_columns,
+    check_whole_codes,
+    codes_of_column,
+    constant,
+    of_one_class,
+    spread,
+)
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, Holed
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
@@ -64,25 +71,32 @@ class LightGBMText:
 def parse_lightgbm(text: str) -> LightGBMText:
     """Return what the text from ``Booster.model_to_string`` says; linear in its length."""
     # After the trees come parameters and categories, which have lines of the same form.
-    head, *blocks = text.partition("\nend of trees")[0].split("\nTree=")
+    grown, end, rest = text.partition("\nend of trees")
+    head, *blocks = grown.split("\nTree=")
     entries = _entries(head)
     try:
+        if not end:
+            raise ValueError("no line 'end of trees', so it was cut off")
+        _check_sizes(entries, blocks)
         names = tuple(entries["feature_names"].split(" "))
         n_scores = int(entries["num_tree_per_iteration"])
-        if not 1 <= n_scores <= _MOST_SCORES:
-            raise ValueError(f"{n_scores} trees per iteration")
+        if not 1 <= n_scores <= _MOST_SCORES or int(entries["num_class"]) != n_scores:
+            raise ValueError(f"{n_scores} trees per iteration, and num_class {entries['num_class']}")
         infos = entries["feature_infos"].split(" ")
-        if len(infos) != len(names):
+        if {len(infos), int(entries["max_feature_idx"]) + 1} != {len(names)}:
             raise ValueError(f"{len(names)} names of columns, but {len(infos)} descriptions")
+        trees = tuple(_tree(_entries(block.partition("\n\n")[0]), len(names)) for block in blocks)
+        if "\npandas_categorical:" not in rest:
+            _check_unnamed(trees)
         return LightGBMText(
             objective=tuple(entries.get("objective", "").split()),
             n_scores=n_scores,
             is_averaged="average_output" in entries,
             names=names,
-            categories=_categories(text, infos),
-            trees=tuple(_tree(_entries(block), len(names)) for block in blocks),
+            categories=_categories(rest, infos),
+            trees=trees,
         )
-    except UnsupportedModelError:
+    except (ModelFileError, UnsupportedModelError):
         raise
     except (KeyError, ValueError, IndexError, TypeError, OverflowError, RecursionError) as error:
         # A damaged text can fail anywhere, and always means the same to the user.
@@ -93,8 +107,27 @@ def parse_lightgbm(text: str) -> LightGBMText:
 
 
 def _entries(block: str) -> dict[str, str]:
-    pairs = (line.partition("=") for line in block.splitlines())
+    # Of all that ends lines elsewhere the library knows these two, and names of columns may hold the others.
+    pairs = (line.removesuffix("\r").partition("=") for line in block.split("\n"))
     return {key: value for key, _, value in pairs}
+
+
+def _check_sizes(entries: Mapping[str, str], blocks: list[str]) -> None:
+    """Raise a ValueError unless the trees are as many and as long as the text says: the library finds them by that."""
+    sizes = entries.get("tree_sizes")
+    found = [len(f"Tree={block}\n".encode()) for block in blocks]
+    if sizes is not None and list(map(int, sizes.split())) != found:
+        raise ValueError(f"{len(found)} trees, which are not as many or as long as tree_sizes says")
+
+
+def _check_unnamed(trees: tuple[LightGBMTree, ...]) -> None:
+    """Raise unless no tree asks for categories, which may have names where the text is cut off after the trees."""
+    if any(members is not None for tree in trees for members in tree.members):
+        raise ModelFileError(
+            "Expected the text of a LightGBM model of categories to end with the line 'pandas_categorical:', which has "
+            "their names, but it lacks it; save the model again from Python, or add 'pandas_categorical:null' if the "
+            "categories are numbers."
+        )
 
 
 def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
@@ -107,6 +140,8 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
     threshold = tuple(float(t) for t in entries["threshold"].split())
     # Sets of categories are bits in words of 32; boundaries say which words belong to which split.
     bounds, words = ([int(k) for k in entries.get(key, "").split()] for key in ("cat_boundaries", "cat_threshold"))
+    if int(entries["num_cat"]) != max(len(bounds) - 1, 0):
+        raise ValueError(f"{entries['num_cat']} sets of categories, but {len(bounds)} boundaries")
     tree = LightGBMTree(
         column=tuple(int(c) for c in entries["split_feature"].split()),
         threshold=threshold,
@@ -121,6 +156,8 @@ def _tree(entries: Mapping[str, str], n_columns: int) -> LightGBMTree:
         right=tuple(int(k) for k in entries["right_child"].split()),
         leaves=tuple(float(x) for x in entries["leaf_value"].split()),
     )
+    if int(entries["num_leaves"]) != len(tree.leaves):
+        raise ValueError(f"{entries['num_leaves']} leaves, but {len(tree.leaves)} values")
     _check(tree, n_columns)
     return tree
 
@@ -161,26 +198,34 @@ def _bits(words: list[int]) -> frozenset[int]:
     return frozenset(k for k in range(len(words) * _WORD) if words[k // _WORD] >> k % _WORD & 1)
 
 
-def _categories(text: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
+def _categories(rest: str, infos: list[str]) -> tuple[tuple[Any, ...], ...]:
     """Return the names of the categories of columns that were categories in a DataFrame."""
     # Numeric columns are described by a range in brackets, constant ones by "none".
     is_categorical = [info != "none" and not info.startswith("[") for info in infos]
     # From the end: a name of a column might hold the same words.
-    line = text.rpartition("\npandas_categorical:")[2].strip() if "\npandas_categorical:" in text else "null"
+    line = rest.rpartition("\npandas_categorical:")[2].strip() if "\npandas_categorical:" in rest else "null"
     listed = json.loads(line) or []
     if not isinstance(listed, list) or not all(isinstance(categories, list) for categories in listed):
         raise ValueError("categories that are no lists")
     named = list(map(tuple, listed))
     if not named:
         return ((),) * len(infos)
-    if len(named) != sum(is_categorical):
-        raise UnsupportedModelError(
-            f"The model names the categories of {len(named)} columns but splits {sum(is_categorical)} by categories, "
-            "so it does not say which are which; give all categorical columns the dtype category, "
-            "and drop constant ones."
-        )
     found = iter(named)
-    return tuple(next(found) if flag else () for flag in is_categorical)
+    if len(named) == sum(is_categorical):
+        categories = tuple(next(found) if flag else () for flag in is_categorical)
+        if all(_fit(names, info) for names, info in zip(categories, infos, strict=True)):
+            return categories
+    raise UnsupportedModelError(
+        f"LightGBM's text names the categories of {len(named)} columns and has {sum(is_categorical)} columns of "
+        "categories, of which it does not say which are which; train on a frame whose ordered categories are numbers "
+        "(frame[name].cat.codes) or have no order (frame[name].cat.as_unordered()), whose other columns of categories "
+        "all have the dtype category, and in which no column of categories is constant."
+    )
+
+
+def _fit(names: tuple[Any, ...], info: str) -> bool:
+    """Tell whether there is a name for each number that a column of named categories was seen to hold."""
+    return not names or all(int(k) < len(names) for k in info.split(":"))
 
 
 # The library's own constant is a float32.
@@ -237,11 +282,13 @@ def _rule(text: LightGBMText, labels: tuple[Hashable, ...]) -> Argmax | Positive
 
 def sum_of_text(text: LightGBMText, domain: Domain, labels: tuple[Hashable, ...]) -> TreeSum:
     """Return the sum of the trees of a text, whose objective says what its output is."""
-    rule = _rule(text, labels)
     _check_columns(text, domain)
     # Trees of an iteration come one per score, in turn.
     trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(text.trees)]
-    return TreeSum.of(domain, trees or [constant(text.n_scores)], rule=rule)
+    trees = trees or [constant(text.n_scores)]
+    if objective_kind(text) == "sign" and len(labels) == 1:
+        return of_one_class(domain, trees, base=[0], labels=labels)
+    return TreeSum.of(domain, trees, rule=_rule(text, labels))
 
 
 def _check_columns(text: LightGBMText, domain: Domain) -> None:

@@ -21,7 +21,7 @@ from axfi_kc.compilers.readers import reads
 from axfi_kc.compilers.readers.checks import check_columns, codes_of_column
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical
-from axfi_kc.domain.grid import Cut, Split, float32_cuts
+from axfi_kc.domain.grid import Cut, Split, float32_cuts, float64_cut
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
 from axfi_kc.models import Argmax, LinearModel, Model, Positive, Score, TreeNodes, TreeSum
 from axfi_kc.models.base import check_never_missing
@@ -35,9 +35,10 @@ _FLOAT, _DOUBLE = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
 _WHOLE = (onnx.TensorProto.INT64, onnx.TensorProto.INT32)
 _NUMPY: dict[int, Any] = {_FLOAT: np.float32, _DOUBLE: np.float64, _WHOLE[0]: np.int64, _WHOLE[1]: np.int32}
 _LABELS: dict[int, Any] = {_WHOLE[0]: int, _WHOLE[1]: int, onnx.TensorProto.BOOL: bool, _FLOAT: float, _DOUBLE: float}
-_LARGEST = float(np.finfo(np.float64).max)
+_STEPS = 0x7F800000  # of float32 numbers from zero to infinity
 _FAR = 1 << 8  # integers within which those are that round to the same float32, up to 2**32
 _OPERATORS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor", "LinearClassifier", "LinearRegressor")
+_STANDARD, _LEARNING = ("Cast", "Concat", "Identity", "Reshape"), "ai.onnx.ml"
 _Labels = tuple[Any, ...]
 
 
@@ -73,14 +74,15 @@ class _Graph:
         made = {name: node for node in model.graph.node for name in node.output}
         name = model.graph.output[0].name
         cast: Callable[[Any], Any] = _same
-        while name in made and made[name].op_type in ("Identity", "Cast", "Reshape"):
+        while name in made and _kind(model, made[name]) in ("Identity", "Cast", "Reshape"):
             node = made.pop(name)  # once each: a damaged graph may run in a circle
             cast = _then_cast(node, cast) if node.op_type == "Cast" else cast
             name = node.input[0]
         node = made.get(name)
+        kind = "nothing" if node is None else _kind(model, node)
         # The second output of a classifier is its probabilities, of which none is exact.
-        if node is None or node.op_type not in _OPERATORS or node.output[0] != name:
-            raise _not_read("nothing" if node is None else node.op_type)
+        if node is None or kind not in _OPERATORS or node.output[0] != name:
+            raise _not_read(kind)
         return cls(node, *_head(model, made, node.input[0]), cast)
 
     @property
@@ -96,6 +98,26 @@ class _Graph:
             check_columns(domain, sum(w or 0 for w in widths), names)
         if self.kind in _WHOLE:
             _check_whole(domain)
+
+
+def _kind(model: Any, node: Any) -> str:
+    """Return the name of an operator as ONNX defines it; that of any other one is given with its domain.
+
+    Domains may define operators of the same name, and so may the functions of a model; trees have another form since
+    version 5 of their domain.
+    """
+    kind, home = node.op_type, "" if node.op_type in _STANDARD else _LEARNING
+    versions = {_domain(opset): opset.version for opset in model.opset_import}
+    if any((_domain(f), f.name) == (_domain(node), kind) for f in model.functions):
+        return f"a function of its own called {kind}"
+    end = 5 if kind in _OPERATORS[:2] else math.inf
+    if _domain(node) == home and 0 < versions.get(home, 0) < end:
+        return kind
+    return f"{_domain(node) or 'ai.onnx'}.{kind} of opset {versions.get(_domain(node), 0)}"
+
+
+def _domain(owner: Any) -> str:
+    return "" if owner.domain == "ai.onnx" else owner.domain  # two names of one
 
 
 def _not_read(kind: str) -> UnsupportedModelError:
@@ -136,10 +158,15 @@ def _value(attribute: Any) -> Any:
     if attribute.type == _KINDS.TENSOR:
         return _tensor(found)
     if attribute.type == _KINDS.STRING:
-        return found.decode("utf-8", "replace")
-    if attribute.type == _KINDS.STRINGS:
-        return [text.decode("utf-8", "replace") for text in found]
-    return found
+        return _text(found)
+    return list(map(_text, found)) if attribute.type == _KINDS.STRINGS else found
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"The words of an ONNX model should be UTF-8, but {data[:40]!r} was found.") from error
 
 
 def _tensor(tensor: Any) -> list[float]:
@@ -174,13 +201,12 @@ def _head(model: Any, made: dict[str, Any], name: str) -> tuple[tuple[Any, ...],
         if name not in made:
             raise _not_read("nothing")
         node = made.pop(name)
-        kind, attributes = node.op_type, _attributes(node)
+        kind, attributes = _kind(model, node), _attributes(node)
         if kind == "Concat" and attributes.get("axis") in (1, -1) and all(part in inputs for part in node.input):
             return _arriving([inputs[part] for part in node.input], cast, offset, scale)
         if kind == "Scaler" and scale is None:
-            offset, scale = (
-                np.asarray(attributes.get(key, [d]), np.float32) for key, d in (("offset", 0), ("scale", 1))
-            )
+            given = {"offset": [0.0], "scale": [1.0], **attributes}
+            offset, scale = (_numbers(given, key).astype(np.float32) for key in ("offset", "scale"))
             cast = _FLOAT
         elif kind == "Cast" and scale is None and attributes.get("to") == _FLOAT:
             cast = _FLOAT
@@ -242,8 +268,9 @@ def _numbers(attributes: Mapping[str, Any], key: str) -> npt.NDArray[np.float64]
     """Return a list of numbers, which may be a tensor of float64 under another name."""
     found = attributes.get(f"{key}_as_tensor")
     numbers = np.asarray(attributes.get(key, ()) if found is None else found, dtype=np.float64)
-    if np.isnan(numbers).any():
-        raise ModelFileError(f"Attribute {key!r} of an ONNX model should hold numbers, but it holds NaN.")
+    odd = numbers[np.isnan(numbers) if key == "nodes_values" else ~np.isfinite(numbers)]
+    if odd.size:
+        raise ModelFileError(f"Attribute {key!r} of an ONNX model should hold finite numbers, but it holds {odd[0]}.")
     return numbers
 
 
@@ -314,8 +341,8 @@ def _weights(
     """Return what each node adds to each score, and to which scores it adds."""
     ids, trees, nodes = (list(attributes.get(f"{prefix}_{key}", ())) for key in ("ids", "treeids", "nodeids"))
     weights = _numbers(attributes, f"{prefix}_weights")
-    if not len(ids) == len(trees) == len(nodes) == len(weights) or not np.isfinite(weights).all():
-        raise ModelFileError(f"The {prefix} weights of an ONNX tree ensemble should be finite numbers, one per node.")
+    if not len(ids) == len(trees) == len(nodes) == len(weights):
+        raise ModelFileError(f"The {prefix} weights of an ONNX tree ensemble should be numbers, one per node.")
     values, given = np.zeros((len(ensemble.mode), n_scores)), np.zeros((len(ensemble.mode), n_scores), dtype=np.bool_)
     for score, tree, node, weight in zip(ids, trees, nodes, weights.tolist(), strict=True):
         k = ensemble.place.get((tree, node))
@@ -382,15 +409,13 @@ def _equal(graph: _Graph, domain: Domain, column: int, value: float) -> frozense
 
 def _cut(graph: _Graph, value: float, column: int, *, strict: bool) -> Cut:
     """Return where ``x <= value`` (or ``<``, if `strict`) ends, for columns as they were before they were rounded."""
-    if math.isinf(value):
-        return Cut(math.copysign(_LARGEST, value), closed=value > 0)
     if graph.scale is not None and graph.offset is not None:
         value, strict = (
             _unscaled(value, _entry(graph.offset, column), _entry(graph.scale, column), strict=strict),
             False,
         )
     elif graph.kind == _DOUBLE:
-        return Cut(value, closed=not strict)
+        return Cut(value, closed=False) if strict and math.isfinite(value) else float64_cut(value)
     return float32_cuts([value], strict=strict)[0]
 
 
@@ -402,7 +427,8 @@ def _unscaled(value: float, offset: np.float32, scale: np.float32, *, strict: bo
     """Return the largest float32 that a scaler, which rounds twice, leaves on the left of a threshold."""
     if not scale > 0:
         raise UnsupportedModelError("An ONNX scaler multiplies by a number that is not positive, which is not read.")
-    low, high = -(0x7F800000), 0x7F800000  # infinities, as numbers of float32 steps from zero
+    # As numbers of float32 steps from zero, the first beyond the infinities: NaN, up to which nothing goes left.
+    low, high = -(_STEPS + 1), _STEPS + 1
 
     def goes_left(steps: int) -> bool:
         bits = np.array([abs(steps)], dtype=np.int32).view(np.float32)[0]
@@ -477,7 +503,7 @@ def _linear(graph: _Graph, domain: Domain) -> LinearModel:
     check_never_missing(domain)
     attributes, width = graph.attributes, len(domain.columns)
     coefficients, intercepts = _numbers(attributes, "coefficients"), _numbers(attributes, "intercepts")
-    if not coefficients.size or coefficients.size % width or not np.isfinite(coefficients).all():
+    if not coefficients.size or coefficients.size % width:
         raise ModelFileError(f"An ONNX linear model should have {width} coefficients per score.")
     rows = coefficients.reshape(-1, width)
     constants = [Fraction(float(b)) for b in intercepts] or [Fraction(0)] * len(rows)

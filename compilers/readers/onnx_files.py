@@ -48,7 +48,8 @@ def read_onnx(source: str | os.PathLike[str] | bytes, domain: Domain) -> Model:
     ...     "LinearRegressor", ["X"], ["Y"], domain="ai.onnx.ml", coefficients=[0.5, 2.0], intercepts=[1.0]
     ... )
     >>> columns, output = (helper.make_tensor_value_info(name, 1, [None, n]) for name, n in (("X", 2), ("Y", 1)))
-    >>> model = helper.make_model(helper.make_graph([node], "linear", [columns], [output]))
+    >>> graph, opset = helper.make_graph([node], "linear", [columns], [output]), helper.make_opsetid("ai.onnx.ml", 3)
+    >>> model = helper.make_model(graph, opset_imports=[opset])
     >>> domain = Domain([Integer("a", 0, 9), Integer("b", 0, 9)])
     >>> read_onnx(model.SerializeToString(), domain).predict([[1, 3]])
     [Fraction(15, 2)]

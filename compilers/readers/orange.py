@@ -24,7 +24,7 @@ from axfi_kc.compilers.readers import read_model, reads
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Real
 from axfi_kc.domain.from_tables import listing
-from axfi_kc.domain.grid import Cut, Grid
+from axfi_kc.domain.grid import Grid, float64_cut
 from axfi_kc.domain.measures import Number
 from axfi_kc.errors import DomainError, UnsupportedModelError
 from axfi_kc.models import Argmax, Score, Split, TreeNodes, TreeSum
@@ -279,7 +279,7 @@ def _branches(node: Any, codes: Sequence[Sequence[Any]]) -> list[tuple[Split | N
     A child of None stands for the node's own value.
     """
     if isinstance(node, NumericNode):
-        return [(Cut(float(node.threshold), closed=True), node.children[0]), (None, node.children[1])]
+        return [(float64_cut(float(node.threshold)), node.children[0]), (None, node.children[1])]
     taken = _taken(node, codes[node.attr_idx])
     groups: dict[int, list[float]] = {}
     for code, branch in taken.items():

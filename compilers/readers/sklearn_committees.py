@@ -41,6 +41,7 @@ from axfi_kc.compilers.readers.responses import Response, averages, decided, res
 from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width, nodes_of, takes_missing
 from axfi_kc.compilers.readers.sklearn_wrappers import first_method, last_of
 from axfi_kc.domain.domain import Domain
+from axfi_kc.domain.measures import exact
 from axfi_kc.errors import UnsupportedModelError
 from axfi_kc.models import Argmax, LinearModel, Model, Positive, Score, TableModel, TreeSum
 from axfi_kc.models.base import check_never_missing
@@ -239,7 +240,7 @@ def _adaboost_regressor(model: Any, domain: Domain) -> Model:
 def _weights(model: Any) -> list[Fraction]:
     """Return the weights of the members that were not dropped."""
     given = model._weights_not_none
-    weights = [Fraction(1)] * len(model.estimators_) if given is None else [Fraction(float(w)) for w in given]
+    weights = [Fraction(1)] * len(model.estimators_) if given is None else [exact(w, "weight") for w in given]
     if len(weights) != len(model.estimators_) or min(weights) < 0 or not any(weights):
         raise UnsupportedModelError(
             f"{type(model).__name__} should have a positive weight for each of its {len(model.estimators_)} members, "

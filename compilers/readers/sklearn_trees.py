@@ -33,9 +33,9 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, differing, spread
+from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, differing, of_one_class, spread
 from axfi_kc.domain.domain import Domain
-from axfi_kc.domain.grid import Cut, float32_cuts
+from axfi_kc.domain.grid import float32_cuts, float64_cut
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
 from axfi_kc.models import Argmax, Positive, Score, Split, TreeNodes, TreeSum
 from axfi_kc.models.own_predict import Codes, Predict, compares, numbers_of
@@ -192,7 +192,7 @@ def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
     _check_domain(model, domain)
     labels = plain_labels(model.classes_)
-    base = [Fraction(float(b)) for b in _prior(model)]
+    base = _prior(model).tolist()
     # The library gives a score of exactly 0 to the second class.
     rule = Argmax(labels) if len(base) > 1 else Positive((labels[0], labels[1]), closed=True)
     return TreeSum.of(domain, _stages(model), rule=rule, base=base)
@@ -202,11 +202,9 @@ def _boosted_classifier(model: Any, domain: Domain) -> TreeSum:
 def _boosted_regressor(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
     _check_domain(model, domain)
-    base = [Fraction(float(b)) for b in _prior(model)]
-    return TreeSum.of(domain, _stages(model), rule=Score(), base=base)
+    return TreeSum.of(domain, _stages(model), rule=Score(), base=_prior(model).tolist())
 
 
-_LARGEST = float(np.finfo(np.float64).max)
 _WORD = 32
 _IDENTITY_LOSSES = ("squared_error", "absolute_error", "quantile")
 
@@ -244,8 +242,7 @@ def _members(bitset: npt.NDArray[np.uint32]) -> list[int]:
 def _split(node: Any, columns: _Columns, bitsets: npt.NDArray[np.uint32]) -> tuple[Split, bool]:
     """Return what the node's test selects, and whether what it selects goes left."""
     if not node["is_categorical"]:
-        # A threshold of infinity sets missing values apart: every number goes left.
-        return Cut(min(float(node["num_threshold"]), _LARGEST), closed=True), True
+        return float64_cut(float(node["num_threshold"])), True
     categories = columns.categories[int(node["feature_idx"])]
     # The bit sets have room for more numbers than there are categories.
     listed = [k for k in _members(bitsets[int(node["bitset_idx"])]) if k < len(categories)]
@@ -274,12 +271,12 @@ def _nodes(predictor: Any, columns: _Columns, score: int, n_scores: int) -> Tree
     )
 
 
-def _trees_and_base(model: Any, domain: Domain) -> tuple[list[TreeNodes], list[Fraction]]:
+def _trees_and_base(model: Any, domain: Domain) -> tuple[list[TreeNodes], list[float]]:
     check_fitted(model, "_predictors")
     check_width(model, domain)
     columns = _Columns.of(model, domain)
     # One number per score, however the array is shaped.
-    base = [Fraction(float(b)) for b in np.asarray(model._baseline_prediction).reshape(-1)]
+    base = np.asarray(model._baseline_prediction).reshape(-1).tolist()
     trees = [
         _nodes(predictor, columns, k, len(base)) for stage in model._predictors for k, predictor in enumerate(stage)
     ]
@@ -292,8 +289,9 @@ def _histogram_classifier(model: Any, domain: Domain) -> TreeSum:
     labels = plain_labels(model.classes_)
     if len(base) > 1:
         return TreeSum.of(domain, trees, rule=Argmax(labels), base=base)
-    first, second = labels
-    return TreeSum.of(domain, trees, rule=Positive((first, second)), base=base)
+    if len(labels) == 1:
+        return of_one_class(domain, trees, base=base, labels=labels)
+    return TreeSum.of(domain, trees, rule=Positive((labels[0], labels[1])), base=base)
 
 
 @reads(HistGradientBoostingRegressor)

@@ -259,6 +259,9 @@ def _trees(documents: list[Any], n_columns: int) -> tuple[XGBoostTree, ...]:
     orders = [_reachable(left, right) for left, right in zip(lefts, rights, strict=True)]
     inners = [order[left[order] != -1] for left, order in zip(lefts, orders, strict=True)]
     check_range(_joined([c[k] for c, k in zip(columns, inners, strict=True)]), n_columns, "split_indices")
+    # The library takes 1 for left and any other number for right, but writes no other than 0.
+    sides = [side[k] for side, k in zip(defaults, inners, strict=True) if side is not None]
+    check_range(_joined(sides), 2, "default_left")
     _check_split_types(documents, inners, listed)
     numeric = [[k for k in inner.tolist() if sets[k] is None] for inner, sets in zip(inners, listed, strict=True)]
     # At a categorical split the number is a leftover, which may be anything.
@@ -498,12 +501,11 @@ def sum_of_file(file: XGBoostFile, domain: Domain, reading: Reading) -> TreeSum:
     trees = _nodes(file, _n_trees(file, reading.iterations), _absent(file, reading))
     if not trees:
         raise UnsupportedModelError("Expected a model with trees, but this one has none; train it for some rounds.")
-    margins = reading.base if reading.base is not None else _base_margins(file)
-    base = [Fraction(float(b)) for b in margins]
+    base: Sequence[float | Fraction] = reading.base if reading.base is not None else _base_margins(file)
     rule = _rule(file, kind, reading.labels)
-    if isinstance(rule, Positive):
+    if isinstance(rule, Positive) and reading.threshold:
         # "Above the threshold" becomes "above 0".
-        base = [b - reading.threshold for b in base]
+        base = [Fraction(b) - reading.threshold for b in base]
     return TreeSum.of(domain, trees, rule=rule, base=base)
 
 
@@ -559,17 +561,23 @@ def _base_margins(file: XGBoostFile) -> tuple[float, ...]:
     scores = file.base_score * (file.n_scores if len(file.base_score) == 1 else 1)
     if file.objective != "binary:logistic":  # of all that are read, the one whose bias is a probability
         return scores
-    odd = next((p for p in scores if not 0 < p < 1), None)
+    is_clipped = file.version >= _CLIPPED_SINCE
+    odd = next((p for p in scores if not (0 < p < 1 or (is_clipped and p in (0, 1)))), None)
     if odd is not None:
         raise ModelFileError(f"base_score of {file.objective!r} should be a probability in (0, 1), but it is {odd}.")
-    return tuple(_logit(p) for p in scores)
+    return tuple(_logit(float(np.clip(np.float32(p), *_CLIPPED_TO)) if is_clipped else p) for p in scores)
+
+
+# Of a single class the library saves 0 or 1 since 3.1, which it cannot predict with before 3.2.
+_CLIPPED_SINCE = 3, 2
+_CLIPPED_TO = np.float32(1e-6), np.float32(1) - np.float32(1e-6)
 
 
 def _logit(probability: float) -> float:
     """Return ``-log(1 / p - 1)``, each step rounded to float32."""
-    odds = np.float32(1) / np.float32(probability) - np.float32(1)
-    # A probability that float32 rounds to 1 leaves no odds.
-    return float(-np.float32(math.log(float(odds)))) if odds > 0 else math.inf
+    with np.errstate(over="ignore"):
+        odds = np.float32(1) / np.float32(probability) - np.float32(1)
+    return float(-np.float32(math.log(float(odds))))
 
 
 def _check_categories(file: XGBoostFile, domain: Domain) -> None:

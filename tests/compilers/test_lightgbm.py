@@ -166,6 +166,56 @@ def test_named_categories() -> None:
         ax.read_model(mixed, ax.Domain([*domain.features, ax.Integer("k", 0, 8)]))
 
 
+class TestOrderedCategories:
+    """Columns that are numbers to the library, though its text has names for them: refused, with advice that works."""
+
+    SIZES = ("small", "medium", "large")
+    REAL, COLOUR = ax.Real("x", -4, 4), ax.Categorical("colour", ["green", "red"])
+
+    def _frame(self):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        rng = np.random.default_rng(1)
+        size = pd.Categorical(rng.choice(self.SIZES, N), categories=self.SIZES, ordered=True)
+        colour = pd.Categorical(rng.choice(["green", "red"], N))
+        frame = pd.DataFrame({"size": size, "colour": colour, "x": rng.normal(size=N)})
+        return frame, ((size.codes > 0) & (colour == "red")) | (frame["x"] > 1)
+
+    def test_they_are_refused(self) -> None:
+        frame, target = self._frame()
+        model = lgb.LGBMClassifier(**SETTINGS).fit(frame, target)
+        domain = ax.Domain([ax.Categorical("size", self.SIZES), self.COLOUR, self.REAL])
+        for read in (model, model.booster_):
+            with pytest.raises(UnsupportedModelError, match=r"numbers \(frame\[name\].cat.codes\)"):
+                ax.read_model(read, domain)
+
+    def test_as_numbers(self) -> None:
+        frame, target = self._frame()
+        ordered = lgb.LGBMClassifier(**SETTINGS).fit(frame, target)
+        coded = frame.assign(size=frame["size"].cat.codes)
+        model = lgb.LGBMClassifier(**SETTINGS).fit(coded, target)
+        assert (model.predict(coded) == ordered.predict(frame)).all()
+        named = ax.Categorical("size", self.SIZES, columns=["size"], codes=[(k,) for k in range(3)])
+        for size, points in ((ax.Integer("size", 0, 2), coded), (named, frame.astype({"size": str}))):
+            domain = ax.Domain([size, self.COLOUR, self.REAL])
+            assert ax.read_model(model, domain).predict(points) == ordered.predict(frame).tolist()
+            assert ax.Explainer(model, domain).explain(points.iloc[0]).cxps
+
+    def test_without_order(self) -> None:
+        frame, target = self._frame()
+        loose = frame.assign(size=frame["size"].cat.as_unordered())
+        model = lgb.LGBMClassifier(**SETTINGS).fit(loose, target)
+        domain = ax.Domain([ax.Categorical("size", self.SIZES), self.COLOUR, self.REAL])
+        assert ax.read_model(model, domain).predict(loose) == model.predict(loose).tolist()
+
+    def test_as_many_names_as_other_categories(self) -> None:
+        frame, target = self._frame()
+        other = frame.assign(colour=frame["colour"].cat.codes + 2, k=np.arange(N) % 4)
+        model = lgb.LGBMClassifier(**SETTINGS).fit(other, target, categorical_feature=["k"])
+        domain = ax.Domain([ax.Categorical("size", self.SIZES), ax.Integer("colour", 2, 3), self.REAL])
+        with pytest.raises(UnsupportedModelError, match="does not say which are which"):
+            ax.read_model(model, ax.Domain([*domain.features, ax.Integer("k", 0, 3)]))
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -375,7 +375,7 @@ class TestDamaged:
             ("nodes_featureids", 0, 9, "which no input has"),
             ("nodes_featureids", 0, -1, "which no input has"),
             ("nodes_nodeids", 1, 0, "as many entries"),
-            ("nodes_values", 0, float("nan"), "holds NaN"),
+            ("nodes_values", 0, float("nan"), "holds nan"),
             ("class_weights", 0, float("inf"), "finite"),
             ("class_ids", 0, 5, "weight for score 5"),
             ("class_nodeids", 0, 77, "at node 77"),
@@ -429,3 +429,87 @@ class TestDamaged:
         for end in range(0, len(data), 37):
             with pytest.raises(ax.AxfiError):
                 ax.read_onnx(data[:end], DOMAIN)
+
+
+class TestOperators:
+    """Which operators a graph has is a matter of their domains and versions, not of their names alone."""
+
+    LISTS = random_trees(np.random.default_rng(0), n_trees=2, n_scores=3)
+
+    def _model(self) -> Any:
+        return made("TreeEnsembleClassifier", classlabels_int64s=[0, 1, 2], **self.LISTS)
+
+    @pytest.mark.parametrize("domain", ["", "ai.onnx", "com.microsoft", "x"])
+    def test_other_domains(self, domain: str) -> None:
+        model = self._model()
+        model.graph.node[0].domain = domain
+        with pytest.raises(UnsupportedModelError, match=r"it comes from .*TreeEnsembleClassifier of opset"):
+            ax.read_model(model, DOMAIN)
+
+    def test_other_domains_on_the_way(self) -> None:
+        for place, kind in (("before", "Identity"), ("before", "Cast"), ("after", "Identity")):
+            model = self._model()
+            names = ("X", "Z") if place == "before" else ("label", "last")
+            options = {"to": FLOAT} if kind == "Cast" else {}
+            node = onnx.helper.make_node(kind, [names[0]], [names[1]], domain="x", **options)
+            if place == "before":
+                model.graph.node[0].input[0] = "Z"
+                model.graph.node.insert(0, node)
+            else:
+                model.graph.node.append(node)
+                model.graph.output[0].name = "last"
+            with pytest.raises(UnsupportedModelError, match=f"x.{kind} of opset 0"):
+                ax.read_model(model, DOMAIN)
+            node.domain = "ai.onnx"
+            model.graph.node[0 if place == "before" else -1].domain = "ai.onnx"  # another name of the standard domain
+            assert ax.read_model(model, DOMAIN).labels == (0, 1, 2)
+
+    @pytest.mark.parametrize("version", [0, -1, 5, 100])
+    def test_versions_without_the_operator(self, version: int) -> None:
+        model = self._model()
+        model.opset_import[1].version = version
+        with pytest.raises(UnsupportedModelError, match=f"of opset {version}"):
+            ax.read_model(model, DOMAIN)
+
+    def test_no_version_at_all(self) -> None:
+        model = self._model()
+        del model.opset_import[1]
+        with pytest.raises(UnsupportedModelError, match="of opset 0"):
+            ax.read_model(model, DOMAIN)
+
+    def test_functions_in_place_of_operators(self) -> None:
+        model = self._model()
+        inner, opset = onnx.helper.make_node("Identity", ["X"], ["label"]), onnx.helper.make_opsetid("", 17)
+        model.functions.append(
+            onnx.helper.make_function(
+                "ai.onnx.ml", "TreeEnsembleClassifier", ["X"], ["label", "scores"], [inner], [opset]
+            )
+        )
+        with pytest.raises(UnsupportedModelError, match="a function of its own called TreeEnsembleClassifier"):
+            ax.read_model(model, DOMAIN)
+
+    @pytest.mark.parametrize("kind", [FLOAT, DOUBLE])
+    def test_thresholds_beyond_the_ends_of_float32(self, kind: int) -> None:
+        largest = float(np.finfo(np.float32).max)
+        wide = ax.Domain([ax.Real(name, -1e300, 1e300) for name in "abc"])
+        numbers = [largest, -largest, float("inf"), float("-inf")]
+        found = [numbers[k % 4] for k in range(30)]
+        model = made(
+            "TreeEnsembleClassifier", elem=kind, classlabels_int64s=[0, 1, 2], **{**self.LISTS, "nodes_values": found}
+        )
+        ends = [largest, largest + 2.0**103, np.nextafter(largest + 2.0**103, 0), 1e39, 0.0]
+        points = np.array([[a, b, -a] for a in [*ends, *(-x for x in ends)] for b in [*ends, *(-x for x in ends)]])
+        with np.errstate(over="ignore"):
+            assert ax.read_model(model, wide).predict(points.tolist()) == predictor(model, wide)(points)
+
+    def test_scalers_of_odd_numbers(self) -> None:
+        lists = random_trees(np.random.default_rng(0), n_trees=2, n_scores=1, prefix="target")
+        for key, number in (("offset", float("nan")), ("scale", float("inf"))):
+            head = onnx.helper.make_node("Scaler", ["X"], ["Z"], domain="ai.onnx.ml", **{key: [1.0, number, 1.0]})
+            with pytest.raises(ModelFileError, match=f"{key!r} of an ONNX model should hold finite numbers"):
+                ax.read_model(made("TreeEnsembleRegressor", head=(head,), n_targets=1, **lists), DOMAIN)
+
+    def test_base_values_of_odd_numbers(self) -> None:
+        lists = random_trees(np.random.default_rng(0), n_trees=2, n_scores=1, prefix="target")
+        with pytest.raises(ModelFileError, match="'base_values' of an ONNX model should hold finite numbers"):
+            ax.read_model(made("TreeEnsembleRegressor", base_values=[float("inf")], n_targets=1, **lists), DOMAIN)

@@ -16,6 +16,7 @@ import pytest
 import axfi_kc as ax
 from axfi_kc.compilers.readers.xgboost_files import parse_xgboost
 from axfi_kc.errors import AxfiError, ModelFileError, UnsupportedModelError
+from tests.support.fuzz_readers import ubjson
 
 DOMAIN = ax.Domain([ax.Real("x", 0, 9), ax.Integer("k", 0, 5)])
 TREE: dict[str, Any] = {
@@ -218,3 +219,28 @@ def test_random_damage(write) -> None:
 def test_no_file_at_all(tmp_path) -> None:
     with pytest.raises(ModelFileError, match="cannot be read"):
         ax.read_xgboost(tmp_path / "none.json", ax.Domain([ax.Real("x", 0, 1)]))
+
+
+@pytest.mark.parametrize("form", ["json", "ubj"])
+@pytest.mark.parametrize("number", [-1, 2, 255])
+def test_missing_values_go_left_or_right(form: str, number: int) -> None:
+    """The library takes any number but 1 for right, and writes none but 0 and 1."""
+    stump = {"tree_param": {}, "left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [0, 0, 0]}
+    learner = {
+        "learner_model_param": {"base_score": "5E-1", "num_class": "0", "num_feature": "1"},
+        "objective": {"name": "binary:logistic"},
+    }
+    domain = ax.Domain([ax.Real("x", 0, 9, missing=0.5)])
+    for side, found in ((0, 1), (1, 0), (number, None)):
+        tree = {**stump, "split_conditions": [3.5, -0.25, 0.75], "default_left": [side, number, number]}
+        model = {"tree_info": [0], "iteration_indptr": [0, 1], "trees": [tree]}
+        document = {
+            "version": [2, 0, 3],
+            "learner": {**learner, "gradient_booster": {"name": "gbtree", "model": model}},
+        }
+        data = json.dumps(document).encode() if form == "json" else ubjson(document)
+        if found is None:
+            with pytest.raises(ModelFileError, match="'default_left' should hold numbers from 0 to 1"):
+                ax.read_xgboost(data, domain)
+        else:
+            assert ax.read_xgboost(data, domain).predict([[None]]) == [found]

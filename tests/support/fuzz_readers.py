@@ -321,7 +321,6 @@ max_feature_idx=1
 objective={objective}
 feature_names=x k
 feature_infos=[0:9] {info}
-tree_sizes=300
 
 Tree=0
 num_leaves=3
@@ -367,7 +366,15 @@ def _lightgbm() -> list[bytes]:
             ).encode()
         )
     chain = [data.replace(b"right_child=-3 -1", b"right_child=1 -3") for data in found]
-    return [a if b"left_child=1 -2" in a else b for a, b in zip(found, chain, strict=True)]
+    trees = [a if b"left_child=1 -2" in a else b for a, b in zip(found, chain, strict=True)]
+    return [_sized(data) if k % 2 else data for k, data in enumerate(trees)]
+
+
+def _sized(data: bytes) -> bytes:
+    """Return a text of LightGBM with a line that says how long its tree is, as the library writes it."""
+    head, tree = data.split(b"\nTree=")
+    size = len(b"Tree=" + tree.partition(b"end of trees")[0])
+    return head + b"tree_sizes=%d\n\nTree=" % size + tree
 
 
 def _explanations() -> list[Any]:

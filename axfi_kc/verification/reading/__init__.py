@@ -40,7 +40,10 @@ _READERS: dict[str, Callable[[Any, Domain, tuple[Seen, ...]], Form | None]] = {
 def form_of(model: Any, domain: Domain) -> Form | None:
     """Return the model as its library's dump has it; None where only ``predict`` is to be had."""
     if library_of(model) is not None:
-        found = _read(model, domain, columns_of(domain))
+        try:
+            found = _read(model, domain, columns_of(domain))
+        except (LookupError, OverflowError, TypeError, ValueError):  # NaN is no Fraction, and a damaged dump no tree
+            return None
         return None if found is None or not found.fits(domain) else found
     if hasattr(model, "parts") and hasattr(model, "denominator"):
         return _read_parts(model, domain)

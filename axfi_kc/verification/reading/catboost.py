@@ -26,6 +26,8 @@ def catboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Tree
     Which categories pass a test is known by their hashes only: there what the trees say is left to ``predict``.
     """
     document = _document(model)
+    if document is None:
+        return None
     scale, bias = document["scale_and_bias"]
     grown = [
         _nested(tree["splits"] or [], tree["leaf_values"], len(bias)) for tree in document.get("oblivious_trees") or ()
@@ -35,6 +37,8 @@ def catboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Tree
     if not kinds <= {"FloatFeature", "OneHotFeature"} or not scale > 0:
         return None
     infos = document["features_info"]
+    if any(list(info["borders"] or ()) != sorted(info["borders"] or ()) for info in infos.get("float_features") or ()):
+        return None  # the library counts how many borders a number is above
     trees = tuple(_tree(tree, infos, len(bias), domain, columns) for tree in grown)
     base = [Fraction(b) for b in bias]
     labels = tuple(np.asarray(getattr(model, "classes_", ())).tolist())
@@ -48,7 +52,10 @@ def catboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> Tree
 def _document(model: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
+        try:
+            model.save_model(str(path), format="json")
+        except Exception:  # the library's own: it cannot
+            return None
         return json.loads(path.read_text(encoding="utf-8"))
 
 

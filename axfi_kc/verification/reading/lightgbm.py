@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from axfi_kc.domain.domain import Domain
 from axfi_kc.verification.reading.columns import Excepted, Seen, Split
 from axfi_kc.verification.reading.forms import OwnTree, Rule, TreeForm, class_name, spread
-from axfi_kc.verification.spaces import Bound
+from axfi_kc.verification.spaces import Bound, double_precision
 
 __all__ = ["lightgbm_form"]
 
@@ -84,11 +83,9 @@ def _split(node: Any, names: dict[int, list[Any]]) -> Split:
 
 
 def _bound(threshold: float) -> Bound:
-    if threshold == math.inf:
-        return Fraction(float(np.finfo(np.float64).max)), True  # all but missing values
     # Numbers near zero are compared as zero, so they all go where zero goes: a bound among them moves to their end.
     if 0 <= threshold <= _NEAR_ZERO:
         return Fraction(_NEAR_ZERO), True
     if -_NEAR_ZERO <= threshold < 0:
         return Fraction(-_NEAR_ZERO), False
-    return Fraction(threshold), True
+    return double_precision(threshold)

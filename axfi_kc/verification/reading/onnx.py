@@ -14,7 +14,7 @@ from axfi_kc.verification.spaces import Bound, single_precision
 __all__ = ["onnx_form"]
 
 
-_TREES = ("TreeEnsembleClassifier", "TreeEnsembleRegressor")
+_TREES = tuple(("ai.onnx.ml", kind) for kind in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"))
 _AS_IT_IS = ("Cast", "Identity", "Concat")  # between the inputs and the trees: columns stay what they are
 
 
@@ -56,9 +56,9 @@ def _only_trees(model: Any) -> Any:
             continue
         seen.add(name)
         node = made[name]
-        if below and node.op_type in _TREES:
+        if below and (node.domain, node.op_type) in _TREES:
             found, below, pending = (node, False, list(node.input)) if not pending else (None, False, [])
-        elif below or node.op_type in _AS_IT_IS:
+        elif below or (node.domain in ("", "ai.onnx") and node.op_type in _AS_IT_IS):
             pending += node.input
         else:
             return None

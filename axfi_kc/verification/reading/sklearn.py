@@ -12,7 +12,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Integer, is_missing
 from axfi_kc.verification.reading.columns import Seen, Split, is_number
 from axfi_kc.verification.reading.forms import Form, LinearForm, OwnTree, Rule, TreeForm, class_name, spread
-from axfi_kc.verification.spaces import present, single_precision
+from axfi_kc.verification.spaces import double_precision, present, single_precision
 
 __all__ = ["Affine", "is_linear", "linear_form", "sklearn_form", "takes_maps"]
 
@@ -67,8 +67,7 @@ def _tree(grown: Any, place: int, width: int, order: list[int], codes: _Numbers)
 
 def _split(node: Any, grown: Any, codes: _Numbers) -> Split:
     if not node["is_categorical"]:
-        # infinity: all but missing values
-        return Fraction(min(float(node["num_threshold"]), float(np.finfo(np.float64).max))), True
+        return double_precision(float(node["num_threshold"]))
     words = grown.raw_left_cat_bitsets[int(node["bitset_idx"])].tolist()
     unseen = bool(node["missing_go_to_left"])
     own = codes[int(node["feature_idx"])].items()

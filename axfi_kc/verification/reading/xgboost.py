@@ -32,7 +32,8 @@ def xgboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeF
     """Return an XGBoost model's trees; None for boosters and objectives this reader leaves to ``predict``."""
     if class_name(_booster(model)) is None:
         return None
-    learner = json.loads(bytes(_booster(model).save_raw("json")))["learner"]
+    document = json.loads(bytes(_booster(model).save_raw("json")))
+    learner, is_clipped = document["learner"], tuple(document["version"]) >= (3, 2)
     booster, objective = learner["gradient_booster"], learner["objective"]["name"]
     if booster["name"] not in ("gbtree", "dart") or objective not in (*_SIGN, *_MULTI, *_PLAIN):
         return None
@@ -46,7 +47,7 @@ def xgboost_form(model: Any, domain: Domain, columns: tuple[Seen, ...]) -> TreeF
     if any("leaf_weights" in tree or len(tree["base_weights"]) != len(tree["left_children"]) for tree, _, _ in rows):
         return None  # leaves with a number per class are left to predict
     trees = [_tree(tree, int(k), n_scores, float(np.float32(f)), names, blank) for tree, k, f in rows]
-    base = _base(learner["learner_model_param"]["base_score"], objective, n_scores)
+    base = _base(learner["learner_model_param"]["base_score"], objective, n_scores, is_clipped=is_clipped)
     if objective == "binary:logitraw" and hasattr(model, "get_booster"):
         base = tuple(b - Fraction(1, 2) for b in base)  # estimators compare the margin itself with a half
     return TreeForm(tuple(trees), base, _rule(model, objective, n_scores), columns)
@@ -121,12 +122,13 @@ def _tree(tree: Any, score: int, n_scores: int, factor: float, names: list[list[
     return OwnTree.of(leaf, tree["split_indices"], splits, (left, right), values, missing)
 
 
-def _base(text: Any, objective: str, n_scores: int) -> tuple[Fraction, ...]:
+def _base(text: Any, objective: str, n_scores: int, *, is_clipped: bool) -> tuple[Fraction, ...]:
     """Return the margins before any tree; that of a logistic objective is saved as a probability."""
     read = json.loads(text) if isinstance(text, str) else text
     given = [float(np.float32(b)) for b in (read if isinstance(read, list) else [read])]
     if objective == "binary:logistic":
-        given = [_logit(p) for p in given]
+        least = np.float32(1e-6)
+        given = [_logit(float(np.clip(np.float32(p), least, 1 - least)) if is_clipped else p) for p in given]
     return tuple(map(Fraction, given * n_scores if len(given) == 1 else given))
 
 
@@ -142,4 +144,6 @@ def _rule(model: Any, objective: str, n_scores: int) -> Rule:
     number = n_scores if objective in _MULTI else 2
     classes = getattr(model, "classes_", None)
     labels = tuple(range(number)) if classes is None else tuple(np.asarray(classes).tolist())
+    if number == 2 and len(labels) == 1:
+        labels = (0, 1)  # what predict gives of one class as well
     return Rule("largest" if objective in _MULTI else "above", labels)
