@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
+from fractions import Fraction
 from itertools import pairwise
 from time import perf_counter, sleep
 from typing import Any
@@ -32,8 +33,9 @@ from axfi_kc.budget import (
 )
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.targets import TARGETS
+from axfi_kc.compilers import compile_mdd
 from axfi_kc.errors import BudgetError, DomainError
-from axfi_kc.explanations import sensitivity
+from axfi_kc.explanations import chances, sensitivity
 from axfi_kc.families import SetFamily
 from axfi_kc.models import CircuitModel
 from tests.support import hard_problems as hard
@@ -266,7 +268,7 @@ def test_parts_of_a_question_say_what_it_took(monkeypatch: pytest.MonkeyPatch) -
 
 def test_each_class_has_what_the_others_left(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float] = []
-    compile_one = sensitivity.compile_mdd
+    compile_one = compile_mdd
 
     def slow(*task: Any, budget: Budget, **options: Any) -> Any:
         given.append(budget.seconds or 0)
@@ -278,6 +280,42 @@ def test_each_class_has_what_the_others_left(monkeypatch: pytest.MonkeyPatch) ->
     ax.sensitivity(lambda p: p[0], domain, ["a"], budget=Budget(seconds=60))
     assert all(later <= earlier - 0.2 for earlier, later in pairwise(given))
     assert len(given) == 3
+
+
+def test_precisions_share_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def slow(*question: Any, budget: Budget) -> Fraction:
+        given.append(budget.seconds or 0)
+        sleep(0.2)
+        return Fraction(1)
+
+    monkeypatch.setattr(chances, "precision_of", slow)
+    problem = ax.Problem.of(lambda p: p[0] + p[1] > 2, ax.Domain([ax.Integer(n, 0, 3) for n in "ab"]), (1, 1))
+    precisions = chances.Precisions(problem, budget=Budget(seconds=60))
+    assert precisions[1] == precisions[2] == 1
+    assert given[1] <= given[0] - 0.2
+
+
+def test_parts_of_a_count_of_examples_share_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    condition, count = queries.condition, queries.count
+
+    def slow(*question: Any, budget: Budget) -> Any:
+        given.append(budget.seconds or 0)
+        sleep(0.2)
+        return condition(*question, budget=budget)
+
+    def noted(*question: Any, budget: Budget, **options: Any) -> int:
+        given.append(budget.seconds or 0)
+        return count(*question, budget=budget, **options)
+
+    domain = ax.Domain([ax.Integer(n, 0, 3) for n in "ab"])
+    circuit = ax.Explainer(lambda p: int(p[0] + p[1] > 2), domain).explain((1, 1)).circuit()
+    monkeypatch.setattr(queries, "condition", slow)
+    monkeypatch.setattr(queries, "count", noted)
+    circuit.count(budget=Budget(seconds=60))
+    assert given[-1] <= given[0] - 0.2
 
 
 def test_the_whole_space_takes_half_of_the_free_memory_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +330,7 @@ def test_the_whole_space_takes_half_of_the_free_memory_at_most(monkeypatch: pyte
         lambda budget: ax.robustness(model, domain, radius=1, budget=budget),
     ]
     for work in works:
-        for budget in (None, Budget(seconds=600)):
+        for budget in (Budget(), Budget(seconds=600)):
             with pytest.raises(BudgetError, match=r"^Half of the free memory, .*B, did not suffice after") as caught:
                 work(budget)
             assert "ax.Budget(bytes=...)" in str(caught.value)

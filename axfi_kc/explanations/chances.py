@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch
 from axfi_kc.domain.distribution import measured_domain
 from axfi_kc.domain.features import Real
 from axfi_kc.domain.from_tables import FeatureNames
@@ -141,7 +141,7 @@ class Precisions:
     problem
         The model and the instance.
     budget
-        What each may cost.
+        The seconds and bytes that all of them may take together, and the nodes that each may.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Precisions:
     """
 
     def __init__(self, problem: Problem, *, budget: Budget | None = None) -> None:
-        self._problem, self._budget = problem, budget
+        self._problem, self._watch = problem, Watch(budget)
         self._known: dict[int, Fraction] = {}
         model = measured_model(problem.model)
         is_apart = model.domain.distribution is None and not model.domain.constraints and has_cells(model)
@@ -162,5 +162,5 @@ class Precisions:
         """Return the precision of a set."""
         if mask not in self._known:
             names = self._problem.domain.names_of(mask)
-            self._known[mask] = precision_of(self._problem, names, budget=self._budget)
+            self._known[mask] = precision_of(self._problem, names, budget=self._watch.rest())
         return self._known[mask]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from axfi_kc.arguments import checked, quoted
-from axfi_kc.budget import Account, Budget
+from axfi_kc.budget import Account, Budget, Watch
 from axfi_kc.circuits import queries
 from axfi_kc.circuits.circuit import Circuit, CircuitBuilder, Size
 from axfi_kc.circuits.files import Variables, save_circuit
@@ -119,9 +119,10 @@ class ExampleCircuit:
         return self._count(self.features, check=check, budget=budget)
 
     def _count(self, features: Sequence[str], *, check: bool = False, budget: Budget | None = None) -> int:
-        fixed = self._own_cells(features)
+        fixed, watch = self._own_cells(features), Watch(budget)
         inner = queries.condition(self.circuit, fixed, budget=budget)
-        return queries.count(inner, fixed=list(fixed), check=check, budget=budget)
+        rest = None if budget is None else watch.rest()  # a check has a limit of its own without one
+        return queries.count(inner, fixed=list(fixed), check=check, budget=rest)
 
     @checked("kind", "budget")
     def weight(
@@ -147,18 +148,19 @@ class ExampleCircuit:
         -----
         Conditioning on the instance elsewhere and a pass over what is left.
         """
+        watch = Watch(budget)
         names = self._named(cxp)
         if kind == "count":
-            return self._count(names, budget=budget)
+            return self._count(names, budget=watch.rest())
         if kind != "ratio":
             raise WeightError(
                 f"A weight is counted as 'ratio' or 'count', but {quoted(kind)} was given; name one of these."
             )
         fixed = self._own_cells(names)
-        inner = queries.condition(self.circuit, fixed, budget=budget)
+        inner = queries.condition(self.circuit, fixed, budget=watch.rest())
         if self.domain.distribution is not None:
             return circuit_share(inner, {i: self._codes[i] for i in fixed})
-        return queries.probability(inner, budget=budget) / possible_share(self.circuit.grid, fixed)
+        return queries.probability(inner, budget=watch.rest()) / possible_share(self.circuit.grid, fixed)
 
     def _named(self, cxp: FeatureNames | None) -> tuple[str, ...]:
         if cxp is None:
