@@ -498,7 +498,7 @@ class Views(UpToRadius):
         held = copy(own)
         # Beside what was found of this explanation already, which stays true.
         vars(held)["further"] = own.further.with_answers(answers, own.domain, own.instance)
-        return held  # type: ignore[no-any-return]
+        return held
 
     @checked("inflate")
     def ask(self: _V, *, min_precision: Number | None = None, inflate: bool = False) -> _V:
