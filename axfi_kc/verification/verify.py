@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.arguments import checked, whole
+from axfi_kc.arguments import checked, has, whole
 from axfi_kc.budget import Budget
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Real
@@ -140,7 +140,7 @@ def _among_rows(rows: Rows) -> Report:
 
 def _check_features(model: Any, domain: Domain) -> None:
     """Raise if a neutral model, which knows its features, has others than an explanation."""
-    own = getattr(getattr(model, "domain", None), "names", domain.names)
+    own = model.domain.names if has(model, "domain") and has(model.domain, "names") else domain.names
     if own != domain.names:
         raise DomainError(
             f"The explanation is about {listing(domain.names)}, but the model about {listing(own)}; give the model of "
