@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -204,8 +204,9 @@ class Axis:
         """Return how many cells lie left of `cut`; missing values lie on neither side."""
         if isinstance(self.feature, Integer):
             cut = _integer_cut(cut)
-        # Each of our cuts up to this one ends a cell on its left.
-        return bisect_right(self.cuts, cut) + self._covers(cut)
+        # Each of our cuts up to this one ends a cell on its left; behind all of them is the last cell.
+        left = bisect_right(self.cuts, cut)
+        return left + (left == len(self.cuts) and self._covers(cut))
 
     def _covers(self, cut: Cut) -> bool:
         """Tell whether the last cell, which no cut of ours ends, also lies left of `cut`."""
@@ -327,8 +328,13 @@ def _integer_cuts(feature: Integer, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
 def _real_cuts(feature: Real, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
     # A closed cut at the low end, or an open one at the high end, sets a single point apart. It has no
     # measure but exists, and so is kept; the other two would leave one side empty.
-    first, last = (feature.low, False), (feature.high, True)
-    return tuple(sorted(c for c in set(cuts) if first < (Fraction(c.value), c.closed) < last))
+    found = sorted(set(cuts), key=lambda cut: (cut.value, cut.closed))
+    first = bisect_right(found, (feature.low, False), key=_exact_place)
+    return tuple(found[first : bisect_left(found, (feature.high, True), key=_exact_place)])
+
+
+def _exact_place(cut: Cut) -> tuple[Fraction, bool]:
+    return Fraction(cut.value), cut.closed
 
 
 def _shares_of_values(feature: Categorical) -> tuple[Fraction, ...]:
@@ -390,7 +396,7 @@ class Grid:
     fixed: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, domain: Domain, cuts: Sequence[Iterable[Cut]]) -> Grid:
+    def of(cls, domain: Domain, cuts: Iterable[Iterable[Cut]]) -> Grid:
         """Cut each feature of `domain` by its own `cuts`, and by those of the domain's constraints."""
         pairs = zip(domain.features, cuts, strict=True)
         return cls(domain, tuple(Axis.of(f, {*c, *constraint_cuts(domain, f)}) for f, c in pairs))
@@ -578,20 +584,6 @@ class Grid:
     def n_points(self) -> int:
         """The number of cell vectors."""
         return math.prod(self.n_cells)
-
-    def left_masks(self, tests: Sequence[tuple[int, int, Split, bool]]) -> list[npt.NDArray[np.uint8]]:
-        """Return for each test, of (feature, which of its columns, split, missing go left), the cells that go left.
-
-        Notes
-        -----
-        Equal tests, of which ensembles have many, share one mask.
-        """
-        masks: dict[tuple[int, int, Split, bool], npt.NDArray[np.uint8]] = {}
-        for test in tests:
-            if test not in masks:
-                i, component, split, missing = test
-                masks[test] = self.axes[i].left_mask(component, split, missing=missing)
-        return [masks[test] for test in tests]
 
     def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cells of points given by their codes, a row each."""

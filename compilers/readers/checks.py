@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import DomainError, ModelFileError
 from axfi_kc.json_text import distinct_keys
 from axfi_kc.models import TreeNodes
+from axfi_kc.models.base import reading
 
 __all__ = [
     "Floats",
@@ -39,6 +40,7 @@ __all__ = [
     "count",
     "counts",
     "differing",
+    "each_tree",
     "float_lists",
     "floats",
     "int_lists",
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 
+_T = TypeVar("_T")
 _BEYOND_FLOAT32 = 2**128 - 2**103  # the least number that float32 rounds to infinity
 
 
@@ -176,6 +179,11 @@ def constant(n_scores: int) -> TreeNodes:
     """Return the tree of one leaf, all zero: what a model without trees adds."""
     none = np.array([-1], dtype=np.int64)
     return TreeNodes(none, [None], none, none, np.zeros((1, n_scores)), np.zeros(1, np.bool_))
+
+
+def each_tree(trees: Iterable[_T]) -> Iterable[_T]:
+    """Return the trees of a model, with a look before each at the budget of the question that needs the model."""
+    return reading().paced(trees, at_once=1)
 
 
 Ints = npt.NDArray[np.int64]

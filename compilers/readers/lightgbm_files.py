@@ -17,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from axfi_kc.compilers.readers.checks import check_columns, check_whole_codes, codes_of_column, constant, spread
+from axfi_kc.compilers.readers.checks import (
+    check_columns,
+    check_whole_codes,
+    codes_of_column,
+    constant,
+    each_tree,
+    spread,
+)
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Cut, Holed
 from axfi_kc.errors import ModelFileError, UnsupportedModelError
@@ -80,7 +87,7 @@ def parse_lightgbm(text: str) -> LightGBMText:
             is_averaged="average_output" in entries,
             names=names,
             categories=_categories(text, infos),
-            trees=tuple(_tree(_entries(block), len(names)) for block in blocks),
+            trees=tuple(_tree(_entries(block), len(names)) for block in each_tree(blocks)),
         )
     except UnsupportedModelError:
         raise
@@ -240,7 +247,7 @@ def sum_of_text(text: LightGBMText, domain: Domain, labels: tuple[Hashable, ...]
     rule = _rule(text, labels)
     _check_columns(text, domain)
     # Trees of an iteration come one per score, in turn.
-    trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(text.trees)]
+    trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(each_tree(text.trees))]
     return TreeSum.of(domain, trees or [constant(text.n_scores)], rule=rule)
 
 

@@ -37,6 +37,7 @@ from axfi_kc.compilers.readers.checks import (
     check_whole_codes,
     count,
     counts,
+    each_tree,
     float_lists,
     floats,
     int_lists,
@@ -645,7 +646,7 @@ def _nodes(file: XGBoostFile, n_trees: int, absent: _Absent) -> list[TreeNodes]:
             values=scores,
             missing_left=None if tree.default_left is None else tree.default_left == plain,
         )
-        for tree, plain, scores in zip(trees, straight, _scores(file, n_trees), strict=True)
+        for tree, plain, scores in each_tree(zip(trees, straight, _scores(file, n_trees), strict=True))
     ]
 
 
