@@ -83,16 +83,16 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
     (True, True, True)
     """
     limits = np.asarray(thresholds, dtype=np.float64)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):  # infinities and numbers next to 0 are what they should be
         # Rounds to nearest, so `last` is the threshold or a neighbour on either side of it; beyond the range
         # of float32 it is infinite.
         last = limits.astype(np.float32)
-    # Step back where rounding went past the threshold: `last` is then the largest float32 that goes left.
-    too_far = last >= limits if strict else last > limits
-    last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
-    following = np.nextafter(last, np.float32(np.inf))
-    # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
-    middle = (last.astype(np.float64) + following.astype(np.float64)) / 2
+        # Step back where rounding went past the threshold: `last` is then the largest float32 that goes left.
+        too_far = last >= limits if strict else last > limits
+        last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
+        following = np.nextafter(last, np.float32(np.inf))
+        # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
+        middle = (last.astype(np.float64) + following.astype(np.float64)) / 2
     # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
     even = (last.view(np.int32) & 1) == 0
     # Past the largest float32 there is no neighbour to meet half-way; then the threshold is taken as it is.

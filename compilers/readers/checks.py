@@ -281,7 +281,7 @@ def floats(whole: Any, key: str, size: int) -> Floats:
         raise ModelFileError(f"Entry {key!r} should hold numbers, but it holds something else.")
     check_size(items, key, size)
     if isinstance(items, np.ndarray):
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return items.astype(np.float32)
     return rounded(items)
 
@@ -292,7 +292,7 @@ def rounded(literals: Sequence[Any]) -> Floats:
     Rounding to float64 first is wrong for a decimal next to the middle of two float32 numbers.
     """
     doubles = np.array([_as_double(x) for x in literals], dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         singles = doubles.astype(np.float32)
         back = singles.astype(np.float64)
         other = np.nextafter(singles, np.where(doubles > back, np.inf, -np.inf).astype(np.float32))

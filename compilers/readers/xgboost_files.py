@@ -605,7 +605,7 @@ class _Absent:
 
 def _absent(file: XGBoostFile, reading: Reading) -> _Absent:
     """Return what counts as missing to a model, which must say where missing values go."""
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         missing = number = float(np.float32(reading.missing))
     if not math.isfinite(number):  # no value that predict accepts is rounded to infinity
         if reading.is_sparse:
