@@ -186,8 +186,8 @@ def compile_model(
         The order of the features: ``"influence"``, ``"force"``, ``"given"``, or their names;
         see :func:`axfi_kc.compilers.feature_orders.feature_order`.
     budget
-        What the compilation may cost. The diagram of a large ensemble does not fit: where neither nodes nor bytes are
-        limited, it may take half of the free memory.
+        What reading the model and the compilation may cost. The diagram of a large ensemble does not fit: where neither
+        nodes nor bytes are limited, it may take half of the free memory.
     options
         Further options of the target, such as ``code="binary"`` of an OBDD or ``vtree="balanced"``
         of an SDD; see :func:`axfi_kc.circuits.targets.target_of`.
@@ -215,8 +215,11 @@ def compile_model(
     >>> compile_model(lambda p: int(p in ones), domain, target="obdd", code="binary").count()
     7
     """
-    form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
-    made = compile_target(form, wanted, similarity, target=target, similar=True, order=order, budget=budget, **options)
+    watch = Watch(budget)
+    with preparing(budget):
+        form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
+    rest = watch.rest()
+    made = compile_target(form, wanted, similarity, target=target, similar=True, order=order, budget=rest, **options)
     return CompiledModel(made, wanted, {}, options)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from axfi_kc.arguments import quoted
+from axfi_kc.budget import Account
 from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError
 from axfi_kc.families.force import force_order
@@ -21,7 +22,7 @@ Order = str | Sequence[str]
 """A word of `ORDERS`, or the names of all features, first to last."""
 
 
-def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
+def feature_order(order: Order, domain: Domain, uses: Uses, *, account: Account | None = None) -> list[int]:
     """Return the features, first to last.
 
     Parameters
@@ -35,9 +36,13 @@ def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
         The features.
     uses
         How the model uses them.
+    account
+        What ``"force"`` may cost.
 
     Raises
     ------
+    BudgetError
+        If the budget of the account was spent.
     DomainError
         If `order` is an unknown word, or does not name every feature once.
 
@@ -66,7 +71,7 @@ def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
     [1, 0]
     """
     if isinstance(order, str):
-        return _by_word(order, uses)
+        return _by_word(order, uses, account)
     found = [domain.index(name) for name in order]
     if sorted(found) != list(range(len(domain))):
         raise DomainError(
@@ -76,12 +81,12 @@ def feature_order(order: Order, domain: Domain, uses: Uses) -> list[int]:
     return found
 
 
-def _by_word(order: str, uses: Uses) -> list[int]:
+def _by_word(order: str, uses: Uses, account: Account | None) -> list[int]:
     by_influence = np.argsort(-uses.influence, kind="stable").tolist()
     if order == "influence":
         return by_influence
     if order == "force":
-        return force_order(by_influence, uses.groups)
+        return force_order(by_influence, uses.groups, account=account)
     if order == "given":
         return sorted(by_influence)
     raise DomainError(

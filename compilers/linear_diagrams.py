@@ -91,7 +91,7 @@ def _threshold(model: LinearModel, flags: Sequence[bool], order: Sequence[int], 
     if flags[0] == flags[1]:
         return table.circuit(int(flags[0]))
     gains, base = _one_sum(model)
-    trees = OrderedTrees(order, tables=((i, gains[i]) for i in order), spend=account.spend)
+    trees = OrderedTrees(order, tables=((i, gains[i]) for i in order), account=account)
     return table.circuit(node_above_zero(trees, base, table=table), negated=flags[0])
 
 
@@ -112,7 +112,10 @@ def _sums(model: LinearModel, is_dissimilar: Callable[[Any], bool], order: Seque
     for i in order:
         gains = list(zip(*(model.gains(i, k) for k in scores), strict=True))
         account.spend(len(layer))
-        rows = {sums: [reduced([t + g for t, g in zip(sums, row, strict=True)]) for row in gains] for sums in layer}
+        rows = {
+            sums: [reduced([t + g for t, g in zip(sums, row, strict=True)]) for row in gains]
+            for sums in account.paced(layer)
+        }
         layers.append((i, rows))
         layer = {below for row in rows.values() for below in row}
     found = {sums: build.true if is_dissimilar(model.output_of(sums, 0)) else build.false for sums in layer}

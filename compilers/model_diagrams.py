@@ -106,7 +106,7 @@ class Task(NamedTuple):
 
     def features(self, model: Model) -> list[int]:
         """Return the features, first to last."""
-        return feature_order(self.order, model.domain, model.uses())
+        return feature_order(self.order, model.domain, model.uses(), account=self.account)
 
 
 @singledispatch
@@ -135,7 +135,7 @@ class _Nodes:
 
     def above_zero(self, sets: Sequence[LeafSets], values: Sequence[Sequence[int]], base: int = 0) -> int:
         """Return the node of "`base` plus the trees is above 0"."""
-        trees = OrderedTrees(self.order, zip(sets, values, strict=True), spend=self.task.spend)
+        trees = OrderedTrees(self.order, zip(sets, values, strict=True), account=self.task.account)
         return node_above_zero(trees, base, table=self.table)
 
     def above_zero_of(self, ensemble: Ensemble, values: Sequence[int], base: int) -> int:
@@ -175,21 +175,22 @@ def _boxes(model: Boxes, task: Task) -> Circuit:
 def _trees(model: TreeSum, task: Task) -> Circuit:
     made = _Nodes(model, task)
     if model.n_trees == 1:
-        sets, flags = _leaf_sets_of_trees(model), made.flags(model.leaf_outputs())
+        sets, flags = _leaf_sets_of_trees(model, task.account), made.flags(model.leaf_outputs())
         return made.circuit(made.above_zero(sets, [[flags[leaf] for leaf in sets[0].leaves]]))
     output, complement = task.similarity.sought(task.output, model.labels)
     margins = Margins.of(model, output, task.similarity.delta)
+    task.account.look()  # a pass over all leaves, which takes a while
     sums = zip(margins.values.T.tolist(), margins.base.tolist(), strict=True)
     if Ensemble.fits(model):
         ensemble = Ensemble(model, made.order)
         roots = [made.above_zero_of(ensemble, values, base) for values, base in sums]
     else:
-        sets = _leaf_sets_of_trees(model)
+        sets = _leaf_sets_of_trees(model, task.account)
         roots = [made.above_zero(sets, [[v[leaf] for leaf in s.leaves] for s in sets], base) for v, base in sums]
     return made.union(roots, complement=complement)
 
 
-def _leaf_sets_of_trees(model: TreeSum) -> list[LeafSets]:
+def _leaf_sets_of_trees(model: TreeSum, account: Account) -> list[LeafSets]:
     """Return the leaves of each tree by cell.
 
     Notes
@@ -199,7 +200,7 @@ def _leaf_sets_of_trees(model: TreeSum) -> list[LeafSets]:
     feature, left, right, leaf = (a.tolist() for a in (model.feature, model.left, model.right, model.leaf))
     offset, sides, turns = model.mask_offset.tolist(), model.left_mask.tobytes(), _turns(model)
     made = []
-    for root in model.tree_offset[:-1].tolist():
+    for root in account.paced(model.tree_offset[:-1].tolist(), at_once=1):
         nodes = _parents_first(feature, left, right, root)
         leaves = [n for n in nodes if feature[n] < 0]
         # One bit per leaf, so that "which leaves are still open" is an int and intersecting is one operation.

@@ -8,7 +8,7 @@ that differ by a constant are one node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -32,6 +32,7 @@ _LIMB = 52  # bits of every limb but the first, as in the kernels
 _ONE_LIMB = 62  # bits that a single limb holds
 _FIRST_LIMB = 60  # bits of the first of several: carries go there
 _BYTES, _BYTES_OF_LIMB = 156, 80  # that one of these takes
+_SETS_AT_ONCE = 1 << 10  # sets of leaves that are looked at between two looks at the clock
 _SMALLEST = 1 << 12  # sets of leaves of a tree, and residual trees, at first
 
 
@@ -73,8 +74,8 @@ class OrderedTrees:
         Leaf sets and the leaves' values (one per entry of ``leaves``), for each tree.
     tables
         Further trees, of one test each: its feature, and what each cell adds.
-    spend
-        Called with a number of residual trees before they are made; may raise.
+    account
+        Charged with residual trees before they are made; may raise.
 
     Attributes
     ----------
@@ -88,9 +89,9 @@ class OrderedTrees:
         trees: Iterable[tuple[LeafSets, Sequence[int]]] = (),
         *,
         tables: Iterable[tuple[int, Sequence[int]]] = (),
-        spend: Callable[[int], None],
+        account: Account,
     ) -> None:
-        self._spend = spend
+        self._account = account
         self._number: dict[tuple[int, tuple[tuple[int, int, int], ...]], int] = {}
         self.place: list[int] = [len(order)]
         self.mosts: list[int] = [0]
@@ -112,23 +113,25 @@ class OrderedTrees:
         for i in features:
             # One value left means that no later feature matters: a constant, residual tree 0.
             layer = []
-            for s in open_sets:
+            for s in self._account.paced(open_sets, at_once=_SETS_AT_ONCE):
                 first = (s & -s).bit_length() - 1
                 if s & others[first]:
                     layer.append(s)
                 else:
                     found[s] = (values[first], 0)
             # Once per layer, before it is made: the layers are what can grow exponentially.
-            self._spend(len(layer))
+            self._account.spend(len(layer))
             layers.append(layer)
             # Never an empty set: some leaf takes any completion of the cells chosen so far.
-            open_sets = {s & part for part in set(sets.of_runs[i][1]) for s in layer}
+            parts, open_sets = set(sets.of_runs[i][1]), set[int]()
+            for s in self._account.paced(layer):
+                open_sets.update([s & part for part in parts])
         found.update({s: (values[(s & -s).bit_length() - 1], 0) for s in open_sets})
         # From the last feature up: sets of a layer lead to sets that are found already.
         for i, layer in zip(reversed(features), reversed(layers), strict=True):
-            place, (ends, parts) = place_of[i], sets.of_runs[i]
-            for s in layer:
-                found[s] = self._node(place, ends, [found[s & part] for part in parts])
+            place, (ends, of_runs) = place_of[i], sets.of_runs[i]
+            for s in self._account.paced(layer):
+                found[s] = self._node(place, ends, [found[s & part] for part in of_runs])
         return found[everything]
 
     def _node(self, place: int, ends: Sequence[int], row: list[Amount]) -> Amount:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from axfi_kc.arguments import called, checked, quoted
-from axfi_kc.budget import Budget, Watch, bounding_memory
+from axfi_kc.budget import Budget, Watch, bounding_memory, preparing
 from axfi_kc.circuits.circuit import Circuit
 from axfi_kc.circuits.queries.recounting import recount
 from axfi_kc.circuits.targets import TARGETS, Mdd, Obdd, Sdd, Target, language_of, reordered, target_of
@@ -20,6 +20,7 @@ from axfi_kc.compilers.feature_orders import ORDERS, Order, feature_order
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.measures import Number
 from axfi_kc.errors import BudgetError, CircuitError, MissingExtraError
+from axfi_kc.models import Model, Similarity
 from axfi_kc.models.support import possible_share
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ def compare_sizes(
         Whether to add a row for each after a search for a better order: sifting of MDDs and OBDDs,
         PySDD's search for a vtree.
     budget
-        What each row may cost, the compilation of the model included; a row that does not fit says so in its note. The
-        check of the first row by a second route has as much once more.
+        What each row may cost, reading and compiling the model included; a row that does not fit says so in its note.
+        The check of the first row by a second route has as much once more.
     progress
         Whether to show a progress bar.
     on_row
@@ -232,8 +233,14 @@ def size_rows(
     """Compile in each way of `plan` and yield its row as soon as it is known."""
     # Sizes do not depend on a joint distribution; the probabilities that confirm them are of independent features.
     domain = domain.with_distribution(None)
-    form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
-    whole = question_about(model, domain.unconstrained, output=output, delta=delta)[0] if domain.constraints else form
+    watch = Watch(budget)
+    try:
+        with preparing(budget):
+            forms, wanted, similarity = _questions(model, domain, output, delta)
+    except BudgetError as error:
+        yield from (replace(way.row, note=str(error)) for way in plan)
+        return
+    budget = watch.rest()
     made: dict[tuple[bool, str, str | None], tuple[Circuit | str, float]] = {}
     first: dict[str | None, SizeRow] = {}
 
@@ -243,11 +250,9 @@ def size_rows(
         key = language_of(way.target).direct, str(way.order), way.constraints
         if key not in made:
             begin = time.perf_counter()
-            asked = whole if way.constraints == "without" else form
+            options: dict[str, Any] = {"target": way.target, "order": way.order, "budget": budget}
             try:
-                found: Circuit | str = base_circuit(
-                    asked, wanted, similarity, target=way.target, similar=True, order=way.order, budget=budget
-                )
+                found: Circuit | str = base_circuit(forms[way.constraints], wanted, similarity, similar=True, **options)
             except BudgetError as error:
                 found = str(error)
             made[key] = found, time.perf_counter() - begin
@@ -258,7 +263,7 @@ def size_rows(
         if isinstance(circuit, str):
             yield replace(way.row, note=circuit)
             continue
-        features = feature_order(way.order, domain, form.uses())
+        features = feature_order(way.order, domain, forms["with"].uses())
         row = _measured(way, circuit, seconds, features, budget)
         if row.nodes is not None:
             if way.constraints not in first:
@@ -267,6 +272,17 @@ def size_rows(
             same = (row.count, row.probability) == (judge.count, judge.probability)
             row = replace(row, agrees=judge.agrees if same else False)
         yield row
+
+
+def _questions(
+    model: Any, domain: Domain, output: Any, delta: Number | None
+) -> tuple[dict[str | None, Model], Hashable, Similarity]:
+    """Return the model's form for each way to take constraints, the output that is meant, and what counts as that."""
+    form, wanted, similarity = question_about(model, domain, output=output, delta=delta)
+    forms: dict[str | None, Model] = {None: form, "with": form}
+    if domain.constraints:
+        forms["without"] = question_about(model, domain.unconstrained, output=output, delta=delta)[0]
+    return forms, wanted, similarity
 
 
 def _measured(way: Way, circuit: Circuit, before: float, order: list[int], budget: Budget) -> SizeRow:

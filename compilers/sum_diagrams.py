@@ -190,7 +190,7 @@ def compile_kernels() -> None:
     """Compile the kernels on two small sums, or load them from disk, before a budget's clock starts."""
     grid = Grid.of_values(Domain([Integer("a", 0, 1), Integer("b", 0, 1)]))
     table = MddTable(grid, [0, 1], account=Account(None, goal="diagram"))
-    trees = OrderedTrees([0, 1], tables=[(0, [0, 1]), (1, [0, 2])], spend=lambda _: None)
+    trees = OrderedTrees([0, 1], tables=[(0, [0, 1]), (1, [0, 2])], account=table.account)
     search = _Search(trees.flat(1), [1, 2], -1, 9, table)
     # Growth calls a kernel too, which would otherwise be compiled in the middle of a measured compilation.
     table._grow_table(1)

@@ -9,14 +9,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from axfi_kc.budget import Budget
+from axfi_kc.budget import Budget, Watch, preparing
 from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
 from axfi_kc.cli.inputs import Given, Listed, add_command, add_inputs, add_json, given
 from axfi_kc.cli.outputs import add_output, writable
 from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
+from axfi_kc.domain.domain import Domain
 from axfi_kc.errors import DomainError
+from axfi_kc.models import Model
 
 __all__ = ["add_compile", "add_sizes"]
 
@@ -65,17 +67,24 @@ def _add_output(command: argparse.ArgumentParser, budget: str = "give up after")
     command.add_argument("--seconds", type=float, metavar="S", help=f"{budget} S seconds")
 
 
-def _output_of(inputs: Given, text: str | None, delta: float | None) -> Any:
+def _output_of(model: Any, domain: Domain, text: str | None, delta: float | None) -> Any:
     """Return the output that is meant by a text: classes may be numbers or words."""
     from axfi_kc.compilers.compiled_model import question_about
 
     readings: list[Any] = [None] if text is None else [text, *_numbers(text)]
     for reading in readings[:-1]:
         with suppress(DomainError, ValueError):
-            question_about(inputs.model, inputs.domain, output=reading, delta=delta)
+            question_about(model, domain, output=reading, delta=delta)
             return reading
-    question_about(inputs.model, inputs.domain, output=readings[-1], delta=delta)
+    question_about(model, domain, output=readings[-1], delta=delta)
     return readings[-1]
+
+
+def _read(inputs: Given, budget: Budget) -> Model:
+    from axfi_kc.compilers.readers import read_model
+
+    with preparing(budget):
+        return read_model(inputs.model, inputs.domain)
 
 
 def _numbers(text: str) -> list[int | float]:
@@ -92,21 +101,24 @@ def _run(options: argparse.Namespace) -> None:
 
     with working("reading"):
         inputs = given(options)
-        output = _output_of(inputs, options.output, options.delta)
-    chosen = {"code": options.code, "vtree": options.vtree}
-    begin = perf_counter()
+    budget = Budget(seconds=options.seconds)
+    begin, watch = perf_counter(), Watch(budget)
     with working("compiling"):
+        model = _read(inputs, budget)
+        output = _output_of(model, inputs.domain, options.output, options.delta)
+        chosen = {"code": options.code, "vtree": options.vtree}
         compiled = compile_model(
-            inputs.model,
+            model,
             inputs.domain,
             output=output,
             delta=options.delta,
             target=options.to,
             order=options.order,
-            budget=None if options.seconds is None else Budget(seconds=options.seconds),
+            budget=watch.rest(),
             **{key: value for key, value in chosen.items() if value is not None},
         )
-    facts, space = _facts(compiled, perf_counter() - begin), Space.over(inputs.domain)
+        facts = _facts(compiled, perf_counter() - begin, watch.rest())
+    space = Space.over(inputs.domain)
     wrote = [path for path in (options.save, options.picture) if path is not None]
     if options.save is not None:
         compiled.save(writable(options.save, "circuit", options))
@@ -120,7 +132,7 @@ def _run(options: argparse.Namespace) -> None:
     print_written(wrote)
 
 
-def _facts(compiled: Any, seconds: float) -> dict[str, Any]:
+def _facts(compiled: Any, seconds: float, budget: Budget) -> dict[str, Any]:
     size = compiled.size
     return {
         "language": compiled.language,
@@ -128,8 +140,8 @@ def _facts(compiled: Any, seconds: float) -> dict[str, Any]:
         "nodes": size.nodes,
         "edges": size.edges,
         "bytes": compiled.bytes,
-        "count": None if compiled.domain.size is None else compiled.count(),
-        "probability": compiled.probability(),
+        "count": None if compiled.domain.size is None else compiled.count(budget=budget),
+        "probability": compiled.probability(budget=budget),
         "seconds": round(seconds, 3),
     }
 
@@ -184,10 +196,10 @@ def _run_sizes(options: argparse.Namespace) -> None:
     from axfi_kc.plots import plot_sizes
     from axfi_kc.plots.style import save_picture
 
+    budget = Budget(seconds=60 if options.seconds is None else options.seconds)
     with working("reading"):
         inputs = given(options)
-        output = _output_of(inputs, options.output, options.delta)
-    budget = Budget(seconds=60 if options.seconds is None else options.seconds)
+        output = _output_of(_read(inputs, budget), inputs.domain, options.output, options.delta)
     columns = [c for c in _COLUMNS if c != "constraints" or inputs.domain.constraints]
     if not options.json:
         print(*text_table(columns, [], widths=_WIDTHS), sep="\n")

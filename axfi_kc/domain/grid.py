@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -104,7 +104,7 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
     (True, True, True)
     """
     limits = np.asarray(thresholds, dtype=np.float64)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):  # infinities and numbers next to 0 are what they should be
         # Rounds to nearest, so `last` is the threshold or a neighbour on either side of it; beyond the range
         # of float32 it is infinite.
         last = limits.astype(np.float32)
@@ -112,10 +112,10 @@ def float32_cuts(thresholds: npt.ArrayLike, *, strict: bool) -> list[Cut]:
         too_far = last >= limits if strict else last > limits
         last = np.where(too_far, np.nextafter(last, np.float32(-np.inf)), last)
         following = np.nextafter(last, np.float32(np.inf))
-    # Numbers far away round to infinity as they would to the next power of two.
-    low, high = (np.clip(k.astype(np.float64), -_FLOAT32_END, _FLOAT32_END) for k in (last, following))
-    # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
-    middle = (low + high) / 2
+        # Numbers far away round to infinity as they would to the next power of two.
+        low, high = (np.clip(k.astype(np.float64), -_FLOAT32_END, _FLOAT32_END) for k in (last, following))
+        # Exact: the sum of two neighbouring float32 numbers takes 25 bits.
+        middle = (low + high) / 2
     # The half-way point rounds to the neighbour with an even mantissa, so it goes left iff `last` is it.
     even = (last.view(np.int32) & 1) == 0
     cuts = [Cut(float(m), bool(e)) for m, e in zip(middle, even, strict=True)]
@@ -241,8 +241,9 @@ class Axis:
         """Return how many cells lie left of `cut`; missing values lie on neither side."""
         if isinstance(self.feature, Integer):
             cut = _integer_cut(cut)
-        # Each of our cuts up to this one ends a cell on its left.
-        return bisect_right(self.cuts, cut) + self._covers(cut)
+        # Each of our cuts up to this one ends a cell on its left; behind all of them is the last cell.
+        left = bisect_right(self.cuts, cut)
+        return left + (left == len(self.cuts) and self._covers(cut))
 
     def _covers(self, cut: Cut) -> bool:
         """Tell whether the last cell, which no cut of ours ends, also lies left of `cut`."""
@@ -364,8 +365,13 @@ def _integer_cuts(feature: Integer, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
 def _real_cuts(feature: Real, cuts: Iterable[Cut]) -> tuple[Cut, ...]:
     # A closed cut at the low end, or an open one at the high end, sets a single point apart. It has no
     # measure but exists, and so is kept; the other two would leave one side empty.
-    first, last = (feature.low, False), (feature.high, True)
-    return tuple(sorted(c for c in set(cuts) if first < (Fraction(c.value), c.closed) < last))
+    found = sorted(set(cuts), key=lambda cut: (cut.value, cut.closed))
+    first = bisect_right(found, (feature.low, False), key=_exact_place)
+    return tuple(found[first : bisect_left(found, (feature.high, True), key=_exact_place)])
+
+
+def _exact_place(cut: Cut) -> tuple[Fraction, bool]:
+    return Fraction(cut.value), cut.closed
 
 
 def _shares_of_values(feature: Categorical) -> tuple[Fraction, ...]:
@@ -427,7 +433,7 @@ class Grid:
     fixed: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, domain: Domain, cuts: Sequence[Iterable[Cut]]) -> Grid:
+    def of(cls, domain: Domain, cuts: Iterable[Iterable[Cut]]) -> Grid:
         """Cut each feature of `domain` by its own `cuts`, and by those of the domain's constraints."""
         pairs = zip(domain.features, cuts, strict=True)
         return cls(domain, tuple(Axis.of(f, {*c, *constraint_cuts(domain, f)}) for f, c in pairs))
@@ -615,20 +621,6 @@ class Grid:
     def n_points(self) -> int:
         """The number of cell vectors."""
         return math.prod(self.n_cells)
-
-    def left_masks(self, tests: Sequence[tuple[int, int, Split, bool]]) -> list[npt.NDArray[np.uint8]]:
-        """Return for each test, of (feature, which of its columns, split, missing go left), the cells that go left.
-
-        Notes
-        -----
-        Equal tests, of which ensembles have many, share one mask.
-        """
-        masks: dict[tuple[int, int, Split, bool], npt.NDArray[np.uint8]] = {}
-        for test in tests:
-            if test not in masks:
-                i, component, split, missing = test
-                masks[test] = self.axes[i].left_mask(component, split, missing=missing)
-        return [masks[test] for test in tests]
 
     def locate(self, codes: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cells of points given by their codes, a row each."""

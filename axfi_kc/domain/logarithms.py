@@ -111,6 +111,13 @@ def log_sum(
     return Interval(Fraction(low, _UNIT), Fraction(high, _UNIT))
 
 
+def _context() -> Context:
+    """Return a context of our own: that of the process may round, trap and clamp as its owner likes."""
+    return Context(
+        prec=_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9, capitals=1, clamp=0, flags=[], traps=[]
+    )
+
+
 def _bounds(number: Fraction) -> tuple[int, int]:
     """Return two integers of the unit between which the natural logarithm of a number lies."""
     if number <= 0:
@@ -121,8 +128,7 @@ def _bounds(number: Fraction) -> tuple[int, int]:
     for sign, whole in ((1, number.numerator), (-1, number.denominator)):
         if whole > 1:
             # Digits before the point are few: a number of a million bits has a logarithm of six.
-            context = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN, Emax=10**9, Emin=-(10**9))
-            found = sign * Fraction(context.ln(Decimal(whole)))
+            found = sign * Fraction(_context().ln(Decimal(whole)))
             low += math.floor(found * _UNIT) - 1
             high += math.ceil(found * _UNIT) + 1
     return low, high

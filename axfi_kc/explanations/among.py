@@ -139,12 +139,19 @@ def _check_aligned(rows: Any, outputs: Any) -> None:
 
 def _check_labels(outputs: Sequence[Any]) -> None:
     """Raise if outputs are numbers of a regression: some are not whole."""
-    number = next((y for y in outputs if isinstance(y, _NUMBERS) and y % 1 != 0), None)
+    number = next((y for y in outputs if isinstance(y, _NUMBERS) and not _is_whole(y)), None)
     if number is not None:
         raise SimilarityError(
             f"Outputs such as {shown(number)} are those of a regression, which needs delta, the largest difference in "
             "output that counts as similar, but none was given; pass delta=..., or labels as whole numbers or text."
         )
+
+
+def _is_whole(number: Any) -> bool:
+    try:
+        return Fraction(number if isinstance(number, Fraction | Decimal) else float(number)).denominator == 1
+    except (ValueError, OverflowError):  # NaN, or infinite
+        return False
 
 
 def _widened(domain: Domain, x: Any) -> Domain:

@@ -593,7 +593,9 @@ class Explanation(Views):
         return plausibility_at(self.problem, codes, changed)
 
     def counterfactuals(self) -> Iterator[Counterfactual]:
-        """Iterate over ever nearer adversarial examples, the first of them found at once; the last is the nearest.
+        """Iterate over adversarial examples, the first found at once, each strictly nearer than the one before.
+
+        The last is as near as :meth:`counterfactual`; it may be another one where several are as near.
 
         Raises
         ------
@@ -604,7 +606,7 @@ class Explanation(Views):
         --------
         >>> from axfi_kc import Domain, Explainer, Integer
         >>> e = Explainer(lambda p: p[0] + p[1] > 6, Domain([Integer("a", 0, 9), Integer("b", 0, 9)])).explain((2, 2))
-        >>> [c.changes for c in e.counterfactuals()][-1] == e.counterfactual().changes
+        >>> [c.distance for c in e.counterfactuals()][-1] == e.counterfactual().distance
         True
         """
         masks, rest = self._masks_to_change()

@@ -635,7 +635,7 @@ class SavedExplanation(Views, SavedData):
         return counterfactual_of(self._problem(), self.cxps, cxp, seed=seed, first=first)
 
     def counterfactuals(self) -> Iterator[Counterfactual]:
-        """Iterate over ever nearer adversarial examples, as :meth:`axfi_kc.Explanation.counterfactuals` does."""
+        """Iterate over strictly nearer adversarial examples, as :meth:`axfi_kc.Explanation.counterfactuals` does."""
         problem = self._problem()
         return improving_counterfactuals(problem, self._masks())
 

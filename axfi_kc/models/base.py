@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import checked, quoted
+from axfi_kc.budget import Account, preparation
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import Number, counted, exact
@@ -36,6 +37,7 @@ __all__ = [
     "Uses",
     "adding_error",
     "check_never_missing",
+    "reading",
 ]
 
 
@@ -201,6 +203,17 @@ def check_never_missing(domain: Domain) -> None:
             f"The model predicts nothing where a value is missing, but feature {odd.name!r} may be; impute it in a "
             "pipeline before the model, or give the domain missing=0."
         )
+
+
+def reading() -> Account:
+    """Return the account of a model that is being read, for which the question pays that needs it.
+
+    Examples
+    --------
+    >>> sum(reading().paced([1, 2, 3]))
+    6
+    """
+    return Account(preparation(), goal="reading of the model", advice="allow more", unit="trees", at_once=1)
 
 
 def adding_error(n: int, unit: Fraction) -> Fraction:

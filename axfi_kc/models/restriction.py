@@ -79,11 +79,8 @@ def _grid(model: GriddedModel, domain: Domain) -> tuple[Grid, list[Cells]]:
 @restricted.register
 def _trees(model: TreeSum, domain: Domain) -> TreeSum:
     grid, cells = _grid(model, domain)
-    masks = []
-    for feature, start in zip(model.feature.tolist(), model.mask_offset.tolist(), strict=True):
-        masks.append(model.left_mask[start + cells[feature]] if feature >= 0 else np.zeros(0, np.uint8))
-    offsets = np.cumsum([0, *map(len, masks)])[:-1].astype(np.int64)
-    return replace(model, grid=grid, mask_offset=offsets, left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]))
+    offsets, left_mask = model.tables_on(cells)
+    return replace(model, grid=grid, mask_offset=offsets, left_mask=left_mask)
 
 
 @restricted.register

@@ -14,7 +14,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Grid
 from axfi_kc.domain.measures import counted
 from axfi_kc.errors import DomainError, UnsupportedModelError
-from axfi_kc.models.base import ListedModel
+from axfi_kc.models.base import ListedModel, reading
 
 __all__ = ["TableModel"]
 
@@ -89,7 +89,8 @@ class TableModel(ListedModel):
             raise DomainError(
                 f"A function is tabulated on at most {_LARGEST} points, but this domain has {size}; narrow it."
             )
-        return cls.from_outputs(domain, (called(function, "A model", point) for point in domain.points()))
+        points = reading().paced(domain.points())
+        return cls.from_outputs(domain, (called(function, "A model", point) for point in points))
 
     @property
     def words(self) -> str:

@@ -21,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.arguments import is_hashable, is_listable, quoted
+from axfi_kc.budget import Account
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature, Integer
 from axfi_kc.domain.grid import Cut, Grid, Holed, Split
 from axfi_kc.domain.measures import counted, exact
 from axfi_kc.errors import UnsupportedModelError
-from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error, check_never_missing
+from axfi_kc.models.base import LINK_ERROR, GriddedModel, Uses, adding_error, check_never_missing, reading
+from axfi_kc.models.left_tables import left_tables
 
 __all__ = [
     "LIMB",
@@ -52,6 +54,7 @@ LIMB_MASK = (1 << LIMB) - 1
 _FIRST_LIMB = 50  # bits: sums of 2,000 of these fit an int64
 Integers = npt.NDArray[np.object_]
 Limbs = npt.NDArray[np.int64]
+Cells = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,20 +320,27 @@ class TreeSum(GriddedModel):
 
         The base may be of numbers of any kind, floats standing for the rationals they denote.
 
+        Raises
+        ------
+        BudgetError
+            If the budget of the question that needs the model was spent.
+
         Notes
         -----
         Linear in the number of nodes times the cells of a feature.
         """
+        account = reading()
         owners = _owners(domain, max((int(t.column.max(initial=-1)) for t in trees), default=-1) + 1)
-        grid = Grid.of(domain, _cuts(domain, trees, owners))
+        grid = Grid.of(domain, account.paced(_cuts(domain, trees, owners, account), at_once=1))
         column, missing_left = np.concatenate([t.column for t in trees]), _missing_left(domain, trees)
         is_leaf = column < 0
-        splits = [s for t in trees for s in t.splits]
-        inner = np.flatnonzero(~is_leaf).tolist()
-        masks = grid.left_masks([(*owners[column[k]], splits[k], bool(missing_left[k])) for k in inner])
+        splits = (s for t in trees for s in t.splits)
+        tests = (
+            None if c < 0 else (*owners[c], split, is_left)
+            for c, split, is_left in zip(column.tolist(), splits, missing_left.tolist(), strict=True)
+        )
+        mask_offset, left_mask = left_tables(tests, lambda test: _left_mask(grid, *test))
         offsets = np.cumsum([0, *(len(t.column) for t in trees)]).astype(np.int64)
-        widths = np.zeros(len(column) + 1, dtype=np.int64)
-        widths[np.array(inner, dtype=np.int64) + 1] = [len(mask) for mask in masks]
         # Numbered in the order of the nodes, so that `values` keeps the rows of the leaves only.
         leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1).astype(np.int32)
         values = np.concatenate([t.values for t in trees]).astype(np.float64)[is_leaf]
@@ -342,8 +352,8 @@ class TreeSum(GriddedModel):
             feature=np.array([*(i for i, _ in owners), -1], dtype=np.int32)[np.where(is_leaf, -1, column)],
             left=_shifted([t.left for t in trees], offsets, is_leaf),
             right=_shifted([t.right for t in trees], offsets, is_leaf),
-            mask_offset=np.cumsum(widths)[:-1],
-            left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
+            mask_offset=mask_offset,
+            left_mask=left_mask,
             leaf=leaf,
             values=values,
             base=tuple(exact(b, "base score") for b in scores),
@@ -354,6 +364,14 @@ class TreeSum(GriddedModel):
     def n_trees(self) -> int:
         """The number of trees."""
         return len(self.tree_offset) - 1
+
+    def tables_on(
+        self, cells: Sequence[Cells] | Mapping[int, Cells]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+        """Return `mask_offset` and `left_mask` over other cells: for each feature, the old cell of each new one."""
+        pairs = zip(self.feature.tolist(), self.mask_offset.tolist(), strict=True)
+        tests = (None if i < 0 else (i, start) for i, start in pairs)
+        return left_tables(tests, lambda test: self.left_mask[test[1] + cells[test[0]]])
 
     @property
     def is_regression(self) -> bool:
@@ -563,9 +581,10 @@ def _missing_left(domain: Domain, trees: Sequence[TreeNodes]) -> npt.NDArray[np.
     )
 
 
-def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner]) -> list[set[Cut]]:
+def _cuts(domain: Domain, trees: Sequence[TreeNodes], owners: Sequence[_Owner], account: Account) -> list[set[Cut]]:
     cuts: list[set[Cut]] = [set() for _ in domain.features]
     for tree in trees:
+        account.spend(1)
         for column, split in zip(tree.column.tolist(), tree.splits, strict=True):
             if column >= 0 and split is not None:
                 i = owners[column][0]
@@ -590,6 +609,10 @@ def _around(feature: Feature, codes: frozenset[Any]) -> list[Cut]:
         f"The model splits feature {feature.name!r} by sets of categories, such as {next(iter(codes), None)!r}, "
         "but the domain has it as numbers; declare it categorical."
     )
+
+
+def _left_mask(grid: Grid, feature: int, component: int, split: Split, missing: bool) -> npt.NDArray[np.uint8]:
+    return grid.axes[feature].left_mask(component, split, missing=missing)
 
 
 def _shifted(

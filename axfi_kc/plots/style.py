@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -338,9 +337,11 @@ def _plain_ticks(tick: float, _: float = 0) -> str:
     """
     text = f"{tick:.6g}"
     if tick and not _TINY <= abs(tick) < 1 / _TINY:
-        digits, _mark, power = f"{Decimal(text).normalize():e}".lower().partition("e")
-        text = f"{digits}·10{str(int(power)).translate(_RAISED)}"
-    return signed(format(Decimal(text), "f") if "e" in text else text)
+        digits, _mark, power = f"{tick:.5e}".partition("e")
+        text = f"{digits.rstrip('0').rstrip('.')}·10{str(int(power)).translate(_RAISED)}"
+    elif "e" in text:
+        text = f"{float(text):.11f}".rstrip("0").rstrip(".")
+    return signed(text)
 
 
 def signed(text: str) -> str:

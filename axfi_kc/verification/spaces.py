@@ -74,7 +74,7 @@ def single_precision(threshold: float, *, strict: bool) -> Bound:
     """
     if not np.isfinite(threshold):
         return double_precision(threshold)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         near = np.float32(threshold)
         # Rounding may have crossed the threshold: the last float32 that goes left is one of these three.
         candidates = [np.nextafter(near, np.float32(-np.inf)), near, np.nextafter(near, np.float32(np.inf))]

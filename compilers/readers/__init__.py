@@ -28,8 +28,9 @@ from axfi_kc.arguments import checked
 from axfi_kc.compilers.readers.nearest import unread
 from axfi_kc.domain.bayesian_network import BayesianNetwork
 from axfi_kc.domain.domain import Domain
-from axfi_kc.errors import UnsupportedModelError
+from axfi_kc.errors import BudgetError, UnsupportedModelError
 from axfi_kc.models import BayesClassifier, Model, TableModel
+from axfi_kc.models.base import reading
 from axfi_kc.models.own_predict import READERS, check_inherited, import_readers, package_of
 from axfi_kc.models.restriction import restricted
 
@@ -87,6 +88,8 @@ def read_model(model: Any, domain: Domain) -> Model:
         If no reader knows the model, or the model's class changes the ``predict`` of the class that is read.
     UnfittedModelError
         If it has not been trained.
+    BudgetError
+        If the budget of the question that needs it was spent.
 
     Examples
     --------
@@ -97,6 +100,15 @@ def read_model(model: Any, domain: Domain) -> Model:
     """
     import_readers(model)
     check_own_predict(model)
+    account = reading()
+    try:
+        return _read_over(model, domain)
+    except BudgetError as error:  # by its traceback it would hold what was read
+        account.nodes += error.nodes
+    raise account.error()
+
+
+def _read_over(model: Any, domain: Domain) -> Model:
     # A model is the same function wherever points can exist: it is read on all of them, and restricted afterwards.
     # Nor does it depend on how likely points are.
     is_plain = not domain.constraints and domain.distribution is None

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from axfi_kc.compilers.readers import plain_labels, reads
-from axfi_kc.compilers.readers.checks import check_columns, codes_of_column, constant
+from axfi_kc.compilers.readers.checks import check_columns, codes_of_column, constant, each_tree
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import Split, float32_cuts
 from axfi_kc.errors import AxfiError, DomainError, ModelFileError, UnfittedModelError, UnsupportedModelError
@@ -287,8 +287,8 @@ def _sum(model: Any, domain: Domain) -> _Sum:
             "set_scale_and_bias."
         )
     sides, n = _sides(document, domain), len(bias)
-    trees = [_oblivious(tree, sides, n) for tree in document.get("oblivious_trees") or ()]
-    trees += [_other(tree, sides, n) for tree in document.get("trees") or ()]
+    trees = [_oblivious(tree, sides, n) for tree in each_tree(document.get("oblivious_trees") or ())]
+    trees += [_other(tree, sides, n) for tree in each_tree(document.get("trees") or ())]
     return _Sum(trees or [constant(n)], Fraction(scale), [Fraction(b) for b in bias])
 
 

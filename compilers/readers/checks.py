@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from axfi_kc.domain.measures import shown
 from axfi_kc.errors import DomainError, ModelFileError, UnsupportedModelError
 from axfi_kc.json_text import distinct_keys
 from axfi_kc.models import Argmax, TreeNodes, TreeSum
+from axfi_kc.models.base import reading
 
 __all__ = [
     "Floats",
@@ -39,6 +40,7 @@ __all__ = [
     "count",
     "counts",
     "differing",
+    "each_tree",
     "float_lists",
     "floats",
     "int_lists",
@@ -51,6 +53,7 @@ __all__ = [
 ]
 
 
+_T = TypeVar("_T")
 _BEYOND_FLOAT32 = 2**128 - 2**103  # the least number that float32 rounds to infinity
 
 
@@ -197,6 +200,11 @@ def of_one_class(domain: Domain, trees: Sequence[TreeNodes], *, base: Sequence[A
     return found
 
 
+def each_tree(trees: Iterable[_T]) -> Iterable[_T]:
+    """Return the trees of a model, with a look before each at the budget of the question that needs the model."""
+    return reading().paced(trees, at_once=1)
+
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
@@ -292,7 +300,7 @@ def floats(whole: Any, key: str, size: int) -> Floats:
         raise ModelFileError(f"Entry {key!r} should hold numbers, but it holds something else.")
     check_size(items, key, size)
     if isinstance(items, np.ndarray):
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return items.astype(np.float32)
     return rounded(items)
 
@@ -303,7 +311,7 @@ def rounded(literals: Sequence[Any]) -> Floats:
     Rounding to float64 first is wrong for a decimal next to the middle of two float32 numbers.
     """
     doubles = np.array([_as_double(x) for x in literals], dtype=np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         singles = doubles.astype(np.float32)
         back = singles.astype(np.float64)
         other = np.nextafter(singles, np.where(doubles > back, np.inf, -np.inf).astype(np.float32))

@@ -18,6 +18,7 @@ from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical
 from axfi_kc.domain.grid import Axis, Grid
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope, TreeSum
+from axfi_kc.models.left_tables import left_tables
 
 __all__ = ["Term", "joined_linear", "joined_trees", "one_score"]
 
@@ -51,7 +52,7 @@ def joined_trees(
         Axis.of(feature, {cut for model in models for cut in model.grid.axes[i].cuts})
         for i, feature in enumerate(domain.features)
     )
-    masks = [mask for model in models for mask in _masks(model, axes)]
+    mask_offset, left_mask = _tables(models, axes)
     nodes = np.cumsum([0, *(len(model.feature) for model in models)])
     leaves = np.cumsum([0, *(len(model.values) for model in models)])
     values = np.concatenate([np.asarray(vectors, dtype=np.float64) for _, vectors in members])
@@ -61,8 +62,8 @@ def joined_trees(
         feature=np.concatenate([model.feature for model in models]),
         left=_shifted([model.left for model in models], nodes),
         right=_shifted([model.right for model in models], nodes),
-        mask_offset=np.cumsum([0, *map(len, masks)])[:-1].astype(np.int64),
-        left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
+        mask_offset=mask_offset,
+        left_mask=left_mask,
         leaf=_shifted([model.leaf for model in models], leaves),
         values=values,
         base=tuple(base) if base is not None else (Fraction(0),) * values.shape[1],
@@ -76,12 +77,15 @@ def _shifted(numbers: Sequence[npt.NDArray[np.int32]], offsets: npt.NDArray[np.i
     return np.concatenate([np.where(n < 0, -1, n + start) for n, start in pairs]).astype(np.int32)
 
 
-def _masks(model: TreeSum, axes: Sequence[Axis]) -> list[npt.NDArray[np.uint8]]:
-    """Return for each node of a model which of the finer cells go left."""
-    cells = [_coarse(axis, fine) for axis, fine in zip(model.grid.axes, axes, strict=True)]
-    nothing = np.zeros(0, np.uint8)
-    pairs = zip(model.feature.tolist(), model.mask_offset.tolist(), strict=True)
-    return [model.left_mask[start + cells[i]] if i >= 0 else nothing for i, start in pairs]
+def _tables(models: Sequence[TreeSum], axes: Sequence[Axis]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Return which of the finer cells go left at each node of all models, as :func:`left_tables` does."""
+    cells = [[_coarse(axis, fine) for axis, fine in zip(m.grid.axes, axes, strict=True)] for m in models]
+    tests = (
+        None if i < 0 else (k, i, start)
+        for k, model in enumerate(models)
+        for i, start in zip(model.feature.tolist(), model.mask_offset.tolist(), strict=True)
+    )
+    return left_tables(tests, lambda test: models[test[0]].left_mask[test[2] + cells[test[0]][test[1]]])
 
 
 def _coarse(axis: Axis, fine: Axis) -> npt.NDArray[np.int64]:

@@ -22,6 +22,7 @@ from axfi_kc.compilers.readers.checks import (
     check_whole_codes,
     codes_of_column,
     constant,
+    each_tree,
     of_one_class,
     spread,
 )
@@ -85,7 +86,7 @@ def parse_lightgbm(text: str) -> LightGBMText:
         infos = entries["feature_infos"].split(" ")
         if {len(infos), int(entries["max_feature_idx"]) + 1} != {len(names)}:
             raise ValueError(f"{len(names)} names of columns, but {len(infos)} descriptions")
-        trees = tuple(_tree(_entries(block.partition("\n\n")[0]), len(names)) for block in blocks)
+        trees = tuple(_tree(_entries(block.partition("\n\n")[0]), len(names)) for block in each_tree(blocks))
         if "\npandas_categorical:" not in rest:
             _check_unnamed(trees)
         return LightGBMText(
@@ -284,7 +285,7 @@ def sum_of_text(text: LightGBMText, domain: Domain, labels: tuple[Hashable, ...]
     """Return the sum of the trees of a text, whose objective says what its output is."""
     _check_columns(text, domain)
     # Trees of an iteration come one per score, in turn.
-    trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(text.trees)]
+    trees = [_nodes(text, tree, k % text.n_scores) for k, tree in enumerate(each_tree(text.trees))]
     trees = trees or [constant(text.n_scores)]
     if objective_kind(text) == "sign" and len(labels) == 1:
         return of_one_class(domain, trees, base=[0], labels=labels)

@@ -432,7 +432,7 @@ def _unscaled(value: float, offset: np.float32, scale: np.float32, *, strict: bo
 
     def goes_left(steps: int) -> bool:
         bits = np.array([abs(steps)], dtype=np.int32).view(np.float32)[0]
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             scaled = (np.float32(math.copysign(bits, steps)) - offset) * scale
         return bool(scaled < value) if strict else bool(scaled <= value)
 

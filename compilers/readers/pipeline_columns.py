@@ -324,21 +324,15 @@ def _trees(model: TreeSum, inner: Inner, domain: Domain) -> TreeSum:
         axis, found = _pulled_back_axis(model.grid.axes, inner, inner.of_feature(i), feature)
         axes.append(axis)
         cells |= found
-    masks = [_mask(model, node, cells) for node in range(len(model.feature))]
+    mask_offset, left_mask = model.tables_on(cells)
     outer_of = np.array([*(column.feature for column in inner.columns), -1], dtype=np.int32)
     return replace(
         model,
         grid=Grid(domain, tuple(axes)),
         feature=outer_of[model.feature],  # leaves, at -1, stay so
-        mask_offset=np.cumsum([0, *map(len, masks)])[:-1].astype(np.int64),
-        left_mask=np.concatenate([np.zeros(0, np.uint8), *masks]),
+        mask_offset=mask_offset,
+        left_mask=left_mask,
     )
-
-
-def _mask(model: TreeSum, node: int, cells: dict[int, Cells]) -> npt.NDArray[np.uint8]:
-    """Return which outer cells go left at a node."""
-    j, start = int(model.feature[node]), int(model.mask_offset[node])
-    return model.left_mask[start + cells[j]] if j >= 0 else np.zeros(0, np.uint8)
 
 
 def _pulled_back_axis(

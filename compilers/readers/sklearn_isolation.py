@@ -19,6 +19,7 @@ from sklearn.ensemble import IsolationForest
 from sklearn.ensemble._iforest import _average_path_length
 
 from axfi_kc.compilers.readers import check_own_predict, reads
+from axfi_kc.compilers.readers.checks import each_tree
 from axfi_kc.compilers.readers.sklearn_trees import check_fitted, check_width, nodes_of
 from axfi_kc.domain.domain import Domain
 from axfi_kc.models import Positive, TreeNodes, TreeSum
@@ -33,7 +34,7 @@ def _isolation_forest(model: Any, domain: Domain) -> TreeSum:
     check_fitted(model, "estimators_")
     check_width(model, domain)
     missing = _takes_missing(model)
-    trees = [_tree(model, t, missing=missing) for t in range(len(model.estimators_))]
+    trees = [_tree(model, t, missing=missing) for t in each_tree(range(len(model.estimators_)))]
     most = float(sum(tree.values.max() for tree in trees))
     least = _least_sum(_inlier_of(model), most)
     exact = TreeSum.of(domain, trees, rule=Positive((_OUTLIER, _INLIER)), base=[-least])

@@ -33,7 +33,15 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 
 from axfi_kc.compilers.readers import check_own_predict, plain_labels, reads
-from axfi_kc.compilers.readers.checks import check_float32, codes_of_column, constant, differing, of_one_class, spread
+from axfi_kc.compilers.readers.checks import (
+    check_float32,
+    codes_of_column,
+    constant,
+    differing,
+    each_tree,
+    of_one_class,
+    spread,
+)
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.grid import float32_cuts, float64_cut
 from axfi_kc.errors import DomainError, UnfittedModelError, UnsupportedModelError
@@ -150,7 +158,7 @@ def _check_forest(model: Any, domain: Domain) -> None:
 def _members_of(forest: Any) -> list[TreeNodes]:
     """Return the trees of a forest; whether it predicts where values are missing is asked of the first one."""
     missing = takes_missing(forest.estimators_[0])
-    return [nodes_of(e.tree_, e.tree_.value[:, 0, :], missing=missing) for e in forest.estimators_]
+    return [nodes_of(e.tree_, e.tree_.value[:, 0, :], missing=missing) for e in each_tree(forest.estimators_)]
 
 
 @reads(RandomForestClassifier)
@@ -182,7 +190,7 @@ def _stages(model: Any) -> list[TreeNodes]:
     n_scores = model.estimators_.shape[1]
     return [
         nodes_of(e.tree_, spread(model.learning_rate * e.tree_.value[:, 0, 0], k, n_scores))
-        for stage in model.estimators_
+        for stage in each_tree(model.estimators_)
         for k, e in enumerate(stage)
     ]
 
@@ -278,7 +286,9 @@ def _trees_and_base(model: Any, domain: Domain) -> tuple[list[TreeNodes], list[f
     # One number per score, however the array is shaped.
     base = np.asarray(model._baseline_prediction).reshape(-1).tolist()
     trees = [
-        _nodes(predictor, columns, k, len(base)) for stage in model._predictors for k, predictor in enumerate(stage)
+        _nodes(predictor, columns, k, len(base))
+        for stage in each_tree(model._predictors)
+        for k, predictor in enumerate(stage)
     ]
     return trees or [constant(len(base))], base
 

@@ -37,6 +37,7 @@ from axfi_kc.compilers.readers.checks import (
     check_whole_codes,
     count,
     counts,
+    each_tree,
     float_lists,
     floats,
     int_lists,
@@ -612,7 +613,7 @@ class _Absent:
 
 def _absent(file: XGBoostFile, reading: Reading) -> _Absent:
     """Return what counts as missing to a model, which must say where missing values go."""
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         missing = number = float(np.float32(reading.missing))
     if not math.isfinite(number):  # no value that predict accepts is rounded to infinity
         if reading.is_sparse:
@@ -653,7 +654,7 @@ def _nodes(file: XGBoostFile, n_trees: int, absent: _Absent) -> list[TreeNodes]:
             values=scores,
             missing_left=None if tree.default_left is None else tree.default_left == plain,
         )
-        for tree, plain, scores in zip(trees, straight, _scores(file, n_trees), strict=True)
+        for tree, plain, scores in each_tree(zip(trees, straight, _scores(file, n_trees), strict=True))
     ]
 
 

@@ -42,7 +42,18 @@ def test_default_output_of_boosting_is_the_second_class() -> None:
         assert ax.compile_model(model, ax.Domain.from_data(X)).output == model.classes_[1]
 
 
-def test_conditioning() -> None:
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_budget_pays_for_reading_the_model(target: str) -> None:
+    from sklearn.datasets import make_classification
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    X, y = make_classification(200, random_state=0)
+    forest, domain = ExtraTreesClassifier(10, random_state=0).fit(X, y), ax.Domain.from_data(X)
+    for model, over in ((forest, domain), (at_least_three, DOMAIN)):
+        with pytest.raises(errors.BudgetError, match="the reading of the model is not finished; allow more") as caught:
+            ax.compile_model(model, over, target=target, budget=ax.Budget(seconds=1e-9))
+        assert caught.value.seconds > 0
+
     compiled = ax.compile_model(at_least_three, DOMAIN)
     points = list(DOMAIN.points())
     assert compiled.count() == sum(map(at_least_three, points))

@@ -6,6 +6,7 @@ import gc
 from fractions import Fraction
 from itertools import product
 from math import prod
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from axfi_kc.circuits.queries import count, is_decomposable, probability
 from axfi_kc.circuits.targets.mdd_table import MddTable
 from axfi_kc.compilers import compile_mdd
 from axfi_kc.compilers.feature_orders import ORDERS
+from axfi_kc.compilers.model_diagrams import prepare
 from axfi_kc.domain.grid import Cut
 from axfi_kc.errors import BudgetError
-from axfi_kc.models import Argmax, Positive, Score, TreeNodes, TreeSum, boxes_of
+from axfi_kc.models import Argmax, Positive, Score, Similarity, TreeNodes, TreeSum, boxes_of
 from tests.support.oracle import box
 from tests.support.real_models import boosted
 from tests.support.strategies import Case, box_cases, cases, ensemble_cases
@@ -155,8 +157,9 @@ def test_library_predictions_are_in_the_circuit() -> None:
 
 @pytest.mark.parametrize("budget", [ax.Budget(nodes=1000), ax.Budget(seconds=0.1)])
 def test_budget_error_says_how_far_it_got_and_lets_go(budget: ax.Budget) -> None:
-    model, X = boosted("breast_cancer", n_estimators=60)
+    boosting, X = boosted("breast_cancer", n_estimators=60)
     domain = ax.Domain.from_data(X)
+    model = ax.read_model(boosting, domain)  # which would be paid for as well
     with pytest.raises(
         BudgetError, match=r"after \d+ sub-diagrams and \d+\.\d\d s.*allow more.*target='auto'"
     ) as caught:
@@ -168,6 +171,25 @@ def test_budget_error_says_how_far_it_got_and_lets_go(budget: ax.Budget) -> None
     assert caught.value.nodes <= 1001 or budget.nodes is None
     with pytest.raises(BudgetError):
         ax.Explainer(model, domain, target="mdd", budget=budget).explain(X.iloc[0])
+
+
+def deep_forest() -> tuple[Any, ax.Domain]:
+    """Return trees of hundreds of leaves each, with thousands of thresholds on each feature, and their domain."""
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 10)), rng.integers(0, 2, 1500)
+    return ExtraTreesClassifier(100, random_state=0).fit(X, y), ax.Domain.from_data(X)
+
+
+def test_a_budget_stops_the_diagram_of_deep_trees_soon() -> None:
+    model, domain = deep_forest()
+    form, budget = ax.read_model(model, domain), ax.Budget(seconds=0.1)
+    prepare(form, budget)
+    begin = process_time()  # of the processor, which other programs do not slow down
+    with pytest.raises(BudgetError, match="complete diagram"):
+        compile_mdd(form, 1, Similarity(), budget=budget)
+    assert process_time() - begin < 0.1 + 1
 
 
 def stump(feature: int, value: float) -> TreeNodes:

@@ -72,4 +72,4 @@ def test_rows_come_one_by_one_each_with_its_budget() -> None:
     assert seen == frame["target"].tolist() == ["mdd", "ddnnf"]
     spent = ax.compare_sizes(decide, DOMAIN, orders=["given"], budget=ax.Budget(seconds=1e-9))
     assert spent["nodes"].isna().all()
-    assert all("budget" in note for note in spent["note"])
+    assert all("reading of the model is not finished" in note for note in spent["note"])

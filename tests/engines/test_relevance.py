@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import combinations, product
 from random import Random
+from time import perf_counter
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -116,3 +119,106 @@ def test_all_functions_of_three_bits():
             sdd = sdd_of(build.circuit(build.disjunction(rows)), vtree="balanced")
             for v in vectors:
                 check(relevance(sdd, v), sdd.to_circuit(), v)
+
+
+class Slow:
+    """A SAT solver as python-sat has them, which needs several attempts for each question."""
+
+    def __init__(self, name: str) -> None:
+        self.clauses, self.left, self.model, self.settings = [], 0, None, {}
+
+    def configure(self, settings: dict[str, int]) -> None:
+        assert not self.clauses
+        self.settings = settings
+
+    def add_clause(self, clause: list[int]) -> None:
+        self.clauses.append(clause)
+
+    def set_phases(self, literals: list[int]) -> None:
+        pass
+
+    def conf_budget(self, most: int) -> None:
+        self.left += most
+
+    def solve_limited(self, assumptions: list[int]) -> bool | None:
+        if self.left < 300:
+            return None
+        self.left = 0
+        self.model = solved(self.clauses, assumptions)
+        return self.model is not None
+
+    def get_model(self) -> list[int]:
+        return self.model
+
+
+class Endless(Slow):
+    def solve_limited(self, assumptions: list[int]) -> bool | None:
+        return None
+
+
+def solved(clauses, literals):
+    """Return a model of some clauses with the given literals; None if there is none."""
+    true = set(literals)
+    while True:
+        left = [[x for x in c if -x not in true] for c in clauses if not true.intersection(c)]
+        unit = next((c[0] for c in left if len(c) == 1), None)
+        if [] in left:
+            return None
+        if unit is None:
+            break
+        true.add(unit)
+    if not left:
+        most = max(abs(x) for c in clauses for x in c)
+        return [x if x in true else -x for x in range(1, most + 1)]
+    tries = (solved(left, [*true, x]) for x in (-abs(left[0][0]), abs(left[0][0])))
+    return next((found for found in tries if found is not None), None)
+
+
+@pytest.fixture
+def solver(monkeypatch):
+    """Let relevance take a solver, as if python-sat were installed."""
+
+    def put(kind):
+        monkeypatch.setitem(sys.modules, "pysat", ModuleType("pysat"))
+        solvers = ModuleType("pysat.solvers")
+        solvers.Solver = kind
+        monkeypatch.setitem(sys.modules, "pysat.solvers", solvers)
+        monkeypatch.setattr("axfi_kc.engines.circuit.relevance.find_spec", lambda name: name)
+
+    return put
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_solver_that_answers_after_a_while(seed, solver):
+    solver(Slow)
+    rng = Random(seed)
+    n = rng.randint(3, 6)
+    sdd = compile_cnf(CountingProblem.of(random_clauses(rng, n, rng.randint(2, 2 * n)), n), target="sdd")
+    v = tuple(rng.randrange(2) for _ in range(n))
+    found = relevance(sdd, v)
+    check(found, sdd.to_circuit(), v)
+    assert relevance(sdd, v, budget=ax.Budget(seconds=600)) == found
+
+
+def hard_for_a_solver():
+    """Return a diagram in which b matters but is in no CXp, which a solver has to show."""
+    build = CircuitBuilder(ax.grid.Grid.of_values(ax.Domain([ax.Integer(name, 0, 2) for name in "ab"])))
+    return build.circuit(build.decision(0, [([0], build.false), ([1], build.true), ([2], build.literal(1, [1, 2]))]))
+
+
+def test_a_budget_ends_a_solver_that_has_no_answer(solver):
+    solver(Endless)
+    circuit = hard_for_a_solver()
+    begin = perf_counter()
+    found = relevance(circuit, (0, 0), budget=ax.Budget(seconds=0.2))
+    assert perf_counter() - begin < 30
+    assert (set(found.relevant), found.undecided) == ({"a"}, ("b",))
+
+
+def test_large_circuits_are_shrunk_as_small_ones(monkeypatch):
+    rng = Random(3)
+    sdd = compile_cnf(CountingProblem.of(random_clauses(rng, 9, 14), 9), target="sdd")
+    v = tuple(rng.randrange(2) for _ in range(9))
+    usual = relevance(sdd, v)
+    monkeypatch.setattr("axfi_kc.engines.circuit.regions._ARCS_AT_ONCE", 1)
+    assert relevance(sdd, v) == usual

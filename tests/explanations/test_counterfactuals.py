@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import sqrt
 from random import Random
 from typing import Any
@@ -26,6 +26,7 @@ from axfi_kc.explanations import counterfactuals
 from axfi_kc.explanations.counterfactuals import Counterfactual, find_counterfactual
 from axfi_kc.models import Argmax, LinearModel, Lookup, Positive, Score, Slope, TreeNodes, TreeSum
 from tests.support import random_problems, strategies
+from tests.support.crossed_problems import Scene, random_scene
 from tests.support.oracle import Judge, box, space_of
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -304,8 +305,12 @@ def test_without_any_cxp_there_is_no_counterfactual() -> None:
     domain = Domain([Integer("a", 0, 3), Integer("b", 0, 3)])
     e = ax.Explainer(lambda p: p[0] + p[1], domain, delta=2, max_size=1).explain((1, 1))
     assert not e.cxps
-    with pytest.raises(AxfiError, match="no CXp"):
-        e.counterfactual()
+    saved = ax.Explanation.from_json(e.to_json(), model=lambda p: p[0] + p[1])
+    for one in (e, saved):
+        with pytest.raises(AxfiError, match="no CXp"):
+            one.counterfactual()
+        with pytest.raises(AxfiError, match="no CXp"):
+            list(one.counterfactuals())
 
 
 def test_ends_that_are_no_floats() -> None:
@@ -347,12 +352,11 @@ def test_the_nearest_of_all_is_the_nearest_of_each(seed: int) -> None:
         expected = min(each, key=lambda c: c.distance)  # the first of equally near ones
         assert e.counterfactual() == expected
         found = list(e.counterfactuals())
-        assert found[-1] == expected
-        assert [c.distance for c in found] == sorted((c.distance for c in found), reverse=True)
+        assert found[-1].distance == expected.distance
         assert e.counterfactual(first=True) == found[0]
         saved = ax.Explanation.from_json(e.to_json(), model=model)
         assert saved.counterfactual() == expected
-        assert list(saved.counterfactuals())[-1] == expected
+        assert list(saved.counterfactuals())[-1].distance == expected.distance
         assert saved.counterfactual(first=True).output != e.prediction
 
 
@@ -369,6 +373,66 @@ def test_the_nearest_of_all_for_every_kind_of_model(seed: int) -> None:
             continue
         if each:
             assert e.counterfactual() == min(each, key=lambda c: c.distance)
+
+
+def _listed(scene: Scene, e: ax.Explanation, v: tuple[int, ...]) -> set[tuple[tuple[str, ...], Fraction]] | None:
+    """Return the CXp and the distance of every adversarial example, by going through all points; None if not finite."""
+    domain, values, cxps = scene.domain, scene.truth.values, {c.features for c in e.cxps}
+    if any(f.size != len(row) for f, row in zip(domain.features, values, strict=True)):
+        return None
+    found = set()
+    for place in np.argwhere(scene.inside(v) & scene.dissimilar(v)).tolist():
+        moved = [i for i, (a, b) in enumerate(zip(v, place, strict=True)) if a != b]
+        far = sum((_gap(domain.features[i], values[i][v[i]], values[i][place[i]]) for i in moved), Fraction(0))
+        found.add((tuple(domain.names[i] for i in moved), far))
+    return {(names, far) for names, far in found if names in cxps}
+
+
+def _gap(feature: Any, a: Any, b: Any) -> Fraction:
+    is_number = isinstance(feature, Integer) and None not in (a, b)
+    return Fraction(abs(a - b), feature.high - feature.low) if is_number else Fraction(1)
+
+
+@pytest.mark.parametrize("target", ["auto", "mdd"])
+@pytest.mark.parametrize("kind", random_problems.KINDS)
+def test_each_counterfactual_is_strictly_nearer_than_the_one_before(kind: str, target: str) -> None:
+    """Models of all kinds, with constraints, regions, distributions and classes asked for, judged by a list."""
+    seen = Counter[str]()
+    for seed in range(25):
+        scene = random_scene(Random(f"{kind} {seed}"), kind, n_instances=3)
+        truth = scene.truth
+        options: dict[str, Any] = {"delta": truth.delta, "toward": truth.toward, "within": scene.region}
+        for v in truth.instances:
+            try:
+                e = ax.Explainer(truth.model, scene.domain, weights="unit", target=target, **options).explain(
+                    truth.point(v)
+                )
+                found, nearest = list(e.counterfactuals()), e.counterfactual()
+            except AxfiError:  # no CXp, or a model that the target does not take
+                continue
+            distances = [c.distance for c in found]
+            assert all(b < a for a, b in pairwise(distances))
+            assert distances[-1] == nearest.distance
+            saved = ax.Explanation.from_json(e.to_json(), model=truth.model)
+            again = [c.distance for c in saved.counterfactuals()]
+            assert all(b < a for a, b in pairwise(again))
+            assert again[-1] == nearest.distance
+            listed = _listed(scene, e, v)
+            seen.update(["all", "listed"] if listed is not None else ["all"])
+            if listed is not None:
+                assert {(tuple(c.changes), c.distance) for c in found} <= listed
+                assert distances[-1] == min(far for _, far in listed)
+    assert seen["all"] > 5
+    assert seen["listed"]
+
+
+def test_as_near_ones_are_left_out() -> None:
+    """The CXp that is looked at second is as far as the first one, and comes before it."""
+    domain = Domain([Integer("a", 0, 10), Integer("b", 0, 20)])
+    e = ax.Explainer(lambda p: p[0] >= 5 or p[1] >= 10, domain, target="mdd").explain((0, 0))
+    assert [c.changes for c in e.counterfactuals()] == [{"b": (0, 10)}]
+    assert e.counterfactual().changes == {"a": (0, 5)}  # the first one of the list
+    assert e.counterfactual(first=True).changes == {"b": (0, 10)}
 
 
 def test_far_cxps_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

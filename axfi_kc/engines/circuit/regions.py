@@ -161,9 +161,13 @@ class InstanceBoxes:
         kernels.shrink(self.region.flat, self.follows, self._free, features, *self._arguments)
         return sum(1 << k for k in np.flatnonzero(self._free[self.region.scope]).tolist())
 
+    def is_large(self, mask: int) -> bool:
+        """Tell whether shrinking `mask` takes so long that the clock should be looked at meanwhile."""
+        return len(self.region.flat.children) * mask.bit_count() >= _ARCS_AT_ONCE
+
     def shrunk(self, mask: int, meter: Meter) -> int | None:
         """Return what :meth:`shrink` does, on large circuits with a look at the clock at each feature; None if late."""
-        if len(self.region.flat.children) * mask.bit_count() < _ARCS_AT_ONCE:
+        if not self.is_large(mask):
             return self.shrink(mask)
         for k in features_of(mask):
             if meter.is_spent:

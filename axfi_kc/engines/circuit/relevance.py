@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Relevance", "relevance"]
 
 
+_CLAUSES_AT_ONCE, _CONFLICTS_AT_ONCE = 1 << 10, 100  # of a solver, between two looks at the clock: some milliseconds
 _MANY = 4  # features that a CXp made of all others must have, for another one to be made
 
 
@@ -203,7 +204,7 @@ class _Search:
         found = self._cxp(self._boxes.all, k)
         if found is not None and not found >> k & 1:
             self._account.spend(1)
-            self._solver = self._solver or _Solver(self._boxes)
+            self._solver = self._solver or _Solver(self._boxes, self._account)
             start = self._solver.witness(k)
             found = None if start is None else self._shrunk(start | 1 << k, k)
         if found is None:
@@ -251,7 +252,13 @@ class _Search:
         self._account.spend(start.bit_count())
         known = self.cxp_of
         order = sorted(range(self._n), key=lambda j: (j == k, j not in known))
-        return self._boxes.shrink(start, order=np.array(order, dtype=np.int64))
+        if not self._boxes.is_large(start):
+            return self._boxes.shrink(start, order=np.array(order, dtype=np.int64))
+        for j in order:
+            self._account.look()
+            if start >> j & 1 and self._boxes.is_weak(start & ~(1 << j)):
+                start &= ~(1 << j)
+        return start
 
 
 class _Solver:
@@ -259,16 +266,20 @@ class _Solver:
 
     Variable k + 1 says that feature k of the scope is free in both copies, variable n + k + 1 that it is the one in
     question.
+
+    The solver cannot be interrupted. It is asked for some conflicts at a time, with or without a limit, so that a
+    budget changes no answer; and it eliminates no variables, which may take seconds between two conflicts.
     """
 
-    def __init__(self, boxes: InstanceBoxes) -> None:
+    def __init__(self, boxes: InstanceBoxes, account: Account) -> None:
         from pysat.solvers import Solver
 
-        self._n = len(boxes.region.scope)
+        self._n, self._account = len(boxes.region.scope), account
         self._place = {i: k for k, i in enumerate(boxes.region.scope.tolist())}
         self._solver = Solver(name="cadical153")
-        self._solver.append_formula([[-self._in_question(k), -(k + 1)] for k in range(self._n)])
-        self._solver.append_formula(self._clauses(boxes))
+        self._solver.configure({"elim": 0})
+        for clause in account.paced(self._clauses(boxes), at_once=_CLAUSES_AT_ONCE):
+            self._solver.add_clause(clause)
         # Few free features: what is found is shrunk, one question for each of them.
         self._solver.set_phases([-(k + 1) for k in range(self._n)])
 
@@ -278,12 +289,18 @@ class _Solver:
     def witness(self, k: int) -> int | None:
         """Return a set that is no weak CXp and becomes one with feature k; None if there is none."""
         chosen = [self._in_question(j) if j == k else -self._in_question(j) for j in range(self._n)]
-        if not self._solver.solve(assumptions=chosen):
+        is_met: bool | None = None
+        while is_met is None:
+            self._account.look()
+            self._solver.conf_budget(_CONFLICTS_AT_ONCE)
+            is_met = self._solver.solve_limited(assumptions=chosen)
+        if not is_met:
             return None
         return sum(1 << (x - 1) for x in self._solver.get_model()[: self._n] if x > 0)
 
     def _clauses(self, boxes: InstanceBoxes) -> Iterator[list[int]]:
         circuit, m = boxes.region.circuit, len(boxes.region.circuit.kinds)
+        yield from ([-self._in_question(k), -(k + 1)] for k in range(self._n))
         upper, lower, helper = 2 * self._n + 1, 2 * self._n + m + 1, 2 * self._n + 2 * m + 1
         offsets, children = circuit.offsets.tolist(), circuit.children.tolist()
         for node, kind in enumerate(circuit.kinds.tolist()):

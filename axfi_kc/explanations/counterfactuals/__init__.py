@@ -225,7 +225,7 @@ def counterfactual_of(
         raise DomainError("A random counterfactual is as plausible as it comes; give a seed or min_plausibility.")
     account = search_account(budget)
     if next(iter(cxps), None) is None:
-        raise DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
+        raise _no_cxp()
     if cxp is not None:
         mask = problem.domain.mask(cxp)
         names = problem.domain.names_of(mask)
@@ -268,18 +268,31 @@ def nearest_counterfactual(
 def improving_counterfactuals(
     problem: Problem, cxps: Sequence[int], *, budget: Budget = _NO_LIMIT
 ) -> Iterator[Counterfactual]:
-    """Yield ever nearer adversarial examples of the CXps of a problem (masks); the last is the nearest of all.
+    """Yield adversarial examples of the CXps of a problem (masks), each strictly nearer than the one before.
+
+    None is nearer than the last one. Where several are as near, it may be another one of these than the one that
+    :func:`nearest_counterfactual` returns.
 
     Raises
     ------
+    DomainError
+        If there is no CXp, or no float64 point is an adversarial example.
     BudgetError
-        If the budget was spent before that one was certain; what was yielded before stands.
+        If the budget was spent before the last one was certain; what was yielded before stands.
     """
-    account, example = search_account(budget), None
+    if not cxps:
+        raise _no_cxp()
+    account, least = search_account(budget), None
     for example in _improving(problem, cxps, account):
-        yield _made(problem, example, account)
-    if example is None and cxps:
+        if least is None or example.distance < least:
+            least = example.distance
+            yield _made(problem, example, account)
+    if least is None:
         raise _no_floats(problem, features_of(cxps[0]))
+
+
+def _no_cxp() -> DomainError:
+    return DomainError("There is no CXp within reach, so nothing changes the output and there is no counterfactual.")
 
 
 def _improving(problem: Problem, cxps: Sequence[int], account: Account, least: Fraction = _ZERO) -> Iterator[Example]:

@@ -7,7 +7,6 @@ means the same to the reader, to whoever types it in, and to the model.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 from axfi_kc.domain.measures import shown
@@ -41,7 +40,8 @@ def shortest(low: float | Fraction, high: float | Fraction, *, near: float, unit
     """
     if low <= 0 <= high:
         return 0.0
-    at, own = Fraction(near), Decimal(near).adjusted()
+    at = Fraction(near)
+    own = _first_place(abs(at))
     first = max(own, _first_place(unit)) if unit else own
     for place in range(first, own - _DIGITS, -1):
         step = Fraction(10) ** place
@@ -55,7 +55,11 @@ def shortest(low: float | Fraction, high: float | Fraction, *, near: float, unit
 
 def _first_place(number: Fraction) -> int:
     """Return the power of ten of a positive number's first digit."""
-    return (Decimal(number.numerator) / Decimal(number.denominator)).adjusted()
+    bits = number.numerator.bit_length() - number.denominator.bit_length()
+    place = math.floor((bits - 1) * math.log10(2)) - 1  # below it, at most by three
+    while Fraction(10) ** (place + 1) <= number:
+        place += 1
+    return place
 
 
 def decimal_text(number: float) -> str:

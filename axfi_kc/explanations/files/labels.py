@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Inexact, InvalidOperation
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +19,12 @@ from axfi_kc.errors import DomainError, MissingExtraError, ResultFileError
 from axfi_kc.json_text import value_of, value_text
 
 __all__ = ["label_text", "row_label"]
+
+
+# Of our own: that of the process may have few digits, trap what we do, or not trap what is no number.
+_DECIMALS = Context(
+    prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, capitals=1, clamp=0, flags=[], traps=[Inexact, InvalidOperation]
+)
 
 
 def _pandas() -> Any:
@@ -48,7 +54,7 @@ _WRITTEN: dict[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     ("date", "datetime"): lambda t: {"date": t.isoformat()},
     ("time", "datetime"): lambda t: {"time": t.isoformat()},
     ("timedelta", "datetime"): lambda t: {"days": [t.days, t.seconds, t.microseconds]},
-    ("Decimal", "decimal"): lambda t: {"decimal": str(t)},
+    ("Decimal", "decimal"): lambda t: {"decimal": _DECIMALS.to_sci_string(t)},
     ("UUID", "uuid"): lambda t: {"uuid": t.hex},
     ("bytes", "builtins"): lambda t: {"bytes": t.hex()},
 }
@@ -62,7 +68,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "date": dt.date.fromisoformat,
     "time": dt.time.fromisoformat,
     "days": lambda t: dt.timedelta(*t),
-    "decimal": Decimal,
+    "decimal": _DECIMALS.create_decimal,
     "uuid": UUID,
     "bytes": bytes.fromhex,
 }

@@ -77,7 +77,7 @@ def _decoded(encoding: Any) -> list[Any]:
 
 def _blank(model: Any) -> float | None:
     """Return the float32 that an estimator takes for missing, besides NaN; None: none."""
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         number = float(np.float32(getattr(model, "missing", math.nan)))
     return number if math.isfinite(number) else None
 
