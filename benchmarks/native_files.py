@@ -17,6 +17,7 @@ import argparse
 import io
 import json
 import os
+import re
 import struct
 import sys
 import tempfile
@@ -83,6 +84,14 @@ def xgboost_files() -> list[bytes]:
     return [bytes(model.get_booster().save_raw("json")) for model in made]
 
 
+def sized(text: bytes) -> bytes:
+    """Return a text that gives the lengths of its trees as they are, so that readers come to what else was altered."""
+    grown, end, rest = text.partition(b"\nend of trees")
+    head, *trees = grown.split(b"\nTree=")
+    sizes = b" ".join(b"%d" % len(b"Tree=" + tree + b"\n") for tree in trees)
+    return b"\nTree=".join([re.sub(rb"(?m)^tree_sizes=.*$", b"tree_sizes=" + sizes, head), *trees]) + end + rest
+
+
 def altered_texts(valid: list[bytes], seed: int) -> Iterator[tuple[bytes, str]]:
     """Yield texts of LightGBM with each line altered in each way, and then random ones without end."""
     for text in valid[:2]:
@@ -92,13 +101,14 @@ def altered_texts(valid: list[bytes], seed: int) -> Iterator[tuple[bytes, str]]:
             if not equals or key in seen:
                 continue
             seen.add(key)
-            for value in _VALUES:
-                yield b"\n".join([*lines[:k], key + b"=" + value.encode(), *lines[k + 1 :]]), ".txt"
-            yield b"\n".join(lines[:k] + lines[k + 1 :]), ".txt"
-            yield b"\n".join([*lines[:k], line, *lines[k:]]), ".txt"
+            instead = [[key + b"=" + value.encode()] for value in _VALUES] + [[], [line, line]]
+            for new in instead:
+                made = b"\n".join([*lines[:k], *new, *lines[k + 1 :]])
+                yield (made if key == b"tree_sizes" else sized(made)), ".txt"
     rng, tokens = Random(f"lightgbm {seed}"), [tokens_of(text) for text in valid]
     while True:
-        yield mutated(rng, rng.choice(tokens)), ".txt"
+        made = mutated(rng, rng.choice(tokens))
+        yield (made if rng.random() < 0.5 else sized(made)), ".txt"
 
 
 def _edits(document: Any) -> Iterator[Callable[[], None]]:

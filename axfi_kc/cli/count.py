@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.targets import TARGETS
 from axfi_kc.cli.inputs import add_command, add_json
 from axfi_kc.cli.outputs import add_output, file_path, writable
 from axfi_kc.cli.text import print_facts, print_json, print_written, working
+
+if TYPE_CHECKING:
+    from axfi_kc.circuits.files.clause_compilers import CountAnswer
 
 __all__ = ["add_count"]
 
@@ -47,7 +52,23 @@ def _run(options: argparse.Namespace) -> None:
         problem = read_counting_problem(options.file, budget=budget)
     with working("counting"):
         answer = count_models(problem, via=options.via, check=not options.no_check, budget=budget)
-    sys.set_int_max_str_digits(0)  # counts of thousands of variables have thousands of digits
+    sizes = {} if options.to is None else _compiled(problem, options, budget)
+    with _numbers_of_any_length():
+        _print(answer, sizes, options)
+
+
+@contextmanager
+def _numbers_of_any_length() -> Iterator[None]:
+    """Let Python write counts of thousands of variables, which have thousands of digits."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
+
+
+def _print(answer: CountAnswer, sizes: dict[str, Any], options: argparse.Namespace) -> None:
     facts = {
         "track": answer.track,
         "satisfiable": answer.satisfiable,
@@ -55,7 +76,6 @@ def _run(options: argparse.Namespace) -> None:
         "routes": list(answer.routes),
         "seconds": [round(s, 3) for s in answer.seconds],
     }
-    sizes = {} if options.to is None else _compiled(problem, options, budget)
     if options.json:
         print_json({**facts, **sizes}, "count")
         return

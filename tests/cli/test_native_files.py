@@ -56,7 +56,7 @@ def test_the_least_files_that_ended_the_process(
     assert status == 1
     assert said.startswith("axfi-kc: ")
     assert said.count("\n") == 1
-    if change != "num_class=3 3":  # of which it once made three classes and died, and now makes other predictions
+    if library == "xgboost":  # of LightGBM's files our own reader sees that a tree is not as long as they say
         assert f"{own_process.LIBRARIES[library]} should load" in said or sys.platform != "linux"
 
 
