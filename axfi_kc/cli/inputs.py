@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 import bz2
+import csv
 import gzip
 import lzma
 import math
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from axfi_kc.arguments import quoted
 from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
@@ -27,10 +32,12 @@ from axfi_kc.domain.distribution import read_distribution
 from axfi_kc.domain.domain import Domain
 from axfi_kc.domain.features import Categorical, Feature
 from axfi_kc.domain.from_tables import columns_named
+from axfi_kc.domain.measures import counted
 from axfi_kc.domain.network_files import NETWORK_FORMATS, read_network
 from axfi_kc.domain.region import NORMS, UNITS, Region
 from axfi_kc.domain.rules import load_rules
 from axfi_kc.errors import (
+    AxfiError,
     CircuitError,
     DomainError,
     MissingExtraError,
@@ -86,17 +93,48 @@ def read_table(path: Path) -> Any:
         raise MissingExtraError.of("pandas", "frames", f"Reading {path.name}") from error
     if path.suffix in PARQUET:
         return _read_parquet(pd, path)
-    _check_unpacked(path)
     _check_no_json(path)
-    try:
+    with _as_csv(path):
+        _check_unpacked(path)
+        _check_cells(path)
         # "round_trip" rounds decimals once; pandas' own conversions are off by a digit, and crash on a huge exponent
         table = pd.read_csv(path, float_precision="round_trip")
-    except (OSError, EOFError, ValueError, BadZipFile, lzma.LZMAError, zlib.error, pd.errors.ParserError) as error:
+    _check_numbers(path, table)
+    return table
+
+
+@contextmanager
+def _as_csv(path: Path) -> Iterator[None]:
+    """Let what a file that is no table does to the block be a DomainError."""
+    try:
+        yield
+    except AxfiError:
+        raise
+    except (OSError, EOFError, ValueError, csv.Error, BadZipFile, lzma.LZMAError, zlib.error) as error:
         raise DomainError(
             f"{path} cannot be read as CSV ({error}); give a comma-separated table with a header."
         ) from error
-    _check_numbers(path, table)
-    return table
+
+
+def _check_cells(path: Path) -> None:
+    """Raise unless each row has a cell for each name in the header, and names are distinct.
+
+    pandas takes the first of too many cells for a label, calls too few missing, and gives a name that occurs twice
+    another one.
+    """
+    with _unpacked(path) as packed, TextIOWrapper(packed, encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file)
+        rows = (row for row in lines if row and not (len(row) == 1 and row[0].isspace()))  # pandas, too, skips these
+        header = next(rows, [])
+        twice = next((name for name, n in Counter(header).items() if n > 1 and name), None)
+        if twice is not None:
+            raise DomainError(f"{path}: each column needs a name of its own, but {twice!r} occurs twice; rename one.")
+        odd = next((row for row in rows if len(row) != len(header)), None)
+        if odd is not None:
+            raise DomainError(
+                f"{path}: line {lines.line_num} has {counted(len(odd), 'cell')}, but the header names "
+                f"{counted(len(header), 'column')}; give each line a cell for each column."
+            )
 
 
 def _check_no_json(path: Path) -> None:
@@ -109,9 +147,12 @@ def _check_no_json(path: Path) -> None:
 
 
 def _zipped(path: Path) -> Any:
-    """Return the first file in an archive, the only one that pandas takes."""
+    """Return the only file in an archive."""
     archive = ZipFile(path)
-    return archive.open(archive.infolist()[0])
+    names = archive.namelist()
+    if len(names) != 1:
+        raise BadZipFile(f"{counted(len(names), 'file')} in one archive")
+    return archive.open(names[0])
 
 
 _UNPACKED: dict[str, Callable[[Path], Any]] = {
@@ -122,18 +163,21 @@ _UNPACKED: dict[str, Callable[[Path], Any]] = {
 }
 
 
+def _unpacked(path: Path) -> Any:
+    """Return a file of bytes to read a table from."""
+    return _UNPACKED.get(path.suffix, partial(open, mode="rb"))(path)
+
+
 def _check_unpacked(path: Path) -> None:
     """Raise if a compressed table unpacks to more than a file of its size should, before pandas holds all of it."""
-    unpack = _UNPACKED.get(path.suffix)
-    if unpack is None or not path.is_file():
+    if {".tar", ".zst"} & {*path.suffixes[-2:]}:  # which pandas unpacks, too
+        raise DomainError(f"{path} should be plain or packed as .gz, .bz2, .xz or .zip, but it is not; unpack it.")
+    if path.suffix not in _UNPACKED:
         return
     most, total = most_bytes(path.stat().st_size), 0
-    try:
-        with unpack(path) as file:
-            while total <= most and (read := len(file.read(1 << 20))):
-                total += read
-    except (OSError, EOFError, ValueError, IndexError, BadZipFile, lzma.LZMAError, zlib.error):
-        return  # pandas says what is wrong
+    with _unpacked(path) as file:
+        while total <= most and (read := len(file.read(1 << 20))):
+            total += read
     if total > most:
         raise DomainError(
             f"{path} would unpack to more than {most:,} bytes, which a table of its size should not; unpack it "
@@ -147,18 +191,24 @@ def _check_numbers(path: Path, table: Any) -> None:
         beyond = _beyond(column) if column.dtype.kind == "O" else None
         if beyond is not None:
             raise DomainError(
-                f"{path}: column {name!r} should hold numbers that floats can hold, but {beyond!r} was found; "
+                f"{path}: column {name!r} should hold numbers that floats can hold, but {beyond} was found; "
                 "correct it, or give the column other texts."
             )
 
 
-def _beyond(texts: Iterable[Any]) -> str | None:
-    """Return a text that says a number beyond floats, if all of them say numbers."""
+def _beyond(values: Iterable[Any]) -> str | None:
+    """Return the first value that is a number beyond floats, if all of them are numbers."""
     try:
-        infinite = [str(text)[:40] for text in texts if math.isinf(float(text))]
+        return next((quoted(value) for value in [v for v in values if _is_infinite(v)]), None)
     except (ValueError, TypeError):
         return None
-    return infinite[0] if infinite else None
+
+
+def _is_infinite(value: Any) -> bool:
+    try:
+        return math.isinf(float(value))
+    except OverflowError:  # of a whole number
+        return True
 
 
 def _read_parquet(pd: Any, path: Path) -> Any:

@@ -62,8 +62,17 @@ class Table:
         return Table({name: column[start:stop] for name, column in self.columns.items()}, stop - start)
 
 
+def _named(names: Iterable[Any], columns: Iterable[Any]) -> dict[str, Any]:
+    """Return columns by their names, after checking that these are distinct."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text, n in Counter(texts).items() if n > 1)
+        raise DomainError(f"Each column needs a name of its own, but {twice!r} occurs twice; rename one.")
+    return dict(zip(texts, columns, strict=True))
+
+
 def _frame_columns(X: Any) -> dict[str, Column]:
-    return {str(name): _frame_column(X[name]) for name in X.columns}
+    return _named(X.columns, (_frame_column(X[name]) for name in X.columns))
 
 
 def _frame_column(column: Any) -> Column:
@@ -83,7 +92,7 @@ def _frame_values(X: Any) -> dict[str, Column]:
     if any(getattr(dtype, "kind", "O") not in "iuf" for dtype in X.dtypes):
         return _frame_columns(X)
     block = X.to_numpy(dtype=np.float64, na_value=np.nan)  # polars, which has no na_value, has no such kinds either
-    return {str(name): block[:, j] for j, name in enumerate(X.columns)}
+    return _named(X.columns, block.T)
 
 
 def as_table(X: Any, features: Sequence[Feature]) -> Table:
@@ -215,7 +224,7 @@ def _of_dicts(rows: Sequence[Mapping[Any, Any]]) -> Table:
         raise DomainError(
             f"Row {short[0]} has no value for {short[1]!r}, which row 0 has; give each row the same keys."
         )
-    return Table({str(n): _object_column([row[n] for row in rows]) for n in names}, len(rows))
+    return Table(_named(names, (_object_column([row[n] for row in rows]) for n in names)), len(rows))
 
 
 def columns_named(X: Any, names: Sequence[str]) -> Any:
@@ -262,7 +271,7 @@ def one_row(x: Any, features: Sequence[Feature]) -> Any:
         labels = [str(n) for n in x.index]
         # A Series whose index is not about these features is a plain row of values.
         if set(labels) & {*_names(features), *_columns(features)}:
-            return [dict(zip(labels, x.tolist(), strict=True))]
+            return [_named(labels, x.tolist())]
         x = x.to_numpy()
     if isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[0] == 1:
         return x
@@ -342,10 +351,7 @@ def _declared_kinds(X: Any) -> dict[str, str]:
     """
     if not is_frame(X):
         return {}
-    twice = next((name for name, n in Counter(map(str, X.columns)).items() if n > 1), None)
-    if twice is not None:
-        raise DomainError(f"Each column needs a name of its own, but {twice!r} occurs twice; rename one.")
-    kinds = {str(name): _declared_kind(X[name].dtype) for name in X.columns}
+    kinds = _named(X.columns, (_declared_kind(X[name].dtype) for name in X.columns))
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
@@ -372,7 +378,7 @@ def _columns_of(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
     labels = list(names) if names is not None else [f"x{j}" for j in range(data.shape[1])]
     if len(labels) != data.shape[1]:
         raise DomainError(f"Expected {data.shape[1]} names, one per column, but {len(labels)} were given.")
-    return {str(n): data[:, j] for j, n in enumerate(labels)}
+    return _named(labels, data.T)
 
 
 def as_array(X: Any) -> Column:
