@@ -32,6 +32,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 
 from axfi_kc.flat_arrays import flat
+from axfi_kc.terminal import is_watched
 
 __all__ = ["flat_kernel", "kernel", "number_compiled", "part"]
 
@@ -252,7 +253,7 @@ def _say_once(text: str) -> None:
         return
     _said.add(text)
     _log.info(text)
-    if sys.stderr is not None and sys.stderr.isatty():
+    if is_watched():
         sys.stderr.write(f"axfi-kc: {text}\n")
 
 
