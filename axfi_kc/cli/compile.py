@@ -14,9 +14,10 @@ from axfi_kc.circuits.files import FORMATS
 from axfi_kc.circuits.targets import CODES, TARGETS, targets_with
 from axfi_kc.cli.inputs import Given, Listed, add_command, add_inputs, add_json, given
 from axfi_kc.cli.outputs import add_output, writable
-from axfi_kc.cli.text import is_watched, plain, print_facts, print_json, print_written, text_table, working
+from axfi_kc.cli.text import plain, print_facts, print_json, print_written, text_table, working
 from axfi_kc.compilers.feature_orders import DEFAULT_ORDER, ORDERS
 from axfi_kc.errors import DomainError
+from axfi_kc.terminal import is_watched
 
 __all__ = ["add_compile", "add_sizes"]
 

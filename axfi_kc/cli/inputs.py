@@ -25,7 +25,7 @@ from axfi_kc.budget import Budget
 from axfi_kc.circuits.files import FORMATS, format_of, load_circuit
 from axfi_kc.circuits.files.circuit_constraint import CircuitConstraint
 from axfi_kc.circuits.targets import CODES
-from axfi_kc.cli.outputs import file_path
+from axfi_kc.cli.outputs import file_path, standard_inputs
 from axfi_kc.cli.skops_files import load_skops, most_bytes
 from axfi_kc.domain.chow_liu import ChowLiu
 from axfi_kc.domain.distribution import read_distribution
@@ -311,7 +311,10 @@ _MODEL = (
     "a model: XGBoost .json or .ubj, LightGBM .txt, scikit-learn .skops, a network .bif or .net, a circuit ({}), or a "
     "pickle"
 )
-_TABLE = "a table with the model's columns, CSV or Parquet; unless --domain is given, it also gives the bounds"
+_TABLE = (
+    "a table with the model's columns, CSV or Parquet, or - for CSV on standard input; unless --domain is given, it "
+    "also gives the bounds"
+)
 _MISSING = "the number that an XGBoost model takes for missing, as given to it in training; its files do not hold it"
 _PICKLE = "load a pickled model. A pickle runs whatever code its maker put in; load only files you trust"
 
@@ -380,6 +383,7 @@ def add_inputs(command: argparse.ArgumentParser, *, or_results: bool = False) ->
     model = _MODEL.format(", ".join(FORMATS))
     command.add_argument("model", type=file_path, help=f"{model}; or results that batch wrote" if or_results else model)
     command.add_argument("data", type=file_path, nargs="?" if or_results else None, help=_TABLE)
+    standard_inputs(command, "data")
     command.add_argument("--allow-pickle", action="store_true", help=_PICKLE)
     add_missing(command)
     command.add_argument(

@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from io import TextIOWrapper
 from time import perf_counter
@@ -16,18 +16,20 @@ from typing import Any
 
 from axfi_kc.domain.measures import abridged, amount, shown
 from axfi_kc.errors import shortened
+from axfi_kc.terminal import is_watched
 
 __all__ = [
     "any_text",
     "as_json",
     "as_typed",
     "by_label",
-    "is_watched",
     "one_line",
     "plain",
     "print_facts",
     "print_json",
+    "print_page",
     "print_written",
+    "say",
     "text_table",
     "working",
 ]
@@ -46,6 +48,22 @@ def any_text() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str) -> None:
+    """Print a line beside the answers, if there is a stream for it: without one, `print` would take that of answers."""
+    if sys.stderr is not None:
+        with suppress(OSError):  # there is no other place to say that
+            print(f"axfi-kc: {text}", file=sys.stderr)
+
+
+def print_page(page: str) -> None:
+    """Print a page as the file would be, whatever letters the stream has."""
+    sys.stdout.flush()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.buffer.write(page.encode())
+    else:
+        sys.stdout.write(page)
 
 
 def one_line(message: object) -> str:
@@ -179,11 +197,6 @@ def print_written(paths: Iterable[object], *, quiet: bool = False) -> None:
 
 
 _PATIENCE = 1.0
-
-
-def is_watched() -> bool:
-    """Tell whether somebody sees the standard error stream."""
-    return sys.stderr.isatty()
 
 
 @contextmanager
