@@ -67,6 +67,7 @@ __all__ = [
     "load_circuit_model",
     "load_model",
     "measure_of",
+    "number",
     "read_table",
 ]
 
@@ -446,7 +447,8 @@ def _distribution_text(text: str) -> str:
 def add_explainer(command: argparse.ArgumentParser) -> None:
     """Add what an explainer may be told, and which scores to show."""
     group = command.add_argument_group("explanations")
-    group.add_argument("--delta", type=float, help="regression: outputs this close count as similar")
+    about = "regression: outputs this close count as similar, such as 2, 0.5 or 1/4"
+    group.add_argument("--delta", type=number, metavar="D", help=about)
     group.add_argument("--toward", metavar="CLASS", help="why not this class: CXps are what can lead to it")
     group.add_argument("--weights", choices=["ratio", "count", "unit"], default="ratio", help="[%(default)s]")
     group.add_argument("--max-size", type=int, metavar="K", help="only CXps of at most K features")
@@ -520,7 +522,7 @@ def _probability(text: str) -> Fraction:
     return found
 
 
-def _number(text: str) -> Fraction | float:
+def number(text: str) -> Fraction | float:
     """Return a number of an argument as it would be in Python: a whole one, a float, or a fraction, which is exact."""
     try:
         if "/" in text:
@@ -554,7 +556,7 @@ def add_region(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--range", nargs="+", action=Listed, default=[], metavar="FEATURE=LOW:HIGH|FEATURE=A,B", help=about
     )
-    group.add_argument("--radius", type=_number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
+    group.add_argument("--radius", type=number, metavar="R", help="no further than this, such as 2, 0.5 or 1/3")
     group.add_argument("--norm", choices=NORMS, default="linf", help="each feature, or all together [%(default)s]")
     group.add_argument("--unit", choices=UNITS, help=_UNIT)
     about = "what the distance of a feature is multiplied by; 0: it may go anywhere [1]"
@@ -751,18 +753,18 @@ def _by_feature(texts: Sequence[str], domain: Domain, about: str) -> dict[str, s
 
 def _number_in(said: str, text: str, about: str) -> Fraction | float:
     try:
-        return _number(said)
+        return number(said)
     except argparse.ArgumentTypeError:
         raise DomainError(f"{about}, but {text!r} was given.") from None
 
 
-def _bounds(text: str) -> tuple[str, tuple[float, float]]:
+_BOUNDS = "--bounds takes COLUMN=LOW:HIGH, such as age=18:90"
+
+
+def _bounds(text: str) -> tuple[str, tuple[Fraction | float, Fraction | float]]:
     column, _, limits = text.rpartition("=")
     low, _, high = limits.partition(":")
-    try:
-        return column, (float(low), float(high))
-    except ValueError:
-        raise DomainError(f"--bounds takes COLUMN=LOW:HIGH, such as age=18:90, but {text!r} was given.") from None
+    return column, (_number_in(low, text, _BOUNDS), _number_in(high, text, _BOUNDS))
 
 
 def _one_hot(text: str) -> tuple[str, list[str]]:
