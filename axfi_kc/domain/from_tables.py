@@ -283,7 +283,7 @@ def infer_features(
     X: Any,
     *,
     kinds: Mapping[str, Iterable[str | int]],
-    bounds: Mapping[str | int, tuple[float, float]] | None,
+    bounds: Mapping[str | int, tuple[Number, Number]] | None,
     one_hot: Mapping[str, Sequence[str | int]] | None,
     names: Sequence[str] | None,
     measures: str | Mapping[str | int, object],
@@ -466,7 +466,7 @@ def _categorical(name: str, column: Column, bounds: object, measure: object, mis
     return Categorical(name, values, weights=_weights_of(name, measure), missing=missing)
 
 
-def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None) -> tuple[float, float]:
+def _finite_range(name: str, column: Column, bounds: tuple[Number, Number] | None) -> tuple[Number, Number]:
     # As good as unbounded: the probe only checks that all values are finite numbers.
     probe = Real(name, -(2**1023), 2**1023)
     numbers = probe.encode(column)
@@ -475,13 +475,13 @@ def _finite_range(name: str, column: Column, bounds: tuple[float, float] | None)
     if least < low or most > high:
         raise DomainError(
             f"Feature {name!r} runs from {shown(least)} to {shown(most)} in the data, "
-            f"outside the bounds ({low}, {high}); widen them."
+            f"outside the bounds ({shown(low)}, {shown(high)}); widen them."
         )
     return low, high
 
 
 def _integer(
-    name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction
+    name: str, column: Column, bounds: tuple[Number, Number] | None, measure: object, missing: Fraction
 ) -> Feature:
     low, high = _finite_range(name, column, bounds)
     feature = Integer(name, low, high)
@@ -497,14 +497,17 @@ def _integer(
     return Integer(name, feature.low, feature.high, weights=_weights_of(name, measure), missing=missing)
 
 
-def _real(name: str, column: Column, bounds: tuple[float, float] | None, measure: object, missing: Fraction) -> Feature:
+def _real(
+    name: str, column: Column, bounds: tuple[Number, Number] | None, measure: object, missing: Fraction
+) -> Feature:
     low, high = _finite_range(name, column, bounds)
     if measure == "empirical" and low < high:
         numbers = np.asarray(column, dtype=np.float64)
         counts = np.histogram(numbers, bins=_EMPIRICAL_BINS, range=(float(low), float(high)))[0]
         # Edges are exact and counts are NumPy's, so a value within rounding of an edge may count next door.
-        step = (Fraction(high) - Fraction(low)) / _EMPIRICAL_BINS
-        edges = [Fraction(low) + k * step for k in range(_EMPIRICAL_BINS + 1)]
+        first = exact(low, f"bound of {name!r}")
+        step = (exact(high, f"bound of {name!r}") - first) / _EMPIRICAL_BINS
+        edges = [first + k * step for k in range(_EMPIRICAL_BINS + 1)]
         return Real(name, low, high, histogram=Histogram(edges, counts.tolist()), missing=missing)
     if isinstance(measure, Histogram):
         return Real(name, low, high, histogram=measure, missing=missing)

@@ -462,7 +462,7 @@ def _check_range(feature: Feature, given: Sequence[Any]) -> None:
         raise DomainError(f"Feature {feature.name!r} has no category {odd[0]!r}; it is {feature.describe()}.")
 
 
-def _ends(feature: Feature, given: Sequence[Any]) -> _Span:
+def _ends(feature: Integer | Real, given: Sequence[Any]) -> _Span:
     """Return the ends of the range of a numeric feature."""
     if len(given) != 2:
         raise DomainError(f"The range of {feature.name!r} must be (low, high), but {quoted(given)} was given.")
